@@ -1,0 +1,96 @@
+"""Run compiled loops on all cores: a shared pool, and work cut into ranges of equal cost.
+
+The kernels in `cugraph_ws.kernels.cpu` are serial loops over a range that release the GIL;
+this module is the only one that starts threads.  That keeps compile times and the disk cache
+those of serial code, and is safe to call from several Python threads and after a fork.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["cut_evenly", "cut_offsets", "number_of_threads", "parallel"]
+
+_pool: ThreadPoolExecutor | None = None
+_pool_owner = -1  # the process that made the pool: threads do not survive a fork
+
+
+def number_of_threads() -> int:
+    """Cores this process may use, or `CUGRAPH_WS_THREADS` where that is set."""
+    asked = os.environ.get("CUGRAPH_WS_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def parallel(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
+    """Return `[function(*task) for task in tasks]`, computed on all cores.
+
+    The caller's thread works too: a single task costs no hand-over.
+    """
+    global _pool, _pool_owner  # noqa: PLW0603 - one pool for the process
+    todo = list(tasks)
+    threads = number_of_threads()
+    if len(todo) <= 1 or threads == 1:
+        return [function(*task) for task in todo]
+    if _pool is None or _pool_owner != os.getpid():
+        _pool = ThreadPoolExecutor(max(threads - 1, 1), thread_name_prefix="cugraph_ws")
+        _pool_owner = os.getpid()
+    results: list[Any] = [None] * len(todo)
+    numbers = iter(range(len(todo)))  # next() on a range iterator is atomic under the GIL
+
+    def work() -> None:
+        for number in numbers:
+            results[number] = function(*todo[number])
+
+    helpers = [_pool.submit(work) for _ in range(min(threads, len(todo)) - 1)]
+    try:
+        work()
+    finally:
+        for helper in helpers:
+            helper.result()
+    return results
+
+
+def cut_evenly(size: int, pieces: int) -> list[tuple[int, int]]:
+    """Cut `range(size)` into at most `pieces` ranges of about equal length, none empty."""
+    bounds = np.linspace(0, size, max(1, min(pieces, size)) + 1).astype(np.int64).tolist()
+    return [(low, high) for low, high in zip(bounds, bounds[1:], strict=False) if high > low]
+
+
+def cut_offsets(offsets: npt.NDArray[np.int64], pieces: int) -> list[tuple[int, int]]:
+    """Cut the rows of `offsets` into at most `pieces` ranges of about equal work, none empty.
+
+    Work is a row's edges plus one, so that runs of empty rows are shared out as well.
+    """
+    rows = len(offsets) - 1
+    if rows <= 0:
+        return []
+    pieces = max(1, min(pieces, rows))
+    total = int(offsets[-1]) + rows
+    low, ranges = 0, []
+    for piece in range(1, pieces + 1):
+        goal = total * piece // pieces
+        if piece == pieces:
+            high = rows
+        else:  # the first row whose end, offsets[row] + row, reaches the goal
+            left, right = low, rows
+            while left < right:
+                middle = (left + right) // 2
+                if int(offsets[middle]) + middle < goal:
+                    left = middle + 1
+                else:
+                    right = middle
+            high = left
+        if high > low:
+            ranges.append((low, high))
+            low = high
+    return ranges

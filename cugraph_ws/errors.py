@@ -1,0 +1,59 @@
+"""Every error that the library raises on purpose.
+
+Each message names the value, the column or argument it came from, and the remedy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cugraph_ws.run import Result
+
+__all__ = [
+    "ConvergenceError",
+    "CugraphWsError",
+    "FileError",
+    "GraphMemoryError",
+    "InputError",
+    "Interrupted",
+    "ProgramError",
+]
+
+
+class CugraphWsError(Exception):
+    """Base class of the errors that cugraph_ws raises."""
+
+
+class InputError(CugraphWsError, ValueError):
+    """A frame, a column, an id or an argument that cannot be used as given."""
+
+
+class ProgramError(CugraphWsError, TypeError):
+    """A vertex program that is wrong; the message names the function and the line."""
+
+
+class FileError(CugraphWsError, OSError):
+    """A file that cannot be read as what it claims to be, or cannot be written."""
+
+
+class GraphMemoryError(CugraphWsError, MemoryError):
+    """A graph that would not fit in memory; raised before any of it is built."""
+
+
+class _CarriesResult:
+    """What a run had reached when it ended early, in `.result`."""
+
+    result: Result | None
+
+    def __init__(self, message: str, result: Result | None = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class ConvergenceError(_CarriesResult, CugraphWsError, RuntimeError):
+    """A run ended by `max_iter` or `timeout` before it converged; `.result` has the state so far."""
+
+
+class Interrupted(_CarriesResult, KeyboardInterrupt):
+    """Ctrl-C during a run; `.result` has the state so far."""

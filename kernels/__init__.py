@@ -1,0 +1,1 @@
+"""Loops over edges and vertices, one package for each kind of hardware; no policy in here."""
