@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Style, types and the whole suite, in a virtual environment made for it.
+#
+# The suite runs twice.  First the tests of what runs compiled, uncompiled: coverage cannot look
+# into machine code, and a kernel must mean the same as plain Python.  Then everything, compiled.
+# Coverage of both together is gated; pytest has the last word.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source ci/venv.sh
+
+make_venv .venv-test test
+export PATH="$PWD/.venv-test/bin:$PATH" CI="${CI:-1}"
+
+ruff check .
+ruff format --check .
+mypy
+if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    SKIP=ruff-check,ruff-format,mypy pre-commit run --all-files
+fi
+
+workers=${TEST_WORKERS:-2}
+mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
+coverage erase
+NUMBA_DISABLE_JIT=1 pytest -n "$workers" --cov --cov-report= "${uncompiled[@]}"
+pytest -n "$workers" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"

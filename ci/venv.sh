@@ -1,0 +1,33 @@
+# Sourced by the scripts beside it: a virtual environment of their own, made once.
+
+# Print the command of a Python that is new enough; end the script if there is none.
+find_python() {
+    local candidate
+    for candidate in "${PYTHON:-python3}" python3 python3.14 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    echo "Python 3.11 or later is needed; install it, or name it: PYTHON=/path/to/python3 $0" >&2
+    return 1
+}
+
+# make_venv FOLDER EXTRA: install the project with its EXTRA, in place, into a venv in FOLDER.
+# A venv whose pyproject.toml is the one that is here now is used again as it stands.
+make_venv() {
+    local folder=$1 extra=$2 python
+    if cmp -s pyproject.toml "$folder/installed.toml" && "$folder/bin/python" -c '' 2>/dev/null; then
+        return
+    fi
+    python=$(find_python)
+    echo "installing into $folder (once, a few minutes at most) ..."
+    rm -rf "$folder"
+    if ! "$python" -m venv "$folder"; then
+        rm -rf "$folder"
+        echo "$python cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2
+        return 1
+    fi
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$extra]"
+    cp pyproject.toml "$folder/installed.toml"
+}

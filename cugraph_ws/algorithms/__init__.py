@@ -1,0 +1,1 @@
+"""The known algorithms: one file each, a program and the function that users call."""

@@ -1,0 +1,109 @@
+"""Breadth-first search: the number of hops from the nearest start.
+
+Direction-optimising (Beamer, Asanović, Patterson: Direction-optimizing breadth-first search,
+2012): few active vertices push; many are read by the vertices not yet reached, which stop at the
+first one they find.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Unpack
+
+import cugraph_ws.declarations as ws
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Unreachable,
+    check_unreachable,
+    with_unreachable,
+)
+from cugraph_ws.program import any_message, vertex_program
+from cugraph_ws.run import run
+
+__all__ = ["BFS", "bfs"]
+
+UNREACHED = 2**30  # math.inf, in an int32 field
+
+
+@vertex_program
+class BFS:
+    """Hops from the nearest start vertex, and the neighbour before on such a path."""
+
+    distance: ws.int32
+    predecessor: ws.predecessor
+    start: ws.vertex_set
+
+    def init(vertex, p, own):
+        return 0 if own.start else math.inf
+
+    def compute(src):
+        return src.distance + 1
+
+    combine = any_message  # all messages of one superstep are equal
+
+    def apply(old, gathered):
+        return min(old.distance, gathered)
+
+    def active(old, new):
+        return new.distance < old.distance
+
+    def settled(state):
+        return state.distance < UNREACHED
+
+
+def bfs(
+    graph: Any,
+    start: Any,
+    depth_limit: int | None = None,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    directed: bool = True,
+    unreachable: Unreachable = "null",
+    **options: Unpack[RunOptions],
+) -> Any:
+    """Count the hops from the nearest start vertex to every vertex.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    start : id or list of ids
+        Where the search starts.
+    depth_limit : int, optional
+        Most hops; 0 reaches the start alone.
+    source, destination : str or list of str
+        For an edge frame: its columns.
+    directed : bool
+        For an edge frame: whether edges go one way.
+    unreachable : {"null", "max"}
+        How the distance of unreachable vertices looks: null, or the greatest int32, as in cuGraph.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        vertex; distance (int32, hops; null if unreachable); predecessor (an id: the least
+        in-neighbour one hop nearer; null for starts and unreachable vertices). Sorted by vertex.
+
+    Raises
+    ------
+    InputError
+        If a start vertex is unknown, or an argument cannot be used.
+    """
+    check_unreachable(unreachable)
+    result = run(
+        BFS,
+        graph,
+        start=start,
+        max_iter=depth_limit,
+        source_column=source,
+        destination_column=destination,
+        directed=directed,
+        **options,
+    )
+    if result.stopped != "max_iter":
+        result.require_convergence("bfs")
+    return with_unreachable(result, "distance", unreachable)

@@ -1,0 +1,103 @@
+"""Circuit simulation: node voltages of a resistor network, by Kirchhoff's current law.
+
+The vertex program CS of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs
+(2015), which is Jacobi's iteration.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Unpack
+
+import cugraph_ws.declarations as ws
+from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.program import max_norm, vertex_program
+from cugraph_ws.run import run
+
+__all__ = ["Circuit", "circuit"]
+
+
+@vertex_program
+class Circuit:
+    """Voltage of every vertex, given some vertices' voltages."""
+
+    voltage: ws.float64
+    weight: ws.edge(ws.float64, default=1.0, least=0.0)
+    total: ws.in_weight
+    sources: ws.vertex_value(ws.float64, default=math.nan)
+    residual = max_norm("voltage")
+    tol = 1e-6
+    max_iter = 10_000
+
+    def init(vertex, p, own):
+        return own.sources if own.sources == own.sources else 0.0
+
+    def compute(src, edge):
+        return src.voltage * edge.weight
+
+    combine = sum
+
+    def apply(old, gathered):
+        held = old.sources == old.sources or old.total == 0.0
+        return old.voltage if held else gathered / old.total
+
+
+def circuit(
+    graph: Any,
+    sources: Any,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> Any:
+    """Compute voltages: V(v) = Σ g(u,v)·V(u) / Σ g(u,v), source voltages fixed.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame; its weights are the conductances g, 0 or more (1 without
+        weights). A network of resistors is undirected.
+    sources : frame or mapping
+        Voltages of the vertices at which they are fixed.
+    tol : float
+        The run ends once no voltage changes by more in a superstep.
+    max_iter : int
+        The most supersteps.
+    source, destination : str or list of str
+        For an edge frame: its columns.
+    weight : str, optional
+        For an edge frame: the column of conductances.
+    directed : bool
+        For an edge frame: whether edges go one way.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        vertex; voltage (float64; 0 where no source is connected). Sorted by vertex.
+
+    Raises
+    ------
+    InputError
+        If a conductance is negative, or a source is unknown.
+    ConvergenceError
+        If `max_iter` or `timeout` is reached first; `.result` has the voltages so far.
+    """
+    result = run(
+        Circuit,
+        graph,
+        sources=sources,
+        tol=tol,
+        max_iter=max_iter,
+        source_column=source,
+        destination_column=destination,
+        weight_column=weight,
+        directed=directed,
+        **options,
+    )
+    return result.require_convergence("circuit").frame

@@ -1,0 +1,267 @@
+"""Core numbers, and the subgraph of a core, by peeling."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from cugraph_ws.kernels.cpu.core import add_degrees, peel
+
+from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.errors import InputError
+from cugraph_ws.graph import Adjacency, Graph, as_graph
+from cugraph_ws.run import Progress, Result, Step, run
+
+__all__ = ["CoreNumber", "core_number", "k_core"]
+
+DegreeType = Literal["both", "in", "out"]
+
+ARCS_A_STEP = 1 << 22
+
+
+def core_number(
+    graph: Any,
+    *,
+    degree_type: DegreeType = "both",
+    source: str | Sequence[str] = "source",
+    destination: str | Sequence[str] = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    engine: str = "auto",
+    progress: Progress = False,
+    timeout: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Find for every vertex the largest k such that it belongs to the k-core.
+
+    The k-core is the largest set of vertices of which each has at least k neighbours in the set.
+    Self-loops do not count; parallel edges count each.
+
+    Parameters
+    ----------
+    graph : Graph or frame
+        The graph, or an edge frame.
+    degree_type : {"both", "in", "out"}
+        Which edges count as neighbours where the graph is directed.
+    source, destination : str or sequence of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; it does not matter here.
+    directed : bool
+        Whether the edges of an edge frame go one way.
+    engine : {"auto", "cpu", "python"}
+        Where to run.
+    progress : bool or callable
+        Whether to show progress, or a function that is called with it.
+    timeout : float, optional
+        Seconds.
+    checkpoint : path-like, optional
+        Parquet file that receives the state.
+    every : int
+        Supersteps between two checkpoints.
+    resume : path-like, optional
+        A checkpoint to go on from.
+
+    Returns
+    -------
+    DataFrame or Table
+        Columns `vertex` and `core_number`, int64.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument cannot be used.
+    ConvergenceError
+        If the run was stopped early; `.result` has the state so far.
+
+    References
+    ----------
+    .. [1] V. Batagelj and M. Zaversnik, "An O(m) algorithm for cores decomposition of networks",
+       2003.
+    .. [2] H. Kabir and K. Madduri, "Parallel k-core decomposition on multicore platforms",
+       IPDPSW 2017.
+    """
+    return _run(
+        as_graph(
+            graph, source=source, destination=destination, weight=weight, directed=directed
+        ),
+        degree_type,
+        engine=engine,
+        progress=progress,
+        timeout=timeout,
+        checkpoint=checkpoint,
+        every=every,
+        resume=resume,
+    ).frame
+
+
+def k_core(
+    graph: Any,
+    k: int | None = None,
+    *,
+    degree_type: DegreeType = "both",
+    source: str | Sequence[str] = "source",
+    destination: str | Sequence[str] = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    engine: str = "auto",
+    progress: Progress = False,
+    timeout: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Return the edges between the vertices of the k-core.
+
+    Parameters
+    ----------
+    graph : Graph or frame
+        The graph, or an edge frame.
+    k : int, optional
+        The core; where it is not given, the innermost that is not empty.
+    degree_type : {"both", "in", "out"}
+        Which edges count as neighbours where the graph is directed.
+    source, destination : str or sequence of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, which the result keeps.
+    directed : bool
+        Whether the edges of an edge frame go one way.
+    engine : {"auto", "cpu", "python"}
+        Where to run.
+    progress : bool or callable
+        Whether to show progress, or a function that is called with it.
+    timeout : float, optional
+        Seconds.
+    checkpoint : path-like, optional
+        Parquet file that receives the state.
+    every : int
+        Supersteps between two checkpoints.
+    resume : path-like, optional
+        A checkpoint to go on from.
+
+    Returns
+    -------
+    DataFrame or Table
+        Edges with the columns that the graph kept, under their own names, self-loops of the
+        core's vertices among them; ordered by destination, an undirected edge once.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument cannot be used.
+    ConvergenceError
+        If the run was stopped early; `.result` has the state so far.
+    """
+    if k is not None and (isinstance(k, bool) or int(k) != k or k < 0):
+        raise InputError(f"k={k!r} must be a whole number, 0 or more")
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    result = _run(
+        opened,
+        degree_type,
+        engine=engine,
+        progress=progress,
+        timeout=timeout,
+        checkpoint=checkpoint,
+        every=every,
+        resume=resume,
+    )
+    core = np.asarray(result.arrays["core_number"])
+    inside = core >= (core.max(initial=0) if k is None else k)
+    rows = opened.csc
+    return opened.edge_frame(inside[rows.indices] & np.repeat(inside, rows.degrees))
+
+
+def _run(graph: Graph, degree_type: DegreeType, **options: Any) -> Result:
+    return run(CoreNumber(degree_type), graph, **options).require_convergence("core_number")
+
+
+class CoreNumber:
+    """The algorithm as a loop for `run`: each step peels a few levels.
+
+    Parameters
+    ----------
+    degree_type : {"both", "in", "out"}
+        Which edges count where the graph is directed.
+    """
+
+    name = "core_number"
+    max_iter: int | None = None
+    tol: float | None = None
+
+    def __init__(self, degree_type: DegreeType = "both") -> None:
+        if degree_type not in get_args(DegreeType):
+            raise InputError(f"degree_type={degree_type!r}: choose 'both', 'in' or 'out'")
+        self._degree_type = degree_type
+
+    def start(self, graph: Graph) -> None:
+        """Count the degrees."""
+        counted, lowered = self._adjacencies(graph)
+        arcs = sum(rows.number_of_arcs for rows in counted)
+        dtype = np.int32 if arcs <= np.iinfo(np.int32).max else np.int64
+        self._core = np.zeros(graph.number_of_vertices, dtype)
+        for rows in counted:
+            ranges = cut_offsets(rows.offsets, min(4 * number_of_threads(), 1 + arcs // (1 << 16)))
+            tasks = [(rows.offsets, rows.indices, self._core, low, high) for low, high in ranges]
+            parallel(add_degrees, tasks)
+        first, second = lowered[0], lowered[-1]
+        more = second.indices if len(lowered) > 1 else second.indices[:0]
+        self._lowered = first.offsets, first.indices, second.offsets, more
+        self._queue = np.empty(len(self._core) + 1, first.indices.dtype)
+        self._enter(-1)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every vertex is peeled."""
+        return self._left == 0
+
+    def step(self) -> Step:
+        """Peel levels until enough arcs are read."""
+        active = self._left
+        self._count, self._level, peeled, read = peel(
+            self._lowered,
+            self._core,
+            self._alive,
+            self._count,
+            self._queue,
+            self._level,
+            ARCS_A_STEP,
+        )
+        self._left -= peeled
+        return Step(active, read, direction="peel", filter="list")
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return degrees and core numbers, and the level below which they are core numbers."""
+        return {"core": self._core, "level": np.array([self._level], np.int64)}
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on above a level."""
+        self._core = state["core"].astype(self._core.dtype)
+        self._enter(int(state["level"][0]))
+
+    def columns(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Return the core number of each vertex (the degree that is left, while it runs)."""
+        return {"core_number": self._core.astype(np.int64)}
+
+    def _enter(self, level: int) -> None:
+        """List the vertices that are left above a level."""
+        self._level = level
+        self._alive = np.flatnonzero(self._core > level).astype(self._queue.dtype)
+        self._count = self._left = len(self._alive)
+
+    def _adjacencies(self, graph: Graph) -> tuple[list[Adjacency], list[Adjacency]]:
+        """Return the rows that a vertex's degree counts, and those of the vertices that count it."""
+        if not graph.directed:
+            return [graph.csc], [graph.csc]
+        if self._degree_type == "both":
+            return [graph.csc, graph.csr], [graph.csc, graph.csr]
+        if self._degree_type == "in":
+            return [graph.csc], [graph.csr]
+        return [graph.csr], [graph.csc]

@@ -1,0 +1,118 @@
+"""Heat simulation: temperatures even out along edges.
+
+The vertex program HS of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs
+(2015), in explicit steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import cugraph_ws.declarations as ws
+from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.errors import InputError
+from cugraph_ws.graph import Graph
+from cugraph_ws.program import max_norm, vertex_program
+from cugraph_ws.run import run
+
+__all__ = ["Heat", "heat"]
+
+
+@vertex_program
+class Heat:
+    """Temperature of every vertex after heat has flowed along the edges until it rests."""
+
+    temperature: ws.float64
+    weight: ws.edge(ws.float64, least=0.0)
+    total: ws.in_weight
+    initial: ws.vertex_value(ws.float64)
+    fixed: ws.optional_vertex_set
+    residual = max_norm("temperature")
+    tol = 1e-6
+    max_iter = 10_000
+
+    def init(vertex, p, own):
+        return own.initial
+
+    def compute(src, edge):
+        return src.temperature * edge.weight
+
+    combine = sum
+
+    def apply(old, gathered):
+        flow = gathered - old.total * old.temperature
+        return old.temperature if old.fixed else old.temperature + flow
+
+    def validate(graph: Graph, values: dict[str, Any]) -> None:
+        loose = values["total"] * ~values["fixed"]
+        if len(loose) and loose.max() > 1.0 + 1e-9:
+            vertex = int(loose.argmax())
+            raise InputError(
+                f"the coefficients into vertex {graph.describe(vertex)} add up to "
+                f"{loose[vertex]:.6g}; above 1 a step overshoots: scale the weights down"
+            )
+
+
+def heat(
+    graph: Any,
+    temperature: Any,
+    fixed: Any = None,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> Any:
+    """Let heat flow along the edges: T(v) += Σ c(u,v)·(T(u) − T(v)), until it rests.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame; its weights are the coefficients c, 0 or more.
+    temperature : frame, mapping, number or column name
+        First temperature of every vertex.
+    fixed : list of ids, optional
+        Vertices that keep their temperature.
+    tol : float
+        The run ends once no temperature changes by more in a superstep.
+    max_iter : int
+        The most supersteps.
+    source, destination : str or list of str
+        For an edge frame: its columns.
+    weight : str, optional
+        For an edge frame: the column of coefficients.
+    directed : bool
+        For an edge frame: whether heat flows one way only.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        vertex; temperature (float64). Sorted by vertex.
+
+    Raises
+    ------
+    InputError
+        If the coefficients into a vertex that is not fixed add up to more than 1, one is negative,
+        or a temperature is missing.
+    ConvergenceError
+        If `max_iter` or `timeout` is reached first; `.result` has the temperatures so far.
+    """
+    result = run(
+        Heat,
+        graph,
+        initial=temperature,
+        fixed=fixed,
+        tol=tol,
+        max_iter=max_iter,
+        source_column=source,
+        destination_column=destination,
+        weight_column=weight,
+        directed=directed,
+        **options,
+    )
+    return result.require_convergence("heat").frame

@@ -1,0 +1,193 @@
+"""A maximal matching of a bipartite graph, by mutual proposals."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose
+
+from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import VertexNumbers
+from cugraph_ws.graph import Graph
+from cugraph_ws.run import Progress, Step, run
+
+__all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
+
+GRAIN = 1 << 12  # vertices that are worth a task of their own
+
+
+def maximal_bipartite_matching(
+    graph: Any,
+    left: Any,
+    *,
+    seed: int = 0,
+    source: str | Sequence[str] = "source",
+    destination: str | Sequence[str] = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    engine: str = "auto",
+    progress: Progress = False,
+    timeout: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Match vertices on the left with neighbours on the right until no edge could be added.
+
+    The matching is maximal: every edge has an end that is matched.  It need not be of maximum
+    size, but is at least half of that.  The direction of edges does not matter.
+
+    Parameters
+    ----------
+    graph : Graph or frame
+        The graph, or an edge frame.
+    left : sequence, ndarray, Series, frame or str
+        The ids of the vertices on the left, or the name of a vertex attribute that is true (or 1)
+        for them; all others are on the right.
+    seed : int
+        Another seed gives another matching; the same one gives the same, on any machine.
+    source, destination : str or sequence of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; it does not matter here.
+    directed : bool
+        How an edge frame is read; it makes no difference to the result.
+    engine : {"auto", "cpu", "python"}
+        Where to run.
+    progress : bool or callable
+        Whether to show progress, or a function that is called with it.
+    timeout : float, optional
+        Seconds.
+    checkpoint : path-like, optional
+        Parquet file that receives the state.
+    every : int
+        Supersteps between two checkpoints.
+    resume : path-like, optional
+        A checkpoint to go on from.
+
+    Returns
+    -------
+    DataFrame or Table
+        Columns `vertex` and `mate`; null for a vertex that is not matched.
+
+    Raises
+    ------
+    InputError
+        If an edge joins two vertices of one side, or the frame or an argument cannot be used.
+    ConvergenceError
+        If the run was stopped early; `.result` has the state so far.
+
+    References
+    ----------
+    .. [1] G. E. Blelloch, J. T. Fineman and J. Shun, "Greedy sequential maximal independent set
+       and matching are parallel on average", SPAA 2012.
+    """
+    result = run(
+        MaximalBipartiteMatching(left, seed),
+        graph,
+        source_column=source,
+        destination_column=destination,
+        weight_column=weight,
+        directed=directed,
+        engine=engine,
+        progress=progress,
+        timeout=timeout,
+        checkpoint=checkpoint,
+        every=every,
+        resume=resume,
+    )
+    return result.require_convergence("maximal_bipartite_matching").frame
+
+
+class MaximalBipartiteMatching:
+    """The algorithm as a loop for `run`: each step is a round of proposals.
+
+    Parameters
+    ----------
+    left : sequence, ndarray, Series, frame or str
+        Ids of the vertices on the left, or the name of a vertex attribute.
+    seed : int
+        Seed of the edges' ranks.
+    """
+
+    name = "maximal_bipartite_matching"
+    max_iter: int | None = None
+    tol: float | None = None
+
+    def __init__(self, left: Any, seed: int = 0) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise InputError(f"seed={seed!r} must be a whole number, 0 or more")
+        self._left = left
+        self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
+
+    def start(self, graph: Graph) -> None:
+        """Read which vertices are on the left, and refuse edges within a side."""
+        vertices, rows = graph.number_of_vertices, graph.csc
+        if isinstance(self._left, str):
+            left, _ = graph.vertex_values(self._left, "left", np.bool_, default=False)
+        else:
+            left = np.zeros(vertices, np.bool_)
+            left[graph.numbers(self._left, "left")] = True
+        _check_sides(graph, left)
+        back = graph.csr
+        more = back.indices if graph.directed else back.indices[:0]
+        self._adjacency = rows.offsets, rows.indices, back.offsets, more
+        self._mate = np.full(vertices, -1, rows.indices.dtype)
+        self._best = np.full(vertices, UNDECIDED, rows.indices.dtype)
+        self._find_free()
+
+    @property
+    def converged(self) -> bool:
+        """Whether no free vertex has a free neighbour."""
+        return len(self._free) == 0
+
+    def step(self) -> Step:
+        """Let free vertices propose, and match those whose proposals are mutual."""
+        mate, best, free = self._mate, self._best, self._free
+        ranges = cut_evenly(len(free), min(8 * number_of_threads(), 1 + len(free) // GRAIN))
+        proposals = [(self._adjacency, mate, best, free, self._key, *cut) for cut in ranges]
+        read = sum(parallel(propose, proposals))
+        parallel(accept, [(mate, best, free, *cut) for cut in ranges])
+        active = len(free)
+        self._free = free[(mate[free] < 0) & (best[free] >= 0)]
+        return Step(active, read, direction="pull", filter="list")
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the mates, and what each vertex proposed last."""
+        return {"mate": self._mate, "best": self._best}
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on with some vertices matched."""
+        self._mate = state["mate"].astype(self._mate.dtype)
+        self._best = state["best"].astype(self._best.dtype)
+        self._find_free()
+
+    def columns(self) -> dict[str, VertexNumbers]:
+        """Return the mate of each vertex."""
+        return {"mate": VertexNumbers(self._mate, nullable=True)}
+
+    def _find_free(self) -> None:
+        """List the vertices that may still find a mate."""
+        free = np.flatnonzero((self._mate < 0) & (self._best != -1))
+        self._free = free.astype(self._mate.dtype)
+
+
+def _check_sides(graph: Graph, left: npt.NDArray[np.bool_]) -> None:
+    """Raise InputError naming an edge whose ends are on one side."""
+    rows = graph.csc
+    ranges = cut_offsets(rows.offsets, min(4 * number_of_threads(), 1 + rows.number_of_arcs >> 16))
+    tasks = [(rows.offsets, rows.indices, left, low, high) for low, high in ranges]
+    for destination, source in parallel(find_inside, tasks):
+        if destination < 0:
+            continue
+        side = "left" if left[source] else "right"
+        raise InputError(
+            f"left: the edge {graph.describe(source)} -> {graph.describe(destination)} has both "
+            f"ends on the {side}; every edge must join the left with the right: correct `left`, "
+            f"or leave such edges out"
+        )

@@ -1,0 +1,74 @@
+"""What the algorithms' functions share: options of the run, and how unreachable vertices look."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import Masked
+from cugraph_ws.run import Column, Progress, Result
+
+__all__ = ["Columns", "RunOptions", "Unreachable", "check_unreachable", "with_unreachable"]
+
+Columns = str | list[str]
+Unreachable = Literal["null", "max"]
+
+
+class RunOptions(TypedDict, total=False):
+    """Options that every function hands on to `cugraph_ws.run`, where they are described."""
+
+    engine: str
+    progress: Progress
+    timeout: float | None
+    checkpoint: str | os.PathLike[str] | None
+    every: int
+    resume: str | os.PathLike[str] | None
+
+
+def with_unreachable(result: Result, column: str, unreachable: Unreachable) -> Any:
+    """Return a search's frame with the unreachable vertices shown as asked.
+
+    Parameters
+    ----------
+    result : Result
+        A search's result.
+    column : str
+        Its distance column, null for unreachable vertices.
+    unreachable : {"null", "max"}
+        Leave nulls, or put the type's greatest value, as cuGraph does.
+
+    Returns
+    -------
+    DataFrame
+        The vertex frame.
+    """
+    if unreachable == "null":
+        return result.frame
+    arrays: Mapping[str, Column] = {**result.arrays}
+    values = arrays[column]
+    if isinstance(values, Masked):
+        dtype = values.values.dtype
+        greatest = np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max
+        arrays = {**arrays, column: np.where(values.valid, values.values, dtype.type(greatest))}
+    return result.graph.vertex_frame(arrays)
+
+
+def check_unreachable(unreachable: str) -> None:
+    """Refuse an unknown way to show unreachable vertices, before work starts.
+
+    Parameters
+    ----------
+    unreachable : str
+        What the caller gave.
+
+    Raises
+    ------
+    InputError
+        If it is neither "null" nor "max".
+    """
+    if unreachable not in ("null", "max"):
+        raise InputError(f"unreachable={unreachable!r} is not known; choose 'null' or 'max'")

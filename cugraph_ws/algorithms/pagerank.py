@@ -1,0 +1,139 @@
+"""PageRank by power iteration, pulled: no atomics, one pass over the edges a superstep."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import cugraph_ws.declarations as ws
+from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.errors import InputError
+from cugraph_ws.graph import Graph
+from cugraph_ws.program import aggregate, l1_norm, vertex_program
+from cugraph_ws.run import run
+
+__all__ = ["PageRank", "pagerank"]
+
+
+@vertex_program
+class PageRank:
+    """Share of the time that a random surfer spends at every vertex."""
+
+    pagerank: ws.float64
+    share: ws.hidden(ws.float64)  # what an out-edge of weight 1 carries
+    weight: ws.edge(ws.float64, default=1.0, least=0.0)
+    out_weight: ws.out_weight
+    personalization: ws.distribution
+    dangling: ws.distribution
+    nstart: ws.distribution
+    alpha: ws.parameter(ws.float64, default=0.85)
+    residual = l1_norm("pagerank")
+    tol = 1e-6
+    max_iter = 100
+
+    @aggregate
+    def dangling_mass(state):
+        return state.pagerank if state.out_weight == 0.0 else 0.0
+
+    def init(vertex, p, own):
+        return own.nstart, own.nstart / own.out_weight if own.out_weight > 0.0 else 0.0
+
+    def compute(src, edge):
+        return src.share * edge.weight
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        followed = gathered + p.dangling_mass * old.dangling
+        rank = p.alpha * followed + (1.0 - p.alpha) * old.personalization
+        return rank, rank / old.out_weight if old.out_weight > 0.0 else 0.0
+
+    def validate(graph: Graph, values: dict[str, Any]) -> None:
+        if not 0.0 <= values["alpha"] <= 1.0:
+            raise InputError(f"alpha={float(values['alpha'])!r} must be between 0 and 1")
+        if (values["out_weight"] < 0.0).any():
+            raise InputError("the out-weights must be 0 or more; some are negative")
+
+
+def pagerank(
+    graph: Any,
+    alpha: float = 0.85,
+    personalization: Any = None,
+    precomputed_vertex_out_weight: Any = None,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    nstart: Any = None,
+    dangling: Any = None,
+    fail_on_nonconvergence: bool = True,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> Any:
+    """Compute the PageRank of every vertex.
+
+    The run ends once the ranks' changes in one superstep add up to `tol` or less (L1 norm).
+    NetworkX ends at `n * tol`, so its 1e-6 is n times coarser; the ranks differ by at most
+    `tol * alpha / (1 - alpha)` in L1 norm from the exact ones.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    alpha : float
+        Probability of following an edge, 0 to 1.
+    personalization : frame, mapping or column name, optional
+        Where the surfer goes otherwise: shares by vertex, scaled to sum 1; evenly if not given.
+    precomputed_vertex_out_weight : frame or mapping, optional
+        The sum of each vertex's out-weights, instead of the graph's.
+    max_iter : int
+        The most supersteps.
+    tol : float
+        Bound of the L1 norm of the change.
+    nstart : frame, mapping or column name, optional
+        First ranks, scaled to sum 1; even if not given.
+    dangling : frame, mapping or column name, optional
+        Where the surfer goes from a vertex without out-edges; evenly if not given.
+    fail_on_nonconvergence : bool
+        Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
+    source, destination : str or list of str
+        For an edge frame: its columns.
+    weight : str, optional
+        For an edge frame: the weight column, 0 or more.
+    directed : bool
+        For an edge frame: whether edges go one way.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        vertex; pagerank (float64, sum 1). Sorted by vertex.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
+    ConvergenceError
+        If `max_iter` or `timeout` is reached first; `.result` has the ranks so far.
+    """
+    result = run(
+        PageRank,
+        graph,
+        alpha=alpha,
+        personalization=personalization,
+        dangling=dangling,
+        nstart=nstart,
+        out_weight=precomputed_vertex_out_weight,
+        max_iter=max_iter,
+        tol=tol,
+        source_column=source,
+        destination_column=destination,
+        weight_column=weight,
+        directed=directed,
+        **options,
+    )
+    if fail_on_nonconvergence:
+        result.require_convergence("pagerank")
+    return result.frame

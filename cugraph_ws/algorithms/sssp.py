@@ -1,0 +1,118 @@
+"""Single-source shortest paths over non-negative weights.
+
+Label-correcting with priority buckets: near vertices first, far ones later (Davidson, Baxter,
+Garland, Owens: Work-efficient parallel GPU methods for single-source shortest paths, 2014); the
+bucket's width adapts to the work at hand (Wang, Fussell, Lin: A fast work-efficient SSSP algorithm
+for GPUs, 2021).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Unpack
+
+import cugraph_ws.declarations as ws
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Unreachable,
+    check_unreachable,
+    with_unreachable,
+)
+from cugraph_ws.errors import InputError
+from cugraph_ws.program import vertex_program
+from cugraph_ws.run import run
+
+__all__ = ["SSSP", "sssp"]
+
+
+@vertex_program
+class SSSP:
+    """Length of the shortest path from the nearest source, and the neighbour before on it."""
+
+    distance: ws.nullable(ws.like("weight"), math.inf)
+    predecessor: ws.predecessor
+    weight: ws.edge(default=1, least=0)
+    source: ws.vertex_set
+    cutoff: ws.parameter(ws.float64, default=math.inf)
+
+    def init(vertex, p, own):
+        return 0 if own.source else math.inf
+
+    def compute(src, edge):
+        return src.distance + edge.weight
+
+    combine = min
+
+    def apply(old, gathered, p):
+        return gathered if gathered < old.distance and gathered <= p.cutoff else old.distance
+
+    def active(old, new):
+        return new.distance < old.distance
+
+    def priority(state):
+        return state.distance
+
+
+def sssp(
+    graph: Any,
+    source: Any,
+    cutoff: float | None = None,
+    *,
+    source_column: Columns = "source",
+    destination: Columns = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    unreachable: Unreachable = "null",
+    **options: Unpack[RunOptions],
+) -> Any:
+    """Compute the length of the shortest path from the nearest source to every vertex.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame. Without weights every edge has length 1.
+    source : id or list of ids
+        Where paths start.
+    cutoff : float, optional
+        Greatest length of a path; vertices farther away are unreachable.
+    source_column, destination : str or list of str
+        For an edge frame: its columns.
+    weight : str, optional
+        For an edge frame: the column of lengths, 0 or more.
+    directed : bool
+        For an edge frame: whether edges go one way.
+    unreachable : {"null", "max"}
+        How the distance of unreachable vertices looks: null, or the type's greatest value, as in
+        cuGraph.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        vertex; distance (int64, exact, for integer weights or none, else the weights' type; null
+        if unreachable); predecessor (an id; null for sources and unreachable vertices). Sorted by
+        vertex.
+
+    Raises
+    ------
+    InputError
+        If a source is unknown, a weight is negative, or integer paths could overflow.
+    """
+    check_unreachable(unreachable)
+    if cutoff is not None and not cutoff >= 0:
+        raise InputError(f"cutoff={cutoff!r} must be a number, 0 or more")
+    result = run(
+        SSSP,
+        graph,
+        source=source,
+        cutoff=cutoff,
+        source_column=source_column,
+        destination_column=destination,
+        weight_column=weight,
+        directed=directed,
+        **options,
+    )
+    result.require_convergence("sssp")
+    return with_unreachable(result, "distance", unreachable)

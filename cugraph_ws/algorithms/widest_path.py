@@ -1,0 +1,97 @@
+"""Single-source widest paths (SSWP): the greatest width that some path offers all the way.
+
+The vertex program of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs
+(2015), with the widest vertices first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Unpack
+
+import cugraph_ws.declarations as ws
+from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.program import vertex_program
+from cugraph_ws.run import run
+
+__all__ = ["WidestPath", "widest_path"]
+
+
+@vertex_program
+class WidestPath:
+    """Width of the widest path from the nearest source, and the neighbour before on it."""
+
+    width: ws.nullable(ws.float64, -math.inf)
+    predecessor: ws.predecessor
+    weight: ws.edge(ws.float64, default=1.0)
+    source: ws.vertex_set
+
+    def init(vertex, p, own):
+        return math.inf if own.source else -math.inf
+
+    def compute(src, edge):
+        return min(src.width, edge.weight)
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.width, gathered)
+
+    def active(old, new):
+        return new.width > old.width
+
+    def priority(state):
+        return -state.width
+
+
+def widest_path(
+    graph: Any,
+    source: Any,
+    *,
+    source_column: Columns = "source",
+    destination: Columns = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> Any:
+    """Compute the width of the widest path from the nearest source to every vertex.
+
+    A path is as wide as its narrowest edge.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame. Without weights every edge has width 1.
+    source : id or list of ids
+        Where paths start.
+    source_column, destination : str or list of str
+        For an edge frame: its columns.
+    weight : str, optional
+        For an edge frame: the column of widths.
+    directed : bool
+        For an edge frame: whether edges go one way.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        vertex; width (float64; infinite for sources, null if unreachable); predecessor (an id;
+        null for sources and unreachable vertices). Sorted by vertex.
+
+    Raises
+    ------
+    InputError
+        If a source is unknown, or an argument cannot be used.
+    """
+    result = run(
+        WidestPath,
+        graph,
+        source=source,
+        source_column=source_column,
+        destination_column=destination,
+        weight_column=weight,
+        directed=directed,
+        **options,
+    )
+    return result.require_convergence("widest_path").frame

@@ -1,0 +1,522 @@
+"""A vertex program meets a graph: types resolved, arguments checked, the program tried out.
+
+Everything that can be wrong with a program on this graph, or with the arguments of its run, is
+found here, before the first superstep.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import traceback
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.codegen import INFINITY, Types
+from cugraph_ws.declarations import (
+    Constant,
+    Distribution,
+    Like,
+    Parameter,
+    VertexParameter,
+    VertexSet,
+    VertexValue,
+    sample_values,
+)
+from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.graph import Graph
+from cugraph_ws.program import VertexProgram
+
+__all__ = ["BoundProgram", "bind"]
+
+
+@dataclass
+class BoundProgram:
+    """A program with everything that it needs to run on one graph.
+
+    Attributes
+    ----------
+    program : VertexProgram
+        The program.
+    types : Types
+        Its types here.
+    edge_columns : tuple of str or None
+        For each declared edge attribute, the graph's attribute that provides it.
+    constants : tuple of ndarray
+        One array of shape (n,) for each declared vertex constant.
+    values : tuple
+        The run's parameters, as NumPy scalars, without aggregates and built-in ones.
+    accumulates : bool
+        Whether `apply` may take messages one by one: an idempotent combine whose `apply` gives
+        the same for a message that comes twice, and for two messages apart or combined.
+    """
+
+    program: VertexProgram
+    types: Types
+    edge_columns: tuple[str | None, ...]
+    constants: tuple[npt.NDArray[Any], ...]
+    values: tuple[Any, ...]
+    accumulates: bool
+
+
+def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> BoundProgram:
+    """Resolve a program's types and arguments on a graph, and try its functions.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    graph : Graph
+        The graph.
+    arguments : mapping
+        What `run()` was given for the declared parameters, vertex values and vertex sets.
+
+    Returns
+    -------
+    BoundProgram
+        The program, ready to run.
+
+    Raises
+    ------
+    InputError
+        If an argument is missing, unknown, or not of the declared kind.
+    ProgramError
+        If a function fails, or returns what its declaration does not allow.
+    """
+    _refuse_unknown(program, arguments)
+    columns, kinds, missing = _edges(program, graph)
+    state = []
+    for declared in program.state.values():
+        if isinstance(declared.type, Like):
+            state.append(kinds[list(program.edges).index(declared.type.attribute)])
+        else:
+            state.append(declared.type.name)
+    constants = tuple(
+        _constant(program, name, declared, graph, arguments.get(name))
+        for name, declared in program.constants.items()
+    )
+    values = tuple(
+        _parameter(program, name, declared, graph, arguments)
+        for name, declared in program.parameters.items()
+    )
+    _check_edges(program, graph, columns, tuple(state))
+    if program.validate is not None:
+        named = dict(
+            zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
+        )
+        program.validate(graph, named)
+    trial = _Trial(program, tuple(state), kinds, constants, values, graph.number_of_vertices)
+    message, is_tuple = trial.run()
+    types = Types(
+        state=tuple(state),
+        constants=tuple(array.dtype.name for array in constants),
+        edges=kinds,
+        missing_edges=missing,
+        parameters=tuple(value.dtype.name for value in values),
+        message=message,
+        tuple_message=is_tuple,
+    )
+    accumulates = program.idempotent and trial.accumulates()
+    return BoundProgram(program, types, columns, constants, values, accumulates)
+
+
+def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> None:
+    known = [*program.parameters, *program.constants]
+    for name in arguments:
+        if name not in known:
+            raise InputError(
+                f"{program.name} has no parameter {name!r}; it has: {', '.join(known) or 'none'}"
+            )
+
+
+def _edges(
+    program: VertexProgram, graph: Graph
+) -> tuple[tuple[str | None, ...], tuple[str, ...], tuple[float | None, ...]]:
+    """Find the graph's attribute for each declared one: of the same name, or the only weight."""
+    columns: list[str | None] = []
+    kinds: list[str] = []
+    missing: list[float | None] = []
+    for name, declared in program.edges.items():
+        if name in graph.edge_attributes:
+            column: str | None = name
+        elif len(program.edges) == 1 and graph.weight is not None:
+            column = graph.weight
+        elif declared.default is not None:
+            column = None
+        else:
+            have = ", ".join(graph.edge_attributes) or "none"
+            raise InputError(
+                f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {have}); "
+                f"build it with weight={name!r} or attributes=[{name!r}]"
+            )
+        columns.append(column)
+        missing.append(declared.default if column is None else None)
+        if declared.type is not None:
+            kinds.append(declared.type.name)
+        elif column is not None:
+            kinds.append(graph.edge_values(column).dtype.name)
+        else:
+            kinds.append("int64" if isinstance(declared.default, int) else "float64")
+    return tuple(columns), tuple(kinds), tuple(missing)
+
+
+def _check_edges(
+    program: VertexProgram,
+    graph: Graph,
+    columns: tuple[str | None, ...],
+    state: tuple[str, ...],
+) -> None:
+    """Refuse attributes below their declared least, and integers whose sums could overflow."""
+    like = {
+        declared.type.attribute
+        for declared, kind in zip(program.state.values(), state, strict=True)
+        if isinstance(declared.type, Like) and kind in INFINITY
+    }
+    for (name, declared), column in zip(program.edges.items(), columns, strict=True):
+        if column is None or not graph.csc.number_of_arcs:
+            continue
+        values = graph.edge_values(column, "csc")
+        if declared.least is not None and values.min() < declared.least:
+            arc = int(values.argmin())
+            raise InputError(
+                f"column {column!r} has the value {values[arc]} on the edge {_edge_name(graph, arc)}; "
+                f"{program.name} needs {declared.least:g} or more: drop or shift such edges"
+            )
+        if name in like:
+            longest = int(values.max()) * graph.number_of_vertices
+            if longest >= INFINITY[values.dtype.name]:
+                raise InputError(
+                    f"column {column!r} has the value {values.max()}: paths could exceed what "
+                    f"{values.dtype.name} holds exactly; convert the column to float64"
+                )
+
+
+def _edge_name(graph: Graph, arc: int) -> str:
+    """Name an edge by its ids, for an error message."""
+    target = int(np.searchsorted(graph.csc.offsets, arc, side="right")) - 1
+    source = int(graph.csc.indices[arc])
+    return f"{graph.describe(source)} to {graph.describe(target)}"
+
+
+def _constant(
+    program: VertexProgram,
+    name: str,
+    declared: Constant | VertexValue | Distribution | VertexSet,
+    graph: Graph,
+    given: Any,
+) -> npt.NDArray[Any]:
+    """Return one value for each vertex; an array by vertex number is taken as it is."""
+    n = graph.number_of_vertices
+    if isinstance(declared, VertexSet):
+        members = np.zeros(n, dtype=np.bool_)
+        if given is not None:
+            members[graph.numbers(_as_ids(given), name)] = True
+        elif not declared.optional:
+            raise InputError(f"{program.name} needs {name}=, a vertex or a list of vertices")
+        return members
+    dtype = declared.type.dtype if isinstance(declared, VertexValue) else np.dtype(np.float64)
+    default = declared.default if isinstance(declared, VertexValue) else None
+    if given is None:
+        if isinstance(declared, Constant):
+            return _graph_constant(declared.source, graph)
+        if isinstance(declared, Distribution):
+            return np.full(n, 1.0 / max(n, 1))
+        if default is None:
+            raise InputError(
+                f"{program.name} needs {name}=: a frame with a vertex and a value column, a mapping, one "
+                "number for all, or the name of a column of the graph's vertex frame"
+            )
+        return np.full(n, default, dtype)
+    if isinstance(given, np.ndarray) and given.shape == (n,):
+        values = given
+    else:
+        if isinstance(declared, Distribution):
+            default = 0.0
+        values, _ = graph.vertex_values(given, name, dtype, default=default)
+    values = np.ascontiguousarray(values, dtype=dtype)
+    return _shares(name, values) if isinstance(declared, Distribution) else values
+
+
+def _shares(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Scale shares to sum 1."""
+    if not np.isfinite(values).all() or (values < 0).any():
+        bad = values[~(values >= 0) | ~np.isfinite(values)][0]
+        raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
+    total = values.sum()
+    if len(values) and not total > 0:
+        raise InputError(f"{name} sums to {total}; give at least one vertex a share above 0")
+    result: npt.NDArray[Any] = values / total
+    return result
+
+
+def _as_ids(given: Any) -> Any:
+    """Make a list of one vertex; lists, arrays, columns and frames stay as they are."""
+    if isinstance(given, (set, frozenset)):
+        return list(given)
+    if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
+        return [given]
+    return given
+
+
+def _graph_constant(source: str, graph: Graph) -> npt.NDArray[Any]:
+    if source in ("in_degree", "out_degree"):
+        return graph.in_degrees if source == "in_degree" else graph.out_degrees
+    if graph.weight is None:
+        degrees = graph.in_degrees if source == "in_weight" else graph.out_degrees
+        return degrees.astype(np.float64)
+    order, adjacency = ("csc", graph.csc) if source == "in_weight" else ("csr", graph.csr)
+    weights = graph.edge_values(graph.weight, order)
+    filled = np.flatnonzero(np.diff(adjacency.offsets))
+    sums = np.zeros(graph.number_of_vertices)
+    if len(filled):
+        sums[filled] = np.add.reduceat(weights.astype(np.float64), adjacency.offsets[filled])
+    return sums
+
+
+def _parameter(
+    program: VertexProgram,
+    name: str,
+    declared: Parameter | VertexParameter,
+    graph: Graph,
+    arguments: Mapping[str, Any],
+) -> Any:
+    if isinstance(declared, VertexParameter):
+        if arguments.get(name) is None:
+            raise InputError(f"{program.name} needs {name}=, a vertex of the graph")
+        return np.int64(graph.number(arguments[name], name))
+    value = arguments.get(name)
+    if value is None:
+        value = declared.default
+    if value is None:
+        raise InputError(f"{program.name} needs {name}=, a number")
+    try:
+        number = declared.type.dtype.type(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{name}={value!r} is not a number of type {declared.type!r}; give one"
+        ) from error
+    if declared.type.dtype.kind == "i" and number != value:
+        raise InputError(f"{name}={value!r} is not a whole number; give one, as {int(number)}")
+    if isinstance(value, float) and math.isnan(value):
+        raise InputError(f"{name}=nan is not a number; give one")
+    return number
+
+
+class _Trial:
+    """Runs the user's functions as plain Python on a few values, to find what is wrong."""
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        state: tuple[str, ...],
+        edges: tuple[str, ...],
+        constants: tuple[npt.NDArray[Any], ...],
+        values: tuple[Any, ...],
+        vertices: int,
+    ) -> None:
+        self.program = program
+        self.state = tuple(np.dtype(kind) for kind in state)
+        self.edges = edges
+        fields = (*program.state, *program.constants)
+        self.Vertex = namedtuple("Vertex", fields)  # type: ignore[misc]  # noqa: PYI024 - fields known at run time only
+        self.Edge = namedtuple("Edge", tuple(program.edges))  # type: ignore[misc]  # noqa: PYI024
+        self.Own = namedtuple("Own", tuple(program.constants))  # type: ignore[misc]  # noqa: PYI024
+        parameters = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]  # noqa: PYI024
+        sums = [np.float64(0.5)] * len(program.aggregates)
+        self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
+        # Constants of real vertices, so that the trial sees no value that the run never would.
+        self.own = [
+            self.Own(*(array[place] for array in constants))
+            for place in range(0, vertices, max(1, vertices // 4))
+        ] or [self.Own(*(np.zeros(1, array.dtype)[0] for array in constants))]
+        self.places = list(range(0, vertices, max(1, vertices // 4))) or [0]
+        self.messages: list[Any] = []
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Call a user's function; an exception becomes an error that names the user's line."""
+        function = self.program.functions.get(name) or self.program.aggregates[name]
+        taken = len(self.program.sources[name].parameters)
+        try:
+            with np.errstate(all="ignore"):
+                return function(*arguments[:taken])
+        except ZeroDivisionError:
+            return math.inf
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            line = frames[-1].lineno if len(frames) > 1 else self.program.sources[name].location
+            raise ProgramError(
+                f"{self.program.name}.{name}, line {line} of {frames[-1].filename}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+    def fail(self, name: str, what: str) -> ProgramError:
+        return ProgramError(
+            f"{self.program.name}.{name} ({self.program.sources[name].location}): {what}"
+        )
+
+    def numbers(self, name: str, result: Any, expected: int | None) -> tuple[Any, ...]:
+        """Check that a result is a number, or a tuple of `expected` numbers."""
+        parts = tuple(result) if isinstance(result, tuple) else (result,)
+        if isinstance(result, tuple) and expected == 1:
+            raise self.fail(name, f"returns {result!r}; the state has one field, return a number")
+        if expected is not None and len(parts) != expected:
+            fields = ", ".join(self.program.state)
+            raise self.fail(
+                name, f"returns {result!r}; return a tuple of {expected} numbers: {fields}"
+            )
+        for part in parts:
+            if not isinstance(part, (bool, int, float, np.number, np.bool_)):
+                raise self.fail(name, f"returns {part!r}, a {type(part).__name__}; return a number")
+        return parts
+
+    def as_state(self, name: str, result: Any) -> tuple[Any, ...]:
+        """Cast a result to the state's types, or say which field it does not fit."""
+        cast = []
+        for (field, part), dtype in zip(
+            zip(self.program.state, self.numbers(name, result, len(self.state)), strict=True),
+            self.state,
+            strict=True,
+        ):
+            if dtype.kind in "ib" and isinstance(part, (float, np.floating)):
+                if name == "init" and part == math.inf:
+                    part = INFINITY.get(dtype.name, 1)
+                elif not math.isfinite(part) or part != int(part):
+                    raise self.fail(
+                        name,
+                        f"returns {float(part)!r} for `{field}`, which is {dtype.name}; declare it as a float, "
+                        "or return a whole number",
+                    )
+            with np.errstate(all="ignore"):
+                cast.append(dtype.type(part))
+        return tuple(cast)
+
+    def states(self) -> list[Any]:
+        """Vertices with the states that init gives, and with sample ones."""
+        vertices = []
+        for place, own in zip(self.places, self.own, strict=True):
+            first = self.as_state("init", self.call("init", np.int64(place), self.p, own))
+            vertices.append(self.Vertex(*first, *own))
+            for sample in itertools.islice(
+                zip(*(sample_values(kind) for kind in self.state), strict=False), 5
+            ):
+                vertices.append(self.Vertex(*sample, *own))
+        return vertices
+
+    def run(self) -> tuple[tuple[str, ...], bool]:
+        """Try every function; return the message's types, and whether it is a tuple."""
+        vertices = self.states()
+        edges = [
+            self.Edge(*row)
+            for row in itertools.islice(
+                zip(*(sample_values(kind)[1:] for kind in self.edges), strict=False), 3
+            )
+        ] or [self.Edge()]
+        kinds: list[np.dtype[Any]] = []
+        is_tuple = False
+        for vertex, edge in itertools.product(vertices, edges):
+            result = self.call("compute", vertex, edge, self.p)
+            parts = self.numbers("compute", result, len(kinds) or None)
+            found = [np.asarray(part).dtype for part in parts]
+            is_tuple = isinstance(result, tuple)
+            kinds = [np.promote_types(a, b) for a, b in zip(kinds or found, found, strict=True)]
+            self.messages.append(result)
+        message = tuple(_message_kind(kind) for kind in kinds)
+        self.messages = [self._cast_message(value, message, is_tuple) for value in self.messages]
+        if self.program.combine == "custom":
+            self.check_combine(message, is_tuple)
+        for vertex, gathered in itertools.product(vertices[:6], self.messages[:8]):
+            new = self.as_state("apply", self._apply(vertex, gathered))
+            following = self.Vertex(*new, *vertex[len(new) :])
+            for name, arguments in (
+                ("active", (vertex, following, self.p)),
+                ("settled", (vertex, self.p)),
+                ("starts", (vertex, self.p)),
+                ("priority", (vertex, self.p)),
+            ):
+                if name in self.program.functions:
+                    self.numbers(name, self.call(name, *arguments), 1)
+            for name in self.program.aggregates:
+                self.numbers(name, self.call(name, vertex, self.p), 1)
+        return message, is_tuple
+
+    def _apply(self, vertex: Any, gathered: Any) -> Any:
+        return self.call("apply", vertex, gathered, self.p)
+
+    @staticmethod
+    def _cast_message(value: Any, kinds: tuple[str, ...], is_tuple: bool) -> Any:
+        with np.errstate(all="ignore"):
+            if is_tuple:
+                return tuple(np.dtype(kind).type(v) for kind, v in zip(kinds, value, strict=True))
+            return np.dtype(kinds[0]).type(value)
+
+    def check_combine(self, message: tuple[str, ...], is_tuple: bool) -> None:
+        """Refuse a combine that is plainly not commutative, associative, or without its identity."""
+        identity = self.program.identity
+        if is_tuple != isinstance(identity, tuple) or (is_tuple and len(identity) != len(message)):
+            raise self.fail("combine", f"identity {identity!r} is not of the message's shape")
+        samples = self.messages[:4] + self.messages[-2:]
+
+        def combine(a: Any, b: Any) -> Any:
+            result = self.call("combine", a, b)
+            self.numbers("combine", result, len(message))
+            return self._cast_message(result, message, is_tuple)
+
+        def differ(a: Any, b: Any) -> bool:
+            return not np.allclose(np.asarray(a, float), np.asarray(b, float), equal_nan=True)
+
+        for a, b, c in itertools.product(samples, repeat=3):
+            if differ(combine(a, b), combine(b, a)):
+                raise self.fail(
+                    "combine",
+                    f"is not commutative: combine({_show(a)}, {_show(b)}) = {_show(combine(a, b))}, but "
+                    f"combine({_show(b)}, {_show(a)}) = {_show(combine(b, a))}",
+                )
+            left, right = combine(combine(a, b), c), combine(a, combine(b, c))
+            if differ(left, right):
+                raise self.fail(
+                    "combine",
+                    f"is not associative: over {_show(a)}, {_show(b)}, {_show(c)} it gives {_show(left)} "
+                    f"from the left and {_show(right)} from the right",
+                )
+        for a in samples:
+            if differ(combine(self._cast_message(identity, message, is_tuple), a), a):
+                raise self.fail(
+                    "combine",
+                    f"identity {identity!r} changes {_show(a)}; it must leave messages unchanged",
+                )
+
+    def accumulates(self) -> bool:
+        """Tell whether messages may be applied one by one, in any order, and twice."""
+        pick: Callable[..., Any] = {"min": min, "max": max, "any": lambda a, _: a}[
+            self.program.combine
+        ]
+        for vertex in self.states():
+            for a, b in itertools.product(self.messages[:6], repeat=2):
+                own = vertex[len(self.state) :]
+                one = self.as_state("apply", self._apply(vertex, a))
+                after = self.Vertex(*one, *own)
+                if self.as_state("apply", self._apply(after, a)) != one:
+                    return False
+                if self.program.combine == "any":
+                    continue
+                both = self.as_state("apply", self._apply(vertex, pick(a, b)))
+                if self.as_state("apply", self._apply(after, b)) != both:
+                    return False
+        return True
+
+
+def _message_kind(kind: np.dtype[Any]) -> str:
+    if kind.kind in "bf":
+        return kind.name if kind.name in ("bool", "float32") else "float64"
+    return "int32" if kind.name == "int32" else "int64"
+
+
+def _show(message: Any) -> str:
+    if isinstance(message, tuple):
+        return "(" + ", ".join(_show(part) for part in message) + ")"
+    return str(message.item() if isinstance(message, np.generic) else message)

@@ -1,0 +1,121 @@
+"""The state of a run to and from a Parquet file: all of it or nothing, readable by any tool."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import FileError, InputError
+
+__all__ = ["read_checkpoint", "write_checkpoint"]
+
+_KEY = b"cugraph_ws"
+
+
+def write_checkpoint(
+    path: str | os.PathLike[str],
+    arrays: dict[str, npt.NDArray[Any]],
+    facts: dict[str, Any],
+) -> None:
+    """Write a checkpoint; a crash in the middle leaves the previous one whole.
+
+    Parameters
+    ----------
+    path : path-like
+        The Parquet file.
+    arrays : dict of ndarray, each of shape (rows,)
+        State, by name; arrays may have different lengths.
+    facts : dict
+        What else identifies the run, JSON-like.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    target = Path(path)
+    rows = max((len(array) for array in arrays.values()), default=0)
+    lengths = {name: len(array) for name, array in arrays.items()}
+    columns = {}
+    for name, array in arrays.items():
+        column = pa.array(array)
+        if len(array) < rows:
+            column = pa.concat_arrays([column, pa.nulls(rows - len(array), column.type)])
+        columns[name] = column
+    table = pa.table(columns).replace_schema_metadata(
+        {_KEY: json.dumps({**facts, "lengths": lengths}).encode()}
+    )
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "wb") as file:
+            pq.write_table(table, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise FileError(
+            f"checkpoint={str(path)!r} cannot be written ({error}); give a path in a writable folder"
+        ) from error
+
+
+def read_checkpoint(
+    path: str | os.PathLike[str], expected: dict[str, Any]
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """Read a checkpoint and check that it belongs to this run.
+
+    Parameters
+    ----------
+    path : path-like
+        The Parquet file.
+    expected : dict
+        Facts that must be the same as when it was written.
+
+    Returns
+    -------
+    arrays : dict of ndarray
+        State, by name.
+    facts : dict
+        All facts.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, truncated, or no checkpoint.
+    InputError
+        If it is another run's.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise FileError(
+            f"resume={str(path)!r} cannot be read ({error}); give a file that checkpoint= wrote"
+        ) from error
+    metadata = (table.schema.metadata or {}).get(_KEY)
+    if metadata is None:
+        raise FileError(
+            f"resume={str(path)!r} is no checkpoint; give a file that checkpoint= wrote"
+        )
+    facts = json.loads(metadata)
+    for name, value in expected.items():
+        if facts.get(name) != value:
+            raise InputError(
+                f"resume={str(path)!r} was written with {name} = {facts.get(name)!r}, this run has {value!r}; "
+                "resume with the same program and graph"
+            )
+    arrays = {
+        name: np.array(table.column(name).slice(0, length).to_numpy())
+        for name, length in facts["lengths"].items()
+    }
+    return arrays, facts

@@ -1,0 +1,79 @@
+"""`cugraph-ws info`: engines, devices and versions, as a bug report needs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+
+import click
+
+from cugraph_ws.cli_options import debug_option
+
+__all__ = ["facts", "info_command"]
+
+NEEDED = ("cugraph-ws", "numba", "numpy", "pyarrow", "narwhals")
+OPTIONAL = ("pandas", "polars", "cudf")
+
+
+@click.command("info")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@debug_option
+def info_command(as_json: bool) -> None:
+    """Show engines, devices and versions."""
+    groups = facts()
+    if as_json:
+        click.echo(json.dumps(groups, indent=2))
+        return
+    width = max(len(name) for group in groups.values() for name in group)
+    for title, group in groups.items():
+        click.secho(title, bold=True)
+        for name, value in group.items():
+            click.echo(f"  {name:<{width}}  {value}")
+
+
+def facts() -> dict[str, dict[str, str]]:
+    """Return what the command shows: titles, names and values."""
+    import psutil
+
+    from cugraph_ws.engines.threads import number_of_threads
+    from cugraph_ws.memory import format_bytes
+
+    memory = psutil.virtual_memory()
+    settings = {
+        name: value for name, value in sorted(os.environ.items()) if name.startswith("CUGRAPH_WS_")
+    }
+    return {
+        "Engines": {
+            "cpu": f"{number_of_threads()} threads, compiled by Numba",
+            "python": "1 thread, not compiled",
+        },
+        "Devices": {
+            "cpu": f"{_processor()}, {os.cpu_count()} cores",
+            "memory": f"{format_bytes(memory.total)}, {format_bytes(memory.available)} available",
+            "system": platform.platform(),
+        },
+        "Versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in (*NEEDED, *OPTIONAL)},
+        },
+        "Settings": settings or {"environment": "none set"},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the processor's name, which Linux tells in a file."""
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

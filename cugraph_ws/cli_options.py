@@ -1,0 +1,284 @@
+"""What the commands share: options, the way from a file to a graph, and from a result to a file."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cugraph_ws.graph import Graph
+
+__all__ = ["Job", "Settings", "debug_option", "job_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+A_FILE = click.Path(path_type=Path)
+
+
+@dataclass
+class Settings:
+    """What holds for the whole command line."""
+
+    debug: bool = False
+
+
+def _remember_debug(context: click.Context, option: click.Parameter, value: bool) -> None:
+    del option
+    settings = context.find_object(Settings)
+    if value and settings is not None:
+        settings.debug = True
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_remember_debug,
+    help="Show the traceback of an error.",
+)
+
+
+@dataclass
+class Job:
+    """One command's files and settings; the fields are the options of `job_options`."""
+
+    edges: Path
+    format: str | None
+    source: tuple[str, ...]
+    destination: tuple[str, ...]
+    weight: str | None
+    undirected: bool
+    duplicates: str
+    self_loops: str
+    vertices: Path | None
+    engine: str
+    trace: Path | None
+    checkpoint: Path | None
+    every: int
+    resume: Path | None
+    timeout: float | None
+    progress: bool | None
+    quiet: bool
+    rows: int
+    output: Path | None
+    id_types: list[Any] = field(default_factory=list, init=False)
+
+    def check_outputs(self) -> None:
+        """Make sure that everything to be written can be, before anything is read."""
+        from cugraph_ws.writers import check_writable
+
+        for path in (self.output, self.trace):
+            if path is not None:
+                check_writable(path)
+        if self.checkpoint is not None:
+            check_writable(self.checkpoint, any_name=True)
+
+    def graph(self, attributes: Sequence[str] = ()) -> Graph:
+        """Read the files and build the graph.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            Edge columns to keep beside the weight, where the file has them.
+        """
+        from cugraph_ws.graph import Graph
+        from cugraph_ws.readers import read_edges, read_frame
+
+        self.check_outputs()
+        edges = read_edges(self.edges, self.format)
+        vertices = None
+        if self.vertices is not None:
+            vertices = read_frame(self.vertices, names=("vertex", "value"))
+        have = [name for name in attributes if name in edges.column_names and name != self.weight]
+        graph = Graph(
+            edges,
+            _one_or_list(self.source),
+            _one_or_list(self.destination),
+            self.weight,
+            directed=not self.undirected,
+            vertices=vertices,
+            attributes=have,
+            duplicates=self.duplicates,  # type: ignore[arg-type]  # click has checked the choice
+            self_loops=self.self_loops,  # type: ignore[arg-type]
+        )
+        self.id_types = [edges.schema.field(name).type for name in self.source]
+        return graph
+
+    @property
+    def run_arguments(self) -> dict[str, Any]:
+        """Keyword arguments that every function and `run` take."""
+        from cugraph_ws.progress import Progress
+
+        progress: Progress = self.progress is not False and not self.quiet
+        if self.progress:
+            progress = "always"
+        return {
+            "engine": self.engine,
+            "progress": progress,
+            "timeout": self.timeout,
+            "checkpoint": self.checkpoint,
+            "every": self.every,
+            "resume": self.resume,
+        }
+
+    def vertex_id(self, text: str, argument: str) -> Any:
+        """Return the vertex id that a word of the command line means, in the type of the file.
+
+        The parts of an id of several columns are separated by commas.
+        """
+        import csv
+
+        from cugraph_ws.errors import InputError
+
+        if len(self.id_types) == 1:
+            return _parsed(text, self.id_types[0], argument)
+        parts = next(csv.reader([text]), [])
+        if len(parts) != len(self.id_types):
+            raise InputError(
+                f"{argument}: {text!r} has {len(parts)} parts and an id has {len(self.id_types)}; "
+                f"separate {', '.join(self.source)} by commas"
+            )
+        kinds = zip(parts, self.id_types, strict=True)
+        return tuple(_parsed(part, kind, argument) for part, kind in kinds)
+
+    def vertex_ids(self, texts: Sequence[str], argument: str) -> list[Any]:
+        """Return the vertex ids that words of the command line mean."""
+        return [self.vertex_id(text, argument) for text in texts]
+
+
+def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
+    return names[0] if len(names) == 1 else list(names)
+
+
+def _parsed(text: str, kind: pa.DataType, argument: str) -> Any:
+    import pyarrow as pa
+
+    from cugraph_ws.errors import InputError
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    try:
+        return pa.array([text.strip()]).cast(kind)[0].as_py()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(
+            f"{argument}: {text!r} is not of the type of the vertex ids, {kind}; "
+            "give an id as the file has it"
+        ) from None
+
+
+def _choice(*names: str) -> click.Choice[str]:
+    return click.Choice(names)
+
+
+FORMATS = _choice("parquet", "csv", "tsv", "snap", "matrix-market")
+DUPLICATES = _choice("keep", "sum", "min", "max", "mean", "first", "error")
+
+GRAPH_OPTIONS = (
+    click.option("--format", type=FORMATS, help="Of the edges; default: told from the file."),
+    click.option(
+        "--source",
+        multiple=True,
+        default=("source",),
+        show_default="source",
+        metavar="COLUMN",
+        help="Column of the edges' sources; repeat it for ids of several columns.",
+    ),
+    click.option(
+        "--destination",
+        multiple=True,
+        default=("destination",),
+        show_default="destination",
+        metavar="COLUMN",
+        help="Column of the edges' destinations.",
+    ),
+    click.option("--weight", metavar="COLUMN", help="Column of the weights; default: none."),
+    click.option("--undirected", is_flag=True, help="Every edge goes both ways."),
+    click.option(
+        "--duplicates",
+        type=DUPLICATES,
+        default="keep",
+        show_default=True,
+        help="What becomes of parallel edges.",
+    ),
+    click.option(
+        "--self-loops",
+        type=_choice("keep", "drop", "error"),
+        default="keep",
+        show_default=True,
+        help="What becomes of edges from a vertex to itself.",
+    ),
+    click.option(
+        "--vertices",
+        type=A_FILE,
+        metavar="FILE",
+        help="Vertices, isolated ones too, and columns of attributes.",
+    ),
+)
+RUN_OPTIONS = (
+    click.option(
+        "--engine",
+        type=_choice("auto", "cpu", "python"),
+        default="auto",
+        show_default=True,
+        help="python runs a program uncompiled, slow and open to a debugger.",
+    ),
+    click.option("--trace", type=A_FILE, metavar="FILE", help="Write a row for each superstep."),
+    click.option(
+        "--checkpoint", type=A_FILE, metavar="FILE", help="Parquet file for the state, to resume."
+    ),
+    click.option(
+        "--every",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        help="Supersteps between checkpoints.",
+    ),
+    click.option("--resume", type=A_FILE, metavar="FILE", help="Checkpoint to go on from."),
+    click.option("--timeout", type=float, metavar="SECONDS", help="Stop with the state so far."),
+)
+OUTPUT_OPTIONS = (
+    click.option(
+        "--progress/--no-progress",
+        default=None,
+        help="Always or never; default: where stderr is a terminal.",
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
+    click.option(
+        "--rows",
+        type=click.IntRange(min=0),
+        default=20,
+        show_default=True,
+        help="Rows to show where there is no -o.",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        type=A_FILE,
+        metavar="FILE",
+        help="Write the result: .parquet, .csv or .tsv, the last two also with .gz.",
+    ),
+    debug_option,
+)
+
+
+def job_options(command: F) -> Callable[..., Any]:
+    """Add the options that all runs have, and hand them to the command as a `Job`."""
+    names = [entry.name for entry in fields(Job) if entry.init]
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        job = Job(**{name: given.pop(name) for name in names})
+        return command(job, **given)
+
+    decorated: Callable[..., Any] = wrapped
+    for option in reversed((*GRAPH_OPTIONS, *RUN_OPTIONS, *OUTPUT_OPTIONS)):
+        decorated = option(decorated)
+    return click.argument("edges", type=A_FILE)(decorated)

@@ -1,0 +1,80 @@
+"""Results on the terminal: the top rows as a table, and one line of summary."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cugraph_ws.cli_options import Job
+
+__all__ = ["deliver", "say", "show_table"]
+
+
+def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
+    """Write a result to the job's output, or show its top rows.
+
+    Parameters
+    ----------
+    job : Job
+    frame : pyarrow.Table
+    rank_by : str, optional
+        Column whose greatest values come first where rows are shown; default: order of vertices.
+    """
+    if job.output is not None:
+        from cugraph_ws.writers import write_frame
+
+        write_frame(frame, job.output)
+        say(job, f"{frame.num_rows:,} rows in {job.output}")
+        return
+    top = frame
+    if rank_by is not None:
+        others = [name for name in frame.column_names if name != rank_by]
+        order = [(rank_by, "descending"), *((name, "ascending") for name in others)]
+        top = frame.sort_by(order)
+    show_table(top.slice(0, job.rows))
+    hidden = frame.num_rows - min(job.rows, frame.num_rows)
+    if hidden:
+        say(job, f"and {hidden:,} more rows; -o FILE writes all")
+
+
+def say(job: Job, line: str) -> None:
+    """Write a line to stderr where somebody watches."""
+    if not job.quiet and sys.stderr.isatty():
+        click.echo(line, err=True)
+
+
+def show_table(table: pa.Table) -> None:
+    """Show a table on stdout: drawn on a terminal, cells between tabs in a pipe."""
+    columns = [[_cell(value) for value in column.to_pylist()] for column in table.columns]
+    rows = zip(*columns, strict=True)
+    if not sys.stdout.isatty():
+        click.echo("\t".join(table.column_names))
+        for row in rows:
+            click.echo("\t".join(row))
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=SIMPLE_HEAD)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        numeric = str(column.type).startswith(("int", "uint", "float", "double"))
+        drawn.add_column(Text(name), justify="right" if numeric else "left")
+    for row in rows:
+        drawn.add_row(*map(Text, row))
+    Console().print(drawn)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, float):
+        return "null" if math.isnan(value) else f"{value:.6g}"
+    return " ".join(str(value).split("\t"))

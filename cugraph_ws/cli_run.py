@@ -1,0 +1,165 @@
+"""`cugraph-ws run my_program.py:WidestPath edges.parquet source=berlin`: a program of one's own."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cugraph_ws.cli_options import Job, job_options
+from cugraph_ws.errors import CugraphWsError, FileError, InputError, ProgramError
+
+if TYPE_CHECKING:
+    from cugraph_ws.program import VertexProgram
+
+__all__ = ["load_program", "run_command"]
+
+
+@click.command("run")
+@click.argument("program", metavar="FILE.py:PROGRAM")
+@job_options
+@click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--max-iter", type=int, help="Most supersteps; default: the program's own.")
+@click.option("--tol", type=float, help="Bound of the residual; default: the program's own.")
+@click.option(
+    "--direction",
+    type=click.Choice(["auto", "push", "pull", "gather"]),
+    default="auto",
+    show_default=True,
+    help="A direction to hold to.",
+)
+def run_command(
+    job: Job,
+    program: str,
+    parameters: tuple[str, ...],
+    max_iter: int | None,
+    tol: float | None,
+    direction: str,
+) -> None:
+    """Run a vertex program of your own.
+
+    The program is a class under @ws.vertex_program in a Python file.  What it declares is given
+    as NAME=VALUE: a number, a vertex id, vertex ids between commas (ids of several columns
+    between semicolons), the name of a column of --vertices, or @FILE for a file of vertices.
+    """
+    from cugraph_ws.cli_output import deliver_result
+    from cugraph_ws.run import run
+
+    job.check_outputs()
+    loaded = load_program(program)
+    with job.graph(attributes=tuple(loaded.edges)) as graph:
+        given = _parse(job, loaded, parameters)
+        result = run(
+            loaded,
+            graph,
+            max_iter=max_iter,
+            tol=tol,
+            direction=direction,  # type: ignore[arg-type]  # click has checked the choice
+            **job.run_arguments,
+            **given,
+        )
+        deliver_result(job, result)
+
+
+def load_program(text: str) -> VertexProgram:
+    """Import a user's file and return a program in it.
+
+    Parameters
+    ----------
+    text : str
+        `path/to/file.py:Name`.
+
+    Returns
+    -------
+    VertexProgram
+
+    Raises
+    ------
+    FileError
+        If there is no such file.
+    ProgramError
+        If it cannot be imported.
+    InputError
+        If it has no such program.
+    """
+    from cugraph_ws.program import VertexProgram
+
+    file, _, name = text.rpartition(":")
+    path = Path(file)
+    if path.suffix != ".py" or not name:
+        raise InputError(f"{text!r} names no program; write it as path/to/file.py:Program")
+    if not path.is_file():
+        raise FileError(f"{path}: there is no such file; check the path")
+    module = _import(path)
+    program = getattr(module, name, None)
+    if not isinstance(program, VertexProgram):
+        found = [key for key, value in vars(module).items() if isinstance(value, VertexProgram)]
+        raise InputError(
+            f"{path} has no vertex program {name!r}; it has: {', '.join(found) or 'none'}"
+        )
+    return program
+
+
+def _import(path: Path) -> ModuleType:
+    """Import a file as Python would run it: its folder comes first on the path."""
+    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    before = sys.modules.get(path.stem)
+    sys.modules[path.stem] = module  # annotations are evaluated, and code is cached, through it
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except CugraphWsError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ProgramError(
+            f"{path} cannot be imported: {type(error).__name__}: {error}; run it with Python to see"
+        ) from error
+    finally:
+        sys.path.remove(folder)
+        if before is not None:
+            sys.modules[path.stem] = before
+    return module
+
+
+def _parse(job: Job, program: VertexProgram, words: Sequence[str]) -> dict[str, Any]:
+    """Turn NAME=VALUE into what the program's declarations want."""
+    given: dict[str, Any] = {}
+    for word in words:
+        name, separator, text = word.partition("=")
+        if not separator:
+            raise click.UsageError(f"{word!r} is no parameter; write it as NAME=VALUE")
+        if name in given:
+            raise click.UsageError(f"{name} is given twice")
+        declared = program.parameters.get(name, program.constants.get(name))
+        given[name] = _value(job, name, declared, text)
+    return given
+
+
+def _value(job: Job, name: str, declared: Any, text: str) -> Any:
+    """Return a parameter's value; what the program does not declare, it refuses itself."""
+    from cugraph_ws.declarations import VertexParameter, VertexSet
+    from cugraph_ws.readers import read_frame
+
+    if text.startswith("@"):
+        return read_frame(text[1:], names=("vertex", "value"))
+    if isinstance(declared, VertexParameter):
+        return job.vertex_id(text, name)
+    if isinstance(declared, VertexSet):
+        separator = "," if len(job.id_types) == 1 else ";"
+        return job.vertex_ids(next(csv.reader([text], delimiter=separator), []), name)
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,1 @@
+"""Partitions of a graph, and how they exchange the state of boundary vertices."""

@@ -1,0 +1,441 @@
+"""From a checked program and the loops in `kernels/cpu` to one module that Numba compiles.
+
+The loops are written once, against the names in `kernels/cpu/interface.py`.  For a program they
+are instantiated: its functions, made self-contained by `cugraph_ws.source`, take the interface's
+place.  Compiled, the text is written to a file named by its own hash, because Numba caches machine
+code beside files: a second process, and a second run of a user's program, compile nothing.  For
+`engine="python"` the user's own functions and the loops' own files are executed as they stand, so
+that a debugger stops in them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import math
+import os
+import sys
+import tempfile
+import types
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.program import VertexProgram
+
+__all__ = ["Types", "cache_folder", "compiled_module", "generated_source", "python_module"]
+
+LOOPS = ("dense", "pull", "push", "scatter", "tree")
+INFINITY = {"int32": 2**30, "int64": 2**62}  # what math.inf becomes in an integer state field
+
+
+@dataclass(frozen=True)
+class Types:
+    """The types that a program has on the graph at hand, as NumPy names.
+
+    Attributes
+    ----------
+    state, constants, edges, parameters : tuple of str
+        One for each declaration, in order.
+    missing_edges : tuple of float or None
+        For each edge attribute, the constant that stands in for it, or None.
+    message : tuple of str
+        One for each number of a message.
+    tuple_message : bool
+        Whether messages are tuples.
+    """
+
+    state: tuple[str, ...]
+    constants: tuple[str, ...]
+    edges: tuple[str, ...]
+    missing_edges: tuple[float | None, ...]
+    parameters: tuple[str, ...]
+    message: tuple[str, ...]
+    tuple_message: bool
+
+
+def cache_folder() -> Path:
+    """Folder of generated modules: `CUGRAPH_WS_CACHE_DIR`, else the user's cache."""
+    asked = os.environ.get("CUGRAPH_WS_CACHE_DIR")
+    if asked:
+        return Path(asked)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "cugraph_ws"
+
+
+def _loop_file(loop: str) -> Path:
+    import cugraph_ws.kernels.cpu
+
+    return Path(cugraph_ws.kernels.cpu.__path__[0]) / f"{loop}.py"
+
+
+def _without_interface(tree: ast.Module) -> list[ast.stmt]:
+    """Drop a loop module's docstring, `__all__`, and the imports that the instance replaces."""
+    kept: list[ast.stmt] = []
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module in (
+            "cugraph_ws.kernels.cpu.interface",
+            "cugraph_ws.kernels.cpu.jit",
+            "__future__",
+        ):
+            continue
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            continue
+        kept.append(node)
+    return kept
+
+
+# --------------------------------------------------------------------------- the program's part
+
+
+def _cast(kind: str, value: str) -> str:
+    return f"np.{'bool_' if kind == 'bool' else kind}({value})"
+
+
+def _tuple(items: Sequence[str]) -> str:
+    return "(" + "".join(f"{item}, " for item in items) + ")"
+
+
+def _call(program: VertexProgram, function: str, *arguments: str) -> str:
+    """Call a user's function with as many arguments as it takes."""
+    taken = len(program.sources[function].parameters)
+    return f"user_{function}({', '.join(arguments[:taken])})"
+
+
+def _identity(program: VertexProgram, types_: Types) -> str:
+    """Write the message that the program's combine leaves unchanged."""
+    if program.combine == "custom":
+        values = program.identity if types_.tuple_message else (program.identity,)
+        written = [
+            _cast(kind, _number(value)) for kind, value in zip(types_.message, values, strict=True)
+        ]
+    else:
+        written = [_cast(kind, _extreme(program.combine, kind)) for kind in types_.message]
+    return _tuple(written) if types_.tuple_message else written[0]
+
+
+def _extreme(combine: str, kind: str) -> str:
+    if combine in ("sum", "any"):
+        return "0"
+    if kind == "bool":
+        return "True" if combine == "min" else "False"
+    if kind.startswith("float"):
+        return "np.inf" if combine == "min" else "-np.inf"
+    limits = np.iinfo(kind)
+    return str(limits.max if combine == "min" else limits.min)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, float) and math.isinf(value):
+        return "np.inf" if value > 0 else "-np.inf"
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _merge(program: VertexProgram, types_: Types) -> str:
+    if program.combine == "custom":
+        return _call(program, "combine", "first", "second")
+    if program.combine == "any":
+        return "second"
+    if program.combine == "sum":
+        if not types_.tuple_message:
+            return "first + second"
+        return _tuple([f"first[{i}] + second[{i}]" for i in range(len(types_.message))])
+    sign = "<" if program.combine == "min" else ">"
+    return f"second if second {sign} first else first"
+
+
+def _initial_cast(kind: str, value: str) -> str:
+    """Cast for `init`, where an integer field may be given math.inf."""
+    if kind in INFINITY:
+        return f"{_cast(kind, str(INFINITY[kind]))} if {value} == np.inf else {_cast(kind, value)}"
+    return _cast(kind, value)
+
+
+def _adaptors(program: VertexProgram, types_: Types) -> str:
+    """Write the interface's functions for this program."""
+    fields = list(program.state)
+    scalar_state = len(fields) == 1
+    state_range = range(len(fields))
+    slots = [f"vertex[{place}]" for place in state_range]
+
+    def new_state(call: str) -> str:
+        """Return statements that turn a user's result into a state tuple."""
+        if scalar_state:
+            return f"    result = {call}\n    return {_tuple([_cast(types_.state[0], 'result')])}"
+        parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.state)]
+        return f"    result = {call}\n    return {_tuple(parts)}"
+
+    def new_message(call: str) -> str:
+        if not types_.tuple_message:
+            return f"    return {_cast(types_.message[0], call)}"
+        parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.message)]
+        return f"    result = {call}\n    return {_tuple(parts)}"
+
+    edge_parts = [
+        f"edges[{place}][arc]" if missing is None else _cast(kind, _number(missing))
+        for place, (kind, missing) in enumerate(
+            zip(types_.edges, types_.missing_edges, strict=True)
+        )
+    ]
+    own_parts = [f"constants[{place}][vertex]" for place in range(len(types_.constants))]
+    own = f"Own({', '.join(own_parts)})"
+    if scalar_state:
+        initial = [_initial_cast(types_.state[0], "result")]
+    else:
+        initial = [_initial_cast(kind, f"result[{i}]") for i, kind in enumerate(types_.state)]
+    active = (
+        f"bool({_call(program, 'active', 'vertex', 'replace(vertex, new)', 'Parameters(*values)')})"
+        if "active" in program.functions
+        else "not same(vertex, new)"
+    )
+    norm = 0
+    if program.residual is not None:
+        norm = fields.index(program.residual.field)
+    message_slots = (
+        _tuple([f"inbox[{place}][vertex]" for place in range(len(types_.message))])
+        if types_.tuple_message
+        else "inbox[0][vertex]"
+    )
+    store_message = (
+        [f"    inbox[{place}][vertex] = gathered[{place}]" for place in range(len(types_.message))]
+        if types_.tuple_message
+        else ["    inbox[0][vertex] = gathered"]
+    )
+    optional = {
+        name: _call(program, name, "vertex", "Parameters(*values)")
+        if name in program.functions
+        else default
+        for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
+    }
+    sums = [
+        f"np.float64({_call(program, name, 'vertex', 'Parameters(*values)')})"
+        for name in program.aggregates
+    ]
+    lines = [
+        f"ANY = {program.combine == 'any'}",
+        f"FIELDS = {len(fields)}",
+        f"ORDERED = {'priority' in program.functions}",
+        f"SETTLES = {'settled' in program.functions}",
+        "@inline\ndef load(state, constants, vertex):",
+        "    return Vertex("
+        + ", ".join([f"state[{place}][vertex]" for place in state_range] + own_parts)
+        + ")",
+        "@inline\ndef put(state, vertex, new):",
+        *[f"    state[{place}][vertex] = new[{place}]" for place in state_range],
+        "@inline\ndef keep(vertex):",
+        f"    return {_tuple(slots)}",
+        "@inline\ndef replace(vertex, new):",
+        "    return Vertex("
+        + ", ".join(
+            [f"new[{place}]" for place in state_range]
+            + [f"vertex[{len(fields) + place}]" for place in range(len(types_.constants))]
+        )
+        + ")",
+        "@inline\ndef same(vertex, new):",
+        "    return " + " and ".join(f"vertex[{place}] == new[{place}]" for place in state_range),
+        "@inline\ndef initial(constants, vertex, number, values):",
+        f"    result = {_call(program, 'init', 'number', 'Parameters(*values)', own)}",
+        f"    return {_tuple([f'({part})' for part in initial])}",
+        "@inline\ndef message(source, edges, arc, values):",
+        new_message(
+            _call(
+                program,
+                "compute",
+                "source",
+                f"Edge({', '.join(edge_parts)})",
+                "Parameters(*values)",
+            )
+        ),
+        "@inline\ndef nothing():",
+        f"    return {_identity(program, types_)}",
+        "@inline\ndef merge(first, second):",
+        new_message(_merge(program, types_)) if program.combine != "any" else "    return second",
+        "@inline\ndef update(vertex, gathered, values):",
+        new_state(_call(program, "apply", "vertex", "gathered", "Parameters(*values)")),
+        "@inline\ndef is_active(vertex, new, values):",
+        f"    return {active}",
+        "@inline\ndef is_settled(vertex, values):",
+        f"    return bool({optional['settled']})",
+        "@inline\ndef starts(vertex, values):",
+        f"    return bool({optional['starts']})",
+        "@inline\ndef order(vertex, values):",
+        f"    return np.float64({optional['priority']})",
+        "@inline\ndef change(vertex, new):",
+        f"    return abs(np.float64(new[{norm}]) - np.float64(vertex[{norm}]))",
+        "@inline\ndef terms(vertex, values):",
+        f"    return {_tuple(sums)}",
+        "@inline\ndef take_message(inbox, vertex):",
+        f"    return {message_slots}",
+        "@inline\ndef put_message(inbox, vertex, gathered):",
+        *store_message,
+    ]
+    return "\n".join(lines)
+
+
+def _tuples(program: VertexProgram) -> dict[str, tuple[str, ...]]:
+    return {
+        "Vertex": (*program.state, *program.constants),
+        "Own": tuple(program.constants),
+        "Edge": tuple(program.edges),
+        "Parameters": program.parameter_names,
+    }
+
+
+def generated_source(program: VertexProgram, types_: Types) -> str:
+    """Write the module that holds a program and every loop.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+
+    Returns
+    -------
+    str
+        Python source, the same for the same program and types.
+    """
+    parts = [
+        f'"""Loops of the vertex program {program.name}, generated."""',
+        "import math\nfrom collections import namedtuple\nimport numpy as np\n"
+        "from cugraph_ws.kernels.cpu.jit import inline, jit",
+        *[f"{name} = namedtuple({name!r}, {names!r})" for name, names in _tuples(program).items()],
+        *[
+            f"@inline\n{definition}"
+            for source in program.sources.values()
+            for definition in _split(source.text)
+        ],
+        _adaptors(program, types_),
+    ]
+    for loop in LOOPS:
+        tree = ast.parse(_loop_file(loop).read_text())
+        parts += [ast.unparse(node) for node in _without_interface(tree)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _split(text: str) -> list[str]:
+    return [ast.unparse(node) for node in ast.parse(text).body]
+
+
+_modules: dict[str, types.ModuleType] = {}
+
+
+def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
+    """Return the program's module for the CPU engine; its functions compile when first called.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+
+    Returns
+    -------
+    module
+        With the functions of every loop in `kernels/cpu`.
+    """
+    text = generated_source(program, types_)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:20]
+    name = f"cugraph_ws_generated_{program.name}_{digest}"
+    if name not in _modules:
+        _modules[name] = _import_text(name, text)
+    return _modules[name]
+
+
+def _import_text(name: str, text: str) -> types.ModuleType:
+    """Write a module where Numba can cache beside it, and import it."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = _write_once(folder, name, text)
+    except OSError:  # a read-only home: compile in this process, without a cache
+        path = _write_once(Path(tempfile.mkdtemp(prefix="cugraph_ws-")), name, text)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # Numba's cache finds the named tuples by their module's name
+    spec.loader.exec_module(module)
+    return module
+
+
+def _write_once(folder: Path, name: str, text: str) -> Path:
+    """Write a module file unless it is there; other processes see all of it or nothing."""
+    path = folder / f"{name}.py"
+    if not path.exists() or path.read_text() != text:
+        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    return path
+
+
+# ------------------------------------------------------------------------------ plain Python
+
+
+def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
+    """Return the program's module as plain Python: the user's functions themselves.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+
+    Returns
+    -------
+    module
+        With the same functions as the compiled one; slow, and open to a debugger.
+    """
+
+    def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
+    module = types.ModuleType(f"cugraph_ws_python_{program.name}")
+    space = module.__dict__
+    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is)
+    for name, names in _tuples(program).items():
+        space[name] = namedtuple(name, names)  # noqa: PYI024 - fields are known at run time only
+    for name, function in {**program.functions, **program.aggregates}.items():
+        space[f"user_{name}"] = function
+    exec(compile(_adaptors(program, types_), f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
+    for loop in LOOPS:
+        path = _loop_file(loop)
+        tree = ast.parse(path.read_text())
+        tree.body = [node for node in _without_interface(tree) if not _is_atomics(node)]
+        exec(compile(tree, str(path), "exec"), space)  # noqa: S102 - the library's own file
+    space.update(_plain_atomics())
+    return module
+
+
+def _is_atomics(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "cugraph_ws.kernels.cpu.atomics"
+
+
+def _plain_atomics() -> dict[str, Callable[..., Any]]:
+    """Return the atomics for one thread."""
+
+    def exchange(array: Any, index: Any, value: Any) -> Any:
+        old = array[index]
+        array[index] = value
+        return old
+
+    def store(array: Any, index: Any, value: Any) -> None:
+        array[index] = value
+
+    def compare_and_swap(array: Any, index: Any, expected: Any, value: Any) -> bool:
+        free = bool(array[index] == expected)
+        array[index] = value if free else array[index]
+        return free
+
+    return {"exchange": exchange, "store": store, "compare_and_swap": compare_and_swap}

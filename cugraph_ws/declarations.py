@@ -1,0 +1,311 @@
+"""What a vertex program declares beside its functions: state, edge attributes, constants, parameters.
+
+Every declaration is an annotation in the program's class body::
+
+    width: ws.float32                    # state, and a column of the result
+    capacity: ws.edge(ws.float32)        # an edge attribute, read from the edge frame
+    prior: ws.vertex_value(ws.float64)   # a constant of each vertex, given to run()
+    degree: ws.out_degree                # a constant of each vertex, taken from the graph
+    alpha: ws.parameter(ws.float64)      # one number, given to run()
+    source: ws.vertex_parameter          # one vertex, given to run() in the frame's own ids
+    predecessor: ws.predecessor          # a column found after the last superstep
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Constant",
+    "Distribution",
+    "Edge",
+    "Like",
+    "Parameter",
+    "Predecessor",
+    "ScalarType",
+    "State",
+    "VertexParameter",
+    "VertexSet",
+    "VertexValue",
+    "boolean",
+    "distribution",
+    "edge",
+    "float32",
+    "float64",
+    "hidden",
+    "in_degree",
+    "in_weight",
+    "int32",
+    "int64",
+    "like",
+    "nullable",
+    "optional_vertex_set",
+    "out_degree",
+    "out_weight",
+    "parameter",
+    "predecessor",
+    "vertex_id",
+    "vertex_parameter",
+    "vertex_set",
+    "vertex_value",
+]
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """The type of one number, as stored in an array.
+
+    Attributes
+    ----------
+    name : str
+        NumPy's name of the type.
+    holds_vertex : bool
+        Whether the number is a vertex number, to be decoded to an id in results.
+    """
+
+    name: str
+    holds_vertex: bool = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type as a NumPy dtype."""
+        return np.dtype(self.name)
+
+    def __repr__(self) -> str:
+        return "ws.vertex_id" if self.holds_vertex else f"ws.{self.name.replace('bool', 'boolean')}"
+
+
+@dataclass(frozen=True)
+class Like:
+    """The type that an edge attribute has in the graph at hand."""
+
+    attribute: str
+
+
+@dataclass(frozen=True)
+class State:
+    """A field of the vertex state.
+
+    Attributes
+    ----------
+    type : ScalarType or Like
+        Type of the field.
+    visible : bool
+        Whether it is a column of the result.
+    null : float or None
+        Value that stands for none, and is null in the result.
+    """
+
+    type: ScalarType | Like
+    visible: bool = True
+    null: float | None = None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge attribute; without a type it has the column's, without the column `default`."""
+
+    type: ScalarType | None = None
+    default: float | None = None
+    least: float | None = None
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant of each vertex that the graph knows: a degree or the sum of weights."""
+
+    source: str
+
+
+@dataclass(frozen=True)
+class VertexValue:
+    """A constant of each vertex, given to `run()` as a frame, a mapping, a number or a column name."""
+
+    type: ScalarType
+    default: float | None = None
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A share for each vertex, given to `run()`; scaled to sum 1, equal shares if not given."""
+
+
+@dataclass(frozen=True)
+class VertexSet:
+    """A set of vertices, given to `run()`; the program sees True for its members."""
+
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number, given to `run()`."""
+
+    type: ScalarType
+    default: float | None = None
+
+
+@dataclass(frozen=True)
+class VertexParameter:
+    """One vertex, given to `run()` by its id; the program sees its number."""
+
+
+@dataclass(frozen=True)
+class Predecessor:
+    """A result column: the least in-neighbour whose message gave the vertex its final state."""
+
+
+Declaration = (
+    State
+    | Edge
+    | Constant
+    | VertexValue
+    | Distribution
+    | VertexSet
+    | Parameter
+    | VertexParameter
+    | Predecessor
+)
+
+float32 = ScalarType("float32")
+float64 = ScalarType("float64")
+int32 = ScalarType("int32")
+int64 = ScalarType("int64")
+boolean = ScalarType("bool")
+vertex_id = ScalarType("int64", holds_vertex=True)
+
+in_degree = Constant("in_degree")
+out_degree = Constant("out_degree")
+in_weight = Constant("in_weight")
+out_weight = Constant("out_weight")
+
+distribution = Distribution()
+vertex_parameter = VertexParameter()
+vertex_set = VertexSet()
+optional_vertex_set = VertexSet(optional=True)
+predecessor = Predecessor()
+
+
+def edge(
+    type: ScalarType | None = None,  # noqa: A002 - reads as the user's word
+    default: float | None = None,
+    least: float | None = None,
+) -> Any:
+    """Declare an edge attribute.
+
+    Parameters
+    ----------
+    type : ScalarType, optional
+        Type that the program sees; the column's own (int64, float32 or float64) if not given.
+    default : float, optional
+        Value of every edge where the graph has no such attribute; without it the attribute is
+        required.
+    least : float, optional
+        Least value that makes sense; a graph with a lesser one is refused.
+
+    Returns
+    -------
+    Edge
+        The declaration, for use as an annotation.
+    """
+    return Edge(type, default, least)
+
+
+def vertex_value(type: ScalarType, default: float | None = None) -> Any:  # noqa: A002 - reads as the user's word
+    """Declare a constant of each vertex that is given to `run()`.
+
+    Parameters
+    ----------
+    type : ScalarType
+        Type that the program sees.
+    default : float, optional
+        Value of vertices that are given none; without it every vertex needs one.
+
+    Returns
+    -------
+    VertexValue
+        The declaration, for use as an annotation.
+    """
+    return VertexValue(type, default)
+
+
+def parameter(type: ScalarType, default: float | None = None) -> Any:  # noqa: A002 - reads as the user's word
+    """Declare one number that is given to `run()`.
+
+    Parameters
+    ----------
+    type : ScalarType
+        Type that the program sees.
+    default : float, optional
+        Value where `run()` is given none.
+
+    Returns
+    -------
+    Parameter
+        The declaration, for use as an annotation.
+    """
+    return Parameter(type, default)
+
+
+def hidden(type: ScalarType | Like) -> Any:  # noqa: A002 - reads as the user's word
+    """Declare a state field that is no column of the result.
+
+    Parameters
+    ----------
+    type : ScalarType or Like
+        Type of the field.
+
+    Returns
+    -------
+    State
+        The declaration, for use as an annotation.
+    """
+    return State(type, visible=False)
+
+
+def nullable(type: ScalarType | Like, null: float) -> Any:  # noqa: A002 - reads as the user's word
+    """Declare a state field with a value that stands for none.
+
+    Parameters
+    ----------
+    type : ScalarType or Like
+        Type of the field.
+    null : float
+        The value that is null in the result, as `math.inf` for 'unreachable'.
+
+    Returns
+    -------
+    State
+        The declaration, for use as an annotation.
+    """
+    return State(type, null=null)
+
+
+def like(attribute: str) -> Any:
+    """Give a state field the type that an edge attribute has in the graph at hand.
+
+    Parameters
+    ----------
+    attribute : str
+        Name of a declared edge attribute.
+
+    Returns
+    -------
+    Like
+        The declaration, for use as an annotation.
+    """
+    return Like(attribute)
+
+
+def sample_values(dtype: npt.DTypeLike) -> list[Any]:
+    """Return a few values of `dtype` that programs are tried on, small enough not to overflow."""
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return [np.bool_(False), np.bool_(True)]
+    if kind.kind == "f":
+        return [kind.type(value) for value in (0.0, 1.0, 0.25, 3.5, 7.0)]
+    return [kind.type(value) for value in (0, 1, 2, 5, 9)]

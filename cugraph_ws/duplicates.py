@@ -1,0 +1,91 @@
+"""Parallel edges in a sorted adjacency: found, counted, merged."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.adjacency import Adjacency
+from cugraph_ws.errors import InputError
+
+__all__ = ["Merge", "merge_parallel", "repeats"]
+
+Array = npt.NDArray[Any]
+Merge = Literal["sum", "min", "max", "mean", "first"]
+
+
+def repeats(adjacency: Adjacency) -> npt.NDArray[np.bool_]:
+    """Tell which arcs repeat the one before them.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        With ascending rows.
+
+    Returns
+    -------
+    ndarray of bool, shape (arcs,)
+    """
+    repeated = np.zeros(adjacency.number_of_arcs, np.bool_)
+    np.equal(adjacency.indices[1:], adjacency.indices[:-1], out=repeated[1:])
+    starts = adjacency.offsets[:-1]
+    repeated[starts[starts < len(repeated)]] = False
+    return repeated
+
+
+def merge_parallel(
+    adjacency: Adjacency, values: dict[str, Array], policy: Merge
+) -> tuple[Adjacency, dict[str, Array]]:
+    """Make one arc of all that join the same two vertices in the same direction.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        With ascending rows, parallel arcs in input order.
+    values : dict of str to ndarray, shape (arcs,)
+    policy : {"sum", "min", "max", "mean", "first"}
+        What becomes of their values.
+
+    Returns
+    -------
+    adjacency : Adjacency
+    values : dict of str to ndarray
+        Of the same dtypes, but that the mean of integers is float64.
+
+    Raises
+    ------
+    InputError
+        If a sum of integers exceeds int64.
+    """
+    kept = ~repeats(adjacency)
+    starts = np.flatnonzero(kept)
+    before = np.zeros(len(kept) + 1, np.int64)
+    np.cumsum(kept, out=before[1:])
+    merged = Adjacency(before[adjacency.offsets], adjacency.indices[starts])
+    sizes = np.diff(np.append(starts, len(kept)))
+    return merged, {
+        name: _reduce(name, array, starts, sizes, policy) for name, array in values.items()
+    }
+
+
+def _reduce(
+    name: str, values: Array, starts: npt.NDArray[np.int64], sizes: Array, policy: Merge
+) -> Array:
+    if policy == "first" or not len(starts):
+        return values[starts]
+    if policy == "min":
+        return np.asarray(np.minimum.reduceat(values, starts))
+    if policy == "max":
+        return np.asarray(np.maximum.reduceat(values, starts))
+    rough = np.add.reduceat(values, starts, dtype=np.float64)
+    if policy == "mean":
+        return (rough / sizes).astype(np.float64 if values.dtype.kind == "i" else values.dtype)
+    if values.dtype.kind == "f":
+        return rough.astype(values.dtype)
+    if np.abs(rough).max() > 2.0**62:  # well before 2**63: `rough` is rounded
+        raise InputError(
+            f"duplicates='sum': the sums of column {name!r} come near int64's limit; cast it to float64"
+        )
+    return np.asarray(np.add.reduceat(values, starts))

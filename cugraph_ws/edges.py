@@ -1,0 +1,139 @@
+"""From an edge frame to numbered edges grouped by source: everything that reads the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.adjacency import Adjacency, EdgeList
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import Frame, FrameKind, open_frame
+from cugraph_ws.ids import IdType, agree, read_ids
+from cugraph_ws.memory import check_memory, estimate_memory
+from cugraph_ws.numbering import Numbered, number_rows
+from cugraph_ws.values import read_numbers
+from cugraph_ws.vertices import Vertices, id_columns
+
+__all__ = ["Loops", "ReadEdges", "read_edges"]
+
+Array = npt.NDArray[Any]
+Loops = Literal["keep", "drop", "error"]
+
+
+@dataclass
+class ReadEdges:
+    """What was read from an edge frame.
+
+    Attributes
+    ----------
+    kind : FrameKind
+    vertices : Vertices
+    adjacency : Adjacency
+        Rows of sources (undirected: both ways), in input order.
+    values : dict of str to ndarray
+        The carried columns in that order.
+    number_of_edges : int
+    self_loops : int or None
+        Of the frame; None where nobody counted them.
+    """
+
+    kind: FrameKind
+    vertices: Vertices
+    adjacency: Adjacency
+    values: dict[str, Array]
+    number_of_edges: int
+    self_loops: int | None
+
+
+def read_edges(
+    edges: Any,
+    sources: Sequence[str],
+    destinations: Sequence[str],
+    carried: Sequence[str],
+    *,
+    weight: str | None,
+    both: bool,
+    vertices: Any,
+    self_loops: Loops,
+    consume: bool,
+) -> ReadEdges:
+    """Check an edge frame, number its vertices and group its edges; see `Graph`."""
+    frame = open_frame(edges, "edges")
+    extra = None if vertices is None else open_frame(vertices, "vertices")
+    expect = partial(
+        estimate_memory,
+        number_of_edges=len(frame),
+        weighted=weight is not None,
+        directed=not both,
+        attributes=len(carried) - (weight is not None),
+    )
+    check_memory(expect(number_of_vertices=0))  # the least it can be
+    types, numbered = _number(frame, sources, destinations, extra)
+    check_memory(expect(number_of_vertices=numbered.numbering.size))
+    values = {
+        name: read_numbers(
+            frame.column(name, "weight" if name == weight else "attributes"), finite=name == weight
+        )
+        for name in carried
+    }
+    told = Vertices(sources, types, numbered.numbering)
+    if extra is not None:
+        told.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
+    kind = frame.kind_like(sources[0])
+    loops = None
+    if self_loops != "keep":
+        loops = _refuse_or_drop_loops(numbered, values, self_loops, told)
+    if consume:
+        frame.release([*sources, *destinations, *carried])
+    del frame
+    low, table, size = numbered.low, numbered.table, numbered.numbering.size
+    listed = EdgeList(numbered.columns[0], numbered.columns[1], low, table, size)
+    number_of_edges = len(listed.sources)
+    adjacency, placed = listed.rows_of_sources(list(values.values()), both=both)
+    return ReadEdges(
+        kind, told, adjacency, dict(zip(values, placed, strict=True)), number_of_edges, loops
+    )
+
+
+def _number(
+    frame: Frame, sources: Sequence[str], destinations: Sequence[str], extra: Frame | None
+) -> tuple[list[IdType], Numbered]:
+    """Give numbers to the ids of sources, destinations and perhaps a vertex frame together."""
+    extra_names = [] if extra is None else id_columns(extra, sources)
+    types, parts = [], []
+    for which, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
+        columns = [frame.column(source, "source"), frame.column(destination, "destination")]
+        if extra is not None:
+            columns.append(extra.column(extra_names[which], "vertices"))
+        kind, values = agree([read_ids(column) for column in columns])
+        types.append(kind)
+        parts.append(values)
+    rows = len(frame) + (0 if extra is None else len(extra))
+    return types, number_rows(parts, dense_up_to=8 * rows + (1 << 20))
+
+
+def _refuse_or_drop_loops(
+    numbered: Numbered, values: dict[str, Array], policy: Loops, vertices: Vertices
+) -> int:
+    """Apply a policy on self-loops to columns and values, in place; return how many there were."""
+    sources, destinations = numbered.columns[:2]
+    kept = sources != destinations
+    loops = len(kept) - int(np.count_nonzero(kept))
+    if not loops:
+        return 0
+    if policy == "error":
+        row = int(np.argmin(kept))
+        vertex = vertices.describe(int(numbered.numbers(0)[row]))
+        raise InputError(
+            f"self_loops='error': row {row} joins {vertex} to itself, and {loops - 1} more rows "
+            f"are self-loops; choose 'keep' or 'drop'"
+        )
+    numbered.columns[:2] = [sources[kept], destinations[kept]]
+    for name in values:
+        values[name] = values[name][kept]
+    return loops

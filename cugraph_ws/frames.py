@@ -1,0 +1,430 @@
+"""The only module that knows pandas, Polars, PyArrow and cuDF: columns out, frames back.
+
+`open_frame` recognises a frame and reads columns, without a copy where the memory allows it;
+`FrameKind.make` builds a frame of the same kind and flavour.  In between there are only NumPy
+arrays (numbers without nulls) and Arrow arrays (everything else).
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cugraph_ws.errors import InputError
+
+__all__ = [
+    "Column",
+    "Frame",
+    "FrameKind",
+    "Ids",
+    "Masked",
+    "VertexNumbers",
+    "is_frame",
+    "join_dtypes",
+    "open_frame",
+    "open_values",
+]
+
+Array = npt.NDArray[Any]
+Backend = Literal["pandas", "polars", "pyarrow", "cudf"]
+
+_KINDS = "a pandas, Polars or cuDF DataFrame or a PyArrow Table"
+
+
+@dataclass(frozen=True)
+class VertexNumbers:
+    """A result column of vertex numbers, to be given back as ids; -1 becomes null.
+
+    Parameters
+    ----------
+    numbers : ndarray of integers
+        Vertex numbers, -1 for none.
+    nullable : bool
+        Whether the column may have nulls in principle: pandas integers then have a nullable
+        dtype even where this one has none, so that a result's dtypes do not depend on its values.
+    """
+
+    numbers: Array
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A result column with nulls where `valid` is False.
+
+    Parameters
+    ----------
+    values : ndarray
+    valid : ndarray of bool, same shape
+    """
+
+    values: Array
+    valid: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Ids:
+    """A result column of ids: their plain Arrow values, and the dtype that they came in as.
+
+    A dtype of None is the library's usual one for such values.
+    """
+
+    values: pa.Array
+    dtype: Any
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as read: a NumPy array where it holds numbers without nulls, Arrow's otherwise.
+
+    Attributes
+    ----------
+    name : str
+    argument : str
+        The argument that chose the column, for errors.
+    values : ndarray or pyarrow.ChunkedArray
+        May share memory with the frame.
+    dtype : object
+        The frame's own dtype of the column.
+    """
+
+    name: str
+    argument: str
+    values: Array | pa.ChunkedArray
+    dtype: Any
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __str__(self) -> str:
+        return f"column {self.name!r} ({self.argument})"
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The values' type, as Arrow names it."""
+        if isinstance(self.values, np.ndarray):
+            return pa.from_numpy_dtype(self.values.dtype)
+        return self.values.type
+
+    def refuse_nulls(self) -> None:
+        """Raise InputError naming the first row without a value."""
+        if isinstance(self.values, np.ndarray):
+            if self.values.dtype.kind not in "mM" or not np.isnat(self.values).any():
+                return
+            row = int(np.argmax(np.isnat(self.values)))
+        elif self.values.null_count:
+            row = pc.index(pc.is_null(self.values), True).as_py()
+        else:
+            return
+        raise InputError(f"{self}: row {row} is null; drop the rows without a value or fill them")
+
+    def value(self, row: int) -> Any:
+        """Return one value as a Python object, for errors."""
+        value = self.values[row]
+        return value.as_py() if isinstance(value, pa.Scalar) else value.item()
+
+
+class FrameKind:
+    """Which library a frame is of, and how to make another like it.
+
+    Parameters
+    ----------
+    backend : {"pandas", "polars", "pyarrow", "cudf"}
+    arrow_backed : bool
+        Whether pandas columns are to be Arrow's rather than NumPy's.
+    """
+
+    def __init__(self, backend: Backend, *, arrow_backed: bool = False) -> None:
+        self.backend = backend
+        self.arrow_backed = arrow_backed
+
+    def make(self, columns: Mapping[str, Array | Masked | Ids | list[str]]) -> Any:
+        """Return a frame of this kind.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray, Masked, Ids or list of str
+            Columns of one length.
+
+        Returns
+        -------
+        DataFrame or Table
+        """
+        if self.backend == "pandas":
+            from cugraph_ws.frames_pandas import make_frame
+
+            return make_frame(columns, arrow_backed=self.arrow_backed)
+        plain = {name: _to_arrow(column) for name, column in columns.items()}
+        dtypes = {
+            name: column.dtype
+            for name, column in columns.items()
+            if isinstance(column, Ids) and column.dtype is not None
+        }
+        if self.backend == "polars":
+            return _make_polars(plain, dtypes)
+        for name, dtype in dtypes.items():
+            plain[name] = _cast_arrow(plain[name], dtype)
+        table = pa.table(plain)
+        return (
+            table if self.backend == "pyarrow" else sys.modules["cudf"].DataFrame.from_arrow(table)
+        )
+
+
+def _to_arrow(column: Array | Masked | Ids | list[str]) -> pa.Array:
+    if isinstance(column, Masked):
+        return pa.array(column.values, mask=~column.valid)
+    if isinstance(column, Ids):
+        return column.values
+    return pa.array(column)
+
+
+def _cast_arrow(values: pa.Array, dtype: pa.DataType) -> pa.Array:
+    if not pa.types.is_dictionary(dtype):
+        return values.cast(dtype)
+    encoded = values.cast(dtype.value_type).dictionary_encode()
+    if len(encoded.dictionary) > 2 ** (dtype.index_type.bit_width - 1):
+        return encoded  # more ids in all than one column's codes can count
+    indices = encoded.indices.cast(dtype.index_type)
+    return pa.DictionaryArray.from_arrays(indices, encoded.dictionary, ordered=dtype.ordered)
+
+
+def _make_polars(columns: Mapping[str, pa.Array], dtypes: Mapping[str, Any]) -> Any:
+    import polars as pl
+
+    frame = pl.DataFrame({name: pl.from_arrow(column) for name, column in columns.items()})
+    return frame.with_columns(
+        [pl.col(name).cast(dtype) for name, dtype in dtypes.items() if frame[name].dtype != dtype]
+    )
+
+
+class Frame:
+    """A frame of any kind that is supported, to read columns from.
+
+    Parameters
+    ----------
+    native : object
+        What the caller gave.
+    table : narwhals.DataFrame
+        The same, behind one interface (for cuDF, a copy of it as an Arrow table).
+    backend : {"pandas", "polars", "pyarrow", "cudf"}
+    argument : str
+        The caller's name for it, for errors.
+    """
+
+    def __init__(
+        self, native: Any, table: nw.DataFrame[Any], backend: Backend, argument: str
+    ) -> None:
+        self.native = native
+        self.backend = backend
+        self.argument = argument
+        self._table = table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._table.columns)
+
+    def kind_like(self, name: str) -> FrameKind:
+        """Return the kind to make results in; Arrow-backed where column `name` is."""
+        dtype = getattr(self._table.get_column(name).to_native(), "dtype", None)
+        return FrameKind(self.backend, arrow_backed=hasattr(dtype, "pyarrow_dtype"))
+
+    def column(self, name: str, argument: str) -> Column:
+        """Read a column.
+
+        Parameters
+        ----------
+        name : str
+        argument : str
+            The argument that named it, for errors.
+
+        Returns
+        -------
+        Column
+
+        Raises
+        ------
+        InputError
+            If there is no such column, or its values are of several kinds.
+        """
+        if name not in self.names:
+            close = difflib.get_close_matches(str(name), [str(have) for have in self.names], 1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise InputError(
+                f"{argument}={name!r}: {self.argument} has no such column; {hint}"
+                f"its columns are {', '.join(repr(have) for have in self.names) or 'none'}"
+            )
+        return _read(self._table.get_column(name), name, argument)
+
+    def release(self, names: Sequence[str]) -> None:
+        """Remove columns from the caller's own frame, and forget them here."""
+        present = [name for name in dict.fromkeys(names) if name in self.names]
+        self._table = self._table.drop(present)
+        if self.backend == "polars":
+            for name in present:
+                self.native.drop_in_place(name)
+        elif self.backend != "pyarrow":  # Arrow tables are immutable: only our reference goes
+            for name in present:
+                del self.native[name]
+        self.native = None
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether something has columns, as frames of all kinds do."""
+    return hasattr(_unwrap(data), "columns")
+
+
+def open_frame(data: Any, argument: str) -> Frame:
+    """Recognise a frame.
+
+    Parameters
+    ----------
+    data : pandas, Polars or cuDF DataFrame, or PyArrow Table
+        A `cudf.pandas` proxy is opened as what it stands for.
+    argument : str
+        The caller's name for it, for errors.
+
+    Returns
+    -------
+    Frame
+
+    Raises
+    ------
+    InputError
+        If it is anything else; the message says how to make a frame of it.
+    """
+    data = _unwrap(data)
+    if _is_cudf(data):
+        table = nw.from_native(data.to_arrow(preserve_index=False), eager_only=True)
+        return Frame(data, table, "cudf", argument)
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    try:
+        table = nw.from_native(data, eager_only=True)
+        table.columns  # noqa: B018 - reading them refuses two of one name
+    except TypeError:
+        raise InputError(_not_a_frame(data, argument)) from None
+    except ValueError as error:  # two columns of one name
+        raise InputError(f"{argument}: {error}; rename the columns") from error
+    backend = table.implementation.value
+    if backend not in ("pandas", "polars", "pyarrow"):
+        raise InputError(f"{argument}: a {backend} frame is not supported; convert it to {_KINDS}")
+    return Frame(data, table, backend, argument)
+
+
+def open_values(data: Any, argument: str) -> Column:
+    """Read a Series, an Arrow array, a NumPy array or a list of values as a column.
+
+    Parameters
+    ----------
+    data : Series, pyarrow.Array, ndarray or sequence
+    argument : str
+        The caller's name for it, for errors.
+
+    Returns
+    -------
+    Column
+
+    Raises
+    ------
+    InputError
+        If it is not one-dimensional, or its values are of several kinds.
+    """
+    data = _unwrap(data)
+    if _is_cudf(data):
+        data = data.to_arrow()
+    if isinstance(data, pa.Array):
+        data = pa.chunked_array([data])
+    series = nw.from_native(data, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return _read(series, argument, argument)
+    if isinstance(data, np.ndarray) and data.dtype.kind in "iufbmM":
+        if data.ndim != 1:
+            raise InputError(f"{argument}: a one-dimensional array is needed, not {data.ndim}-d")
+        return Column(argument, argument, data, data.dtype)
+    if isinstance(data, (str, bytes, Mapping)):
+        raise InputError(f"{argument}={data!r}: give a list, an array or a Series of values")
+    try:
+        values = pa.array(list(data))
+    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+        raise InputError(f"{argument}: values of one kind are needed: {error}") from error
+    return Column(argument, argument, _simplify(pa.chunked_array([values])), values.type)
+
+
+def join_dtypes(dtypes: Sequence[Any]) -> Any:
+    """Return a frame's dtype for the values of several columns; None is the library's usual one."""
+    if not dtypes:
+        return None
+    if all(dtype == dtypes[0] for dtype in dtypes):
+        return dtypes[0]
+    if type(dtypes[0]).__name__ == "CategoricalDtype":  # pandas': one for each set of categories
+        from cugraph_ws.frames_pandas import join_categories
+
+        return join_categories(dtypes)
+    return None
+
+
+def _unwrap(data: Any) -> Any:
+    """Return what a `cudf.pandas` proxy stands for; anything else as it is."""
+    return getattr(data, "_fsproxy_wrapped", data)
+
+
+def _is_cudf(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "cudf" and hasattr(data, "to_arrow")
+
+
+def _not_a_frame(data: Any, argument: str) -> str:
+    kind = type(data).__name__
+    if isinstance(data, np.ndarray):
+        remedy = "pandas.DataFrame(array, columns=['source', 'destination']) makes one"
+    elif isinstance(data, (Mapping, list, tuple)):
+        remedy = "pandas.DataFrame(data), polars.DataFrame(data) or pyarrow.table(data) makes one"
+    elif hasattr(data, "collect"):
+        remedy = "it is lazy: .collect() it"
+    elif hasattr(data, "compute"):
+        remedy = "it is lazy: .compute() it"
+    else:
+        remedy = "convert it"
+    return f"{argument}: {_KINDS} is needed, not {kind}; {remedy}"
+
+
+def _read(series: nw.Series[Any], name: str, argument: str) -> Column:
+    native = series.to_native()
+    if isinstance(native, pa.ChunkedArray):
+        return Column(name, argument, _simplify(native), native.type)
+    if isinstance(native.dtype, np.dtype) and native.dtype.kind in "iufbmM":
+        return Column(name, argument, native.to_numpy(), native.dtype)
+    try:
+        if series.implementation.is_pandas():
+            values = pa.Array.from_pandas(native)
+        else:
+            values = native.to_arrow()
+    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+        raise InputError(
+            f"column {name!r} ({argument}): values of one kind are needed, and a dtype that Arrow "
+            f"knows: {error}"
+        ) from error
+    chunks = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return Column(name, argument, _simplify(chunks), native.dtype)
+
+
+def _simplify(values: pa.ChunkedArray) -> Array | pa.ChunkedArray:
+    """Return numbers without nulls as a NumPy array, of the same memory where it is one chunk."""
+    kind = values.type
+    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if not numeric or values.null_count:
+        return values
+    return np.asarray(values.to_numpy())

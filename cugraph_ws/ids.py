@@ -1,0 +1,283 @@
+"""Which columns may be vertex ids, in what form they are numbered, and how they come back.
+
+Integers, and points and spans of time, are numbered as integers; text and bytes as Arrow arrays.
+A categorical is a column of its categories' values, and ranks by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import Column, Ids, join_dtypes
+
+__all__ = ["IdColumn", "IdType", "agree", "conform", "read_ids"]
+
+Array = npt.NDArray[Any]
+IdValues: TypeAlias = Array | pa.ChunkedArray
+
+_ALLOWED = "ids may be integers, strings, bytes, categoricals, timestamps, dates or durations"
+_UNITS = ("s", "ms", "us", "ns")
+_INT64_MAX = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class IdType:
+    """The type of a column of ids.
+
+    Attributes
+    ----------
+    family : str
+        Columns of one family can be numbered together; "nothing" goes with any.
+    arrow : pyarrow.DataType
+        Plain type of a value.
+    dtype : object
+        The frame's own dtype, for results.
+    categorical : bool
+        Whether the dtype lists the values that it allows.
+    """
+
+    family: str
+    arrow: pa.DataType
+    dtype: Any
+    categorical: bool = False
+
+    def plain(self, values: Array | pa.Array) -> pa.Array:
+        """Return numbered values as Arrow values of this type.
+
+        Parameters
+        ----------
+        values : ndarray of integers, or pyarrow.Array
+            As `read_ids` gives them, perhaps with nulls.
+
+        Returns
+        -------
+        pyarrow.Array
+        """
+        if isinstance(values, np.ndarray):
+            values = pa.array(values)
+        if pt.is_integer(values.type) and pt.is_temporal(self.arrow) and self.arrow.bit_width == 32:
+            values = values.cast(pa.int32())  # Arrow casts to 32-bit times from int32 only
+        return values.cast(self.arrow)
+
+    def output(self, values: Array | pa.Array, *, nullable: bool = False) -> Ids:
+        """Return numbered values as a result column in the caller's own dtype.
+
+        Parameters
+        ----------
+        values : ndarray of integers, or pyarrow.Array
+        nullable : bool
+            Whether the column may hold nulls in principle.
+
+        Returns
+        -------
+        Ids
+        """
+        return Ids(self.plain(values), self.dtype, nullable)
+
+
+@dataclass(frozen=True)
+class IdColumn:
+    """A column of ids without nulls: integers, or Arrow text or bytes, perhaps as a dictionary."""
+
+    values: IdValues
+    type: IdType
+    column: Column
+
+
+def read_ids(column: Column) -> IdColumn:
+    """Check that a column can be ids.
+
+    Parameters
+    ----------
+    column : Column
+
+    Returns
+    -------
+    IdColumn
+
+    Raises
+    ------
+    InputError
+        If a row is null, or the column's type cannot be that of ids.
+    """
+    column.refuse_nulls()
+    arrow, values = column.arrow_type, column.values
+    if len(column) == 0 and pt.is_null(arrow):
+        return IdColumn(values, IdType("nothing", arrow, column.dtype), column)
+    categorical = pt.is_dictionary(arrow)
+    if categorical:
+        arrow = arrow.value_type
+    family = _family(arrow)
+    if family is None:
+        raise InputError(_refusal(column, arrow))
+    if pt.is_fixed_size_binary(arrow):
+        values, arrow = pc.cast(values, pa.binary()), pa.binary()
+    if family not in ("text", "binary"):
+        values = _as_integers(values, arrow)
+    return IdColumn(values, IdType(family, arrow, column.dtype, categorical), column)
+
+
+def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[IdValues]]:
+    """Find the type that several columns of ids have in common, and convert them to it.
+
+    Parameters
+    ----------
+    columns : sequence of IdColumn
+        The first has a say in the dtype of results; where all dtypes are equal, it is kept.
+
+    Returns
+    -------
+    type : IdType
+    values : list of ndarray or pyarrow.ChunkedArray
+        For integers and times, arrays of one integer dtype.
+
+    Raises
+    ------
+    InputError
+        If the columns are of different kinds, or hold integers that no one type holds.
+    """
+    told = [column for column in columns if column.type.family != "nothing"]
+    if not told:
+        return columns[0].type, [column.values for column in columns]
+    first = told[0]
+    for other in told[1:]:
+        if other.type.family != first.type.family:
+            raise InputError(
+                f"ids of two kinds: {first.column} holds {_describe(first.type)}, {other.column} "
+                f"holds {_describe(other.type)}; cast one column to the kind of the other"
+            )
+    if first.type.family == "integer":
+        kind = _common_integer([column.type for column in told])
+    elif first.type.family in ("text", "binary"):
+        kind = _common_text([column.type for column in told])
+    else:
+        kind = max((column.type for column in told), key=_fineness)
+    return kind, [_converted(column, kind) for column in columns]
+
+
+def conform(column: IdColumn, kind: IdType) -> IdValues:
+    """Return ids, to be looked up, in the type of a graph's ids.
+
+    Parameters
+    ----------
+    column : IdColumn
+    kind : IdType
+        The type of the graph's ids.
+
+    Returns
+    -------
+    ndarray or pyarrow.ChunkedArray
+        Integers keep their width: an id that the graph's type cannot hold is merely unknown.
+
+    Raises
+    ------
+    InputError
+        If the ids are of another kind, or times finer than the graph's.
+    """
+    if column.type.family != kind.family:
+        raise InputError(
+            f"{column.column} holds {_describe(column.type)}, but the graph's ids are "
+            f"{_describe(kind)}; give ids of that kind"
+        )
+    return column.values if kind.family == "integer" else _converted(column, kind)
+
+
+def _family(arrow: pa.DataType) -> str | None:
+    if pt.is_integer(arrow):
+        return "integer"
+    if pt.is_string(arrow) or pt.is_large_string(arrow) or pt.is_string_view(arrow):
+        return "text"
+    if pt.is_binary(arrow) or pt.is_large_binary(arrow) or pt.is_fixed_size_binary(arrow):
+        return "binary"
+    if pt.is_timestamp(arrow):
+        return "timestamp with a time zone" if arrow.tz else "timestamp"  # zones differ in print only
+    if pt.is_date(arrow):
+        return "date"
+    if pt.is_time(arrow):
+        return "time"
+    return "duration" if pt.is_duration(arrow) else None
+
+
+def _refusal(column: Column, arrow: pa.DataType) -> str:
+    if pt.is_floating(arrow) or pt.is_decimal(arrow):
+        remedy = "floating point makes no exact ids: cast the column to int64 or to strings"
+    elif pt.is_boolean(arrow):
+        remedy = "cast the column to int8"
+    else:
+        remedy = "cast the column to one of these"
+    return f"{column} holds {arrow}: {_ALLOWED}; {remedy}"
+
+
+def _describe(kind: IdType) -> str:
+    return f"{kind.family} ({kind.dtype})"
+
+
+def _as_integers(values: IdValues, arrow: pa.DataType) -> Array:
+    """Return integers, times as counts of their unit; of the same memory where it can be."""
+    if isinstance(values, np.ndarray):
+        return values if values.dtype.kind in "iu" else values.view(np.int64)
+    values = values.cast(arrow)  # out of a dictionary, where it is one
+    if not pt.is_integer(arrow):
+        values = values.cast(pa.int32() if arrow.bit_width == 32 else pa.int64())
+    return np.asarray(values.to_numpy())
+
+
+def _common_integer(types: Sequence[IdType]) -> IdType:
+    dtypes = [np.dtype(kind.arrow.to_pandas_dtype()) for kind in types]
+    common = np.result_type(*dtypes)
+    if common.kind == "f":  # of uint64 and a signed type, which have no common integer type
+        common = np.dtype(np.int64)
+    arrow = pa.from_numpy_dtype(common)
+    return IdType("integer", arrow, _common_dtype([k for k in types if k.arrow == arrow]))
+
+
+def _common_text(types: Sequence[IdType]) -> IdType:
+    plain = [kind for kind in types if not kind.categorical] or types
+    return IdType(types[0].family, plain[0].arrow, _common_dtype(plain), plain[0].categorical)
+
+
+def _common_dtype(types: Sequence[IdType]) -> Any:
+    """Return a dtype that holds the values of all: without categories, where one has none."""
+    plain = [kind.dtype for kind in types if not kind.categorical]
+    return join_dtypes(plain or [kind.dtype for kind in types])
+
+
+def _fineness(kind: IdType) -> int:
+    """Rank types of one family of times: the finest unit holds the values of all."""
+    if pt.is_date(kind.arrow):
+        return int(kind.arrow.bit_width)
+    return _UNITS.index(kind.arrow.unit)
+
+
+def _converted(column: IdColumn, kind: IdType) -> IdValues:
+    values, arrow = column.values, column.type.arrow
+    if column.type.family == "nothing":
+        empty = pa.chunked_array([], kind.arrow)
+        return _as_integers(empty, kind.arrow) if kind.family not in ("text", "binary") else empty
+    if isinstance(values, pa.ChunkedArray) or arrow == kind.arrow:
+        return values
+    if kind.family == "integer":
+        wanted = np.dtype(kind.arrow.to_pandas_dtype())
+        if values.dtype == np.uint64 and len(values) and values.max() > _INT64_MAX:
+            raise InputError(
+                f"{column.column}: id {values.max()} is above {_INT64_MAX}, and another column of "
+                f"ids is signed; cast both to uint64 or to strings"
+            )
+        return values.astype(wanted)
+    try:
+        return _as_integers(
+            pa.chunked_array([column.type.plain(values).cast(kind.arrow)]), kind.arrow
+        )
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"{column.column}: {error}; cast the columns of ids to one unit"
+        ) from error

@@ -1,0 +1,142 @@
+"""What runs next, and why: the direction of a superstep, from the work that each would cost.
+
+Everything chosen here can be forced by an argument of `run()`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from cugraph_ws.binding import BoundProgram
+from cugraph_ws.engines import Choice, Counts, Direction
+from cugraph_ws.errors import InputError
+
+__all__ = ["Plan", "WantedDirection"]
+
+WantedDirection = Literal["auto", "push", "pull", "gather"]
+
+# Beamer, Asanović, Patterson (2012), with their thresholds: pull once the frontier's arcs exceed a
+# 15th of the arcs of vertices not yet settled, push again once less than an 18th of all are active.
+PULL_SHARE = 15
+PUSH_SHARE = 18
+# A pull that cannot stop early reads every arc; a push of more than half of them costs more, for
+# its locks and its scattered writes.
+DENSE_SHARE = 2
+# Frontiers of fewer arcs go to one thread in a fused loop: handing work to another costs about
+# as long as it takes to read so many.
+FUSED_ARCS = 1 << 15
+
+
+class Plan:
+    """Chooses the direction of each superstep of one run.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its traits.
+    vertices, arcs : int
+        Size of the graph.
+    direction : {"auto", "push", "pull", "gather"}
+        A direction to hold to. `gather` reads all in-neighbours of every vertex each superstep.
+    fused : bool
+        Whether supersteps may be fused.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        vertices: int,
+        arcs: int,
+        *,
+        direction: WantedDirection = "auto",
+        fused: bool = True,
+    ) -> None:
+        program = bound.program
+        if direction not in ("auto", "push", "pull", "gather"):
+            raise InputError(
+                f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
+            )
+        self.dense = _gathers_from_all(bound)
+        if self.dense and direction in ("push", "pull"):
+            raise InputError(
+                f"direction={direction!r}: {program.name} gathers from all in-neighbours in every superstep; "
+                "use 'auto' or 'gather'"
+            )
+        if direction == "gather" and not self.dense:
+            if program.combine not in ("min", "max"):
+                raise InputError(
+                    f"direction='gather': {program.name} counts the messages of active vertices only; "
+                    "use 'auto', 'push' or 'pull'"
+                )
+            self.dense = True
+        self._wanted = direction
+        self._fused = fused
+        self._accumulates = bound.accumulates
+        self._ordered = "priority" in program.functions
+        self._settles = "settled" in program.functions
+        self._vertices = vertices
+        self._arcs = arcs
+        self._unexplored = arcs
+        self._before = 0
+        self._pulling = False
+
+    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+        """Return what to run next.
+
+        Parameters
+        ----------
+        counts : Counts
+            What the last superstep left.
+        number : int
+            Number of the next superstep, from 0.
+        left : int
+            How many supersteps are allowed still.
+
+        Returns
+        -------
+        Choice
+            The direction, and how many supersteps a fused call may take.
+        """
+        if self.dense:
+            return Choice("gather", number=number)
+        direction = self._direction(counts)
+        self._unexplored -= counts.arcs
+        self._before = counts.active
+        return Choice(direction, left if direction == "fused" else 1, number)
+
+    def _direction(self, counts: Counts) -> Direction:
+        if self._wanted == "pull":
+            return "pull"
+        if not self._accumulates:
+            # One thread scatters; beyond a share of all arcs every core reading is faster.
+            heavy = counts.arcs > max(FUSED_ARCS, self._arcs // 8)
+            return "pull" if self._wanted == "auto" and heavy else "scatter"
+        if self._wanted == "auto" and not self._ordered and self._should_pull(counts):
+            return "pull"
+        small = self._fused and counts.arcs <= FUSED_ARCS
+        return "fused" if small else "push"
+
+    def _should_pull(self, counts: Counts) -> bool:
+        if not self._settles:
+            return counts.arcs > max(FUSED_ARCS, self._arcs // DENSE_SHARE)
+        if self._pulling:
+            shrinking = counts.active < self._before
+            self._pulling = not (shrinking and counts.active < self._vertices // PUSH_SHARE)
+        else:
+            growing = counts.active > self._before
+            heavy = counts.arcs > max(FUSED_ARCS, self._unexplored // PULL_SHARE)
+            self._pulling = growing and heavy
+        return self._pulling
+
+
+def _gathers_from_all(bound: BoundProgram) -> bool:
+    """Tell whether every superstep has to gather from all in-neighbours.
+
+    With an idempotent combine whose messages may be applied one by one, gathering from all or from
+    the active ones leads to the same fixpoint, and the plan is free.
+    """
+    if bound.accumulates or bound.program.combine == "any":
+        return False
+    if bound.program.contributors is not None:
+        return bound.program.contributors == "all"
+    return True

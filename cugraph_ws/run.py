@@ -1,0 +1,426 @@
+"""The whole story: a program and a graph in, supersteps, a vertex frame out.
+
+`run()` binds the program, makes the plan and an executor for each partition, and drives a loop:
+plan, superstep, exchange, stop?  Algorithms with loops of their own (union-find, peeling, messages
+on edges) implement `Loop` and are driven by the same code, so that progress, time-outs, Ctrl-C,
+checkpoints and the trace are the same for all.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.checkpoint import read_checkpoint, write_checkpoint
+from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
+from cugraph_ws.frames import Masked, VertexNumbers
+from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.plan import WantedDirection
+from cugraph_ws.program import VertexProgram
+from cugraph_ws.progress import ProgressUpdate, reporter
+from cugraph_ws.trace import Trace
+
+__all__ = ["Loop", "Result", "Step", "run"]
+
+Column = npt.NDArray[Any] | VertexNumbers | Masked
+Progress = bool | Callable[[ProgressUpdate], Any]
+Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt"]
+
+
+@dataclass
+class Step:
+    """What one call of `Loop.step` did.
+
+    Attributes
+    ----------
+    active : int
+        Vertices that are active next.
+    edges : int
+        Arcs read.
+    residual : float
+        Norm of the change; NaN where the algorithm has none.
+    direction, filter : str
+        For the trace.
+    bytes_sent : int
+        Bytes exchanged between partitions.
+    history : list of (int, int)
+        Active vertices and arcs of each superstep in the call; empty for one superstep.
+    """
+
+    active: int
+    edges: int
+    residual: float = math.nan
+    direction: str = ""
+    filter: str = ""
+    bytes_sent: int = 0
+    history: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Loop(Protocol):
+    """An algorithm in supersteps; one instance is one call."""
+
+    name: str
+    max_iter: int | None
+    tol: float | None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last step was the last one needed."""
+
+    def start(self, graph: Graph) -> None:
+        """Check the arguments against the graph and allocate the state."""
+
+    def step(self) -> Step:
+        """Do a bounded amount of work: a superstep, or a few."""
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all arrays that are needed to go on from here."""
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on from what `state` returned, after `start`."""
+
+    def columns(self) -> Mapping[str, Column]:
+        """Return the result's columns, one row for each vertex, by vertex number."""
+
+
+@dataclass
+class Result:
+    """What a run returns.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The vertex frame, of the kind of the edge frame, sorted by vertex.
+    arrays : dict
+        Its columns by vertex number, before decoding.
+    iterations : int
+        Supersteps, those before a resumed checkpoint included.
+    converged : bool
+        Whether the run reached its end: no vertex active, or the residual within `tol`.
+    residual : float
+        Norm of the last superstep's change; NaN where the program has none.
+    stopped : {"converged", "max_iter", "timeout", "callback", "interrupt"}
+        Why it ended.
+    trace : DataFrame
+        One row a superstep: superstep, direction, filter, active, edges, milliseconds, residual,
+        bytes_sent, fused.
+    """
+
+    graph: Graph = field(repr=False)
+    arrays: Mapping[str, Column] = field(repr=False)
+    iterations: int
+    converged: bool
+    residual: float
+    stopped: Stopped
+    rows: Trace = field(repr=False)
+
+    @property
+    def frame(self) -> Any:
+        """The vertex frame, of the kind of the edge frame, sorted by vertex."""
+        return self.graph.vertex_frame(self.arrays)
+
+    @property
+    def trace(self) -> Any:
+        """One row a superstep, as a frame of the same kind."""
+        return self.graph.frame_like(self.rows.columns())
+
+    def require_convergence(self, name: str) -> Result:
+        """Return the result itself, or raise if the run ended early.
+
+        Parameters
+        ----------
+        name : str
+            Of the algorithm, for the message.
+
+        Returns
+        -------
+        Result
+            This result.
+
+        Raises
+        ------
+        ConvergenceError
+            If `converged` is false; `.result` is this result.
+        """
+        if not self.converged:
+            raise ConvergenceError(
+                f"{name} did not converge: stopped by {self.stopped} after {self.iterations} supersteps, "
+                f"residual {self.residual:.3g}; raise max_iter, tol or timeout, or take the error's .result",
+                self,
+            )
+        return self
+
+
+def run(
+    program: VertexProgram | Loop,
+    graph: Any,
+    *,
+    source_column: str | list[str] = "source",
+    destination_column: str | list[str] = "destination",
+    weight_column: str | None = None,
+    directed: bool = True,
+    engine: str = "auto",
+    max_iter: int | None = None,
+    tol: float | None = None,
+    direction: WantedDirection = "auto",
+    in_place: bool | None = None,
+    priorities: bool = True,
+    fused: bool = True,
+    progress: Progress = False,
+    timeout: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
+    **parameters: Any,
+) -> Result:
+    """Run a vertex program on a graph.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+        What `ws.vertex_program` made, or an algorithm with its own loop.
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source_column, destination_column : str or list of str
+        For an edge frame: its columns.
+    weight_column : str, optional
+        For an edge frame: its weight column. Edge attributes that the program declares by name are
+        read without being named here.
+    directed : bool
+        For an edge frame: whether edges go one way.
+    engine : {"auto", "cpu", "python"}
+        Where to run; "python" runs the program's functions as they stand, slow and open to pdb.
+    max_iter : int, optional
+        The most supersteps; the program's own default if not given.
+    tol : float, optional
+        Bound of the residual; the program's own default if not given.
+    direction : {"auto", "push", "pull", "gather"}
+        A direction to hold to.
+    in_place : bool, optional
+        Whether dense supersteps read what they have written already.
+    priorities : bool
+        Whether the program's `priority` is honoured.
+    fused : bool
+        Whether supersteps with little work may run several to a call.
+    progress : bool or callable
+        True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the
+        run by returning False.
+    timeout : float, optional
+        Seconds after which the run stops with the state so far.
+    checkpoint : path-like, optional
+        Parquet file to which the state is written, atomically.
+    every : int
+        Supersteps between checkpoints, at least.
+    resume : path-like, optional
+        A checkpoint to go on from.
+    **parameters : Any
+        The program's own parameters, vertex values and vertex sets, by name; an unknown one is
+        an error.
+
+    Returns
+    -------
+    Result
+        The vertex frame, the trace, and how the run ended.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
+    ProgramError
+        If the program is wrong.
+    Interrupted
+        On Ctrl-C; `.result` has the state so far.
+    """
+    _check_limits(max_iter, tol, timeout, every)
+    if isinstance(program, VertexProgram):
+        from cugraph_ws.vertex_loop import VertexLoop
+
+        declared = tuple(name for name in program.edges if _has_column(graph, name))
+        bound_graph = as_graph(
+            graph,
+            source=source_column,
+            destination=destination_column,
+            weight=weight_column,
+            directed=directed,
+            attributes=tuple(name for name in declared if name != weight_column),
+        )
+        loop: Loop = VertexLoop(
+            program,
+            parameters,
+            engine=engine,
+            max_iter=max_iter,
+            tol=tol,
+            direction=direction,
+            in_place=in_place,
+            priorities=priorities,
+            fused=fused,
+        )
+    else:
+        if parameters:
+            raise InputError(
+                f"{program.name} takes its parameters when it is made, not in run(): {', '.join(parameters)}"
+            )
+        bound_graph = as_graph(
+            graph,
+            source=source_column,
+            destination=destination_column,
+            weight=weight_column,
+            directed=directed,
+        )
+        loop = program
+    return _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
+
+
+def _check_limits(
+    max_iter: int | None, tol: float | None, timeout: float | None, every: int
+) -> None:
+    if max_iter is not None and (
+        isinstance(max_iter, bool) or int(max_iter) != max_iter or max_iter < 0
+    ):
+        raise InputError(f"max_iter={max_iter!r} must be a whole number, 0 or more")
+    if tol is not None and not tol >= 0:
+        raise InputError(f"tol={tol!r} must be a number, 0 or more")
+    if timeout is not None and not timeout > 0:
+        raise InputError(f"timeout={timeout!r} must be a number of seconds above 0, or None")
+    if every < 1:
+        raise InputError(f"every={every!r} must be 1 superstep or more")
+
+
+def _has_column(graph: Any, name: str) -> bool:
+    """Tell whether `graph` is a frame with such a column."""
+    if isinstance(graph, Graph):
+        return False
+    columns = getattr(graph, "column_names", None)  # a PyArrow table's; others have `columns`
+    return name in list(columns if columns is not None else getattr(graph, "columns", ()))
+
+
+def _drive(
+    loop: Loop,
+    graph: Graph,
+    progress: Progress,
+    timeout: float | None,
+    checkpoint: str | os.PathLike[str] | None,
+    every: int,
+    resume: str | os.PathLike[str] | None,
+) -> Result:
+    """Step until the loop converges or something stops it."""
+    begun = time.perf_counter()
+    loop.start(graph)
+    identity = {
+        "algorithm": loop.name,
+        "vertices": graph.number_of_vertices,
+        "edges": graph.number_of_edges,
+    }
+    iterations, saved, residual = 0, 0, math.nan
+    if resume is not None:
+        arrays, facts = read_checkpoint(resume, identity)
+        loop.restore(arrays)
+        iterations = saved = int(facts["iterations"])
+        residual = float(facts["residual"]) if facts["residual"] is not None else math.nan
+    trace = Trace()
+    stopped: Stopped = "converged"
+
+    def result() -> Result:
+        return Result(
+            graph, dict(loop.columns()), iterations, loop.converged, residual, stopped, trace
+        )
+
+    def save() -> None:
+        if checkpoint is not None:
+            known = None if math.isnan(residual) else residual
+            facts = {**identity, "iterations": iterations, "residual": known}
+            write_checkpoint(checkpoint, loop.state(), facts)
+
+    with reporter(progress, loop.name) as report:
+        try:
+            while not loop.converged:
+                if loop.max_iter is not None and iterations >= loop.max_iter:
+                    stopped = "max_iter"
+                    break
+                started = time.perf_counter()
+                if timeout is not None and started - begun > timeout:
+                    stopped = "timeout"
+                    break
+                step = loop.step()
+                now = time.perf_counter()
+                history = step.history or [(step.active, step.edges)]
+                residual = step.residual
+                iterations += len(history)
+                trace.add(
+                    step.direction, step.filter, history, now - started, residual, step.bytes_sent
+                )
+                update = ProgressUpdate(
+                    iterations,
+                    step.active,
+                    step.edges,
+                    residual,
+                    loop.tol,
+                    loop.max_iter,
+                    now - begun,
+                )
+                if not report.update(update):
+                    stopped = "converged" if loop.converged else "callback"
+                    break
+                if checkpoint is not None and iterations - saved >= every:
+                    save()
+                    saved = iterations
+            if iterations > saved or stopped != "converged":
+                save()
+        except KeyboardInterrupt:
+            stopped = "interrupt"
+            save()
+            raise Interrupted(
+                f"{loop.name} was interrupted after {iterations} supersteps; .result has the state so far",
+                result(),
+            ) from None
+    return result()
+
+
+def as_columns(
+    program: VertexProgram,
+    state: Mapping[str, npt.NDArray[Any]],
+    infinities: Mapping[str, int],
+    predecessors: npt.NDArray[np.int64] | None,
+) -> dict[str, Column]:
+    """Turn a program's final state into the columns of its result.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    state : mapping of ndarray, each of shape (n,)
+        Its state fields.
+    infinities : mapping
+        For integer types, the value that stands for math.inf and becomes null.
+    predecessors : ndarray of int64, shape (n,), or None
+        Vertex numbers, −1 for none.
+
+    Returns
+    -------
+    dict
+        The visible fields, then the predecessors.
+    """
+    columns: dict[str, Column] = {}
+    for name, declared in program.state.items():
+        if not declared.visible:
+            continue
+        values = state[name]
+        limit = infinities.get(values.dtype.name)
+        if getattr(declared.type, "holds_vertex", False):
+            columns[name] = VertexNumbers(values)
+        elif limit is not None and bool((values >= limit).any()):
+            columns[name] = Masked(values, values < limit)
+        elif limit is None and declared.null is not None:
+            columns[name] = Masked(values, values != declared.null)
+        else:
+            columns[name] = values
+    if program.predecessor is not None and predecessors is not None:
+        columns[program.predecessor] = VertexNumbers(predecessors)
+    return columns

@@ -1,0 +1,336 @@
+"""The source of one function of a vertex program: found, checked, and made self-contained.
+
+A program's functions are compiled for whichever engine runs, apart from the file they were
+written in.  So their source is taken, held to what every engine can do, and every outer name in
+it is replaced by what that name stands for: a number, a function of `math` or NumPy, or a helper
+whose own source is taken along.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+import textwrap
+import types
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from cugraph_ws.errors import ProgramError
+
+__all__ = ["FunctionSource", "read_function"]
+
+BUILTINS = {
+    "abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round",
+}  # fmt: skip
+MODULES = {math: "math", np: "np"}
+
+SIDE_EFFECTS: dict[type[ast.AST], str] = {
+    ast.Global: "declares a global",
+    ast.Nonlocal: "declares a nonlocal",
+    ast.Delete: "deletes something",
+    ast.Import: "imports",
+    ast.ImportFrom: "imports",
+    ast.With: "enters a context",
+    ast.Try: "catches exceptions",
+    ast.Raise: "raises",
+    ast.Yield: "yields",
+    ast.YieldFrom: "yields",
+    ast.Await: "awaits",
+    ast.Lambda: "makes a function",
+    ast.ListComp: "makes a list",
+    ast.DictComp: "makes a dict",
+    ast.SetComp: "makes a set",
+    ast.GeneratorExp: "makes a generator",
+    ast.List: "makes a list",
+    ast.Dict: "makes a dict",
+    ast.Set: "makes a set",
+    ast.JoinedStr: "makes a string",
+    ast.Starred: "unpacks with *",
+    ast.ClassDef: "defines a class",
+}
+
+
+@dataclass
+class FunctionSource:
+    """One function's source, ready to stand in another module.
+
+    Attributes
+    ----------
+    text : str
+        The function and the helpers that it calls, as source with no outer names but `math`,
+        `np` and builtins.
+    parameters : tuple of str
+        Names of its parameters.
+    attributes : dict
+        For each parameter, the attributes that the body reads from it.
+    location : str
+        `file:line` of the definition.
+    """
+
+    text: str
+    parameters: tuple[str, ...]
+    attributes: dict[str, set[str]] = field(default_factory=dict)
+    location: str = ""
+
+
+def read_function(
+    function: Callable[..., Any],
+    name: str,
+    *,
+    owner: str,
+    attributes: dict[int, Collection[str]] | None = None,
+    callers: tuple[Callable[..., Any], ...] = (),
+) -> FunctionSource:
+    """Take the source of `function`, check it, and make it self-contained.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function.
+    name : str
+        Name that it gets in the text.
+    owner : str
+        Name of the vertex program, for error messages.
+    attributes : dict, optional
+        For parameters by position: the attribute names that the body may read from them.
+    callers : tuple of callable, optional
+        The functions on whose behalf it is read, to refuse recursion.
+
+    Returns
+    -------
+    FunctionSource
+        The checked source.
+
+    Raises
+    ------
+    ProgramError
+        If the source cannot be found, or does what a compiled, repeatable function cannot.
+    """
+    node, first_line, filename = _parse(function, owner)
+    parameters = tuple(argument.arg for argument in node.args.args)
+    reader = _Reader(function, owner, filename, first_line, name)
+    reader.callers = (*callers, function)
+    reader.refuse_side_effects(node)
+    used = reader.check_attributes(node, parameters, attributes or {})
+    helpers: dict[str, str] = {}
+    body = reader.resolve(node, helpers)
+    body.name = name
+    text = "\n\n".join([*helpers.values(), ast.unparse(body)])
+    return FunctionSource(text, parameters, used, f"{filename}:{first_line}")
+
+
+def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, int, str]:
+    name = getattr(function, "__name__", str(function))
+    if not isinstance(function, types.FunctionType):
+        raise ProgramError(
+            f"{owner}.{name} is a {type(function).__name__}; write it as a plain function"
+        )
+    try:
+        lines, first_line = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        raise ProgramError(
+            f"{owner}.{name}: its source cannot be found ({error}); define the program in a file or "
+            "a notebook cell, not through exec() or an interactive prompt"
+        ) from error
+    filename = inspect.getsourcefile(function) or "<unknown>"
+    try:
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except SyntaxError as error:
+        raise ProgramError(
+            f"{owner}.{name} ({filename}:{first_line}): not a function of its own; "
+            "write it as a def, not as a lambda inside an expression"
+        ) from error
+    node = tree.body[0]
+    if not isinstance(node, ast.FunctionDef):
+        raise ProgramError(
+            f"{owner}.{name} ({filename}:{first_line}): write it as a def, not as a lambda"
+        )
+    ast.increment_lineno(node, first_line - 1)
+    return node, first_line, filename
+
+
+class _Reader:
+    """Checks and rewrites the source of one function."""
+
+    def __init__(
+        self, function: Callable[..., Any], owner: str, filename: str, line: int, new_name: str
+    ) -> None:
+        self.function = function
+        self.owner = owner
+        self.filename = filename
+        self.line = line
+        self.new_name = new_name
+        self.callers: tuple[Callable[..., Any], ...] = (function,)
+        closure = inspect.getclosurevars(function)
+        self.outer: dict[str, Any] = {**closure.globals, **closure.nonlocals}
+
+    def fail(self, node: ast.AST, what: str) -> NoReturn:
+        line = getattr(node, "lineno", self.line)
+        raise ProgramError(
+            f"{self.owner}.{self.function.__name__}, line {line} of {self.filename}: {what}"
+        )
+
+    def refuse_side_effects(self, function: ast.FunctionDef) -> None:
+        """Refuse what another engine could not do, or could not repeat."""
+        if function.args.vararg or function.args.kwarg or function.args.kwonlyargs:
+            self.fail(function, "takes * or keyword-only parameters; name plain ones")
+        if function.args.defaults:
+            self.fail(function, "has default values; declare a ws.parameter with a default instead")
+        for node in ast.walk(function):
+            if node is function:
+                continue
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.fail(node, "defines a function inside; define it beside the program")
+            if type(node) in SIDE_EFFECTS:
+                self.fail(
+                    node, f"{SIDE_EFFECTS[type(node)]}; only arithmetic on its arguments is allowed"
+                )
+            if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(
+                node.ctx, ast.Load
+            ):
+                self.fail(
+                    node,
+                    f"writes to `{ast.unparse(node)}`, a side effect; return the new value instead",
+                )
+            if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
+                self.fail(
+                    node, f"`{ast.unparse(node)}` has no use but a side effect; only returns count"
+                )
+
+    def check_attributes(
+        self,
+        function: ast.FunctionDef,
+        parameters: tuple[str, ...],
+        allowed: dict[int, Collection[str]],
+    ) -> dict[str, set[str]]:
+        """Check that every `parameter.attribute` is declared; return those read."""
+        permitted = {
+            parameters[place]: names for place, names in allowed.items() if place < len(parameters)
+        }
+        used: dict[str, set[str]] = {name: set() for name in parameters}
+        for node in ast.walk(function):
+            if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+                continue
+            parameter = node.value.id
+            if parameter not in permitted:
+                continue
+            if node.attr not in permitted[parameter]:
+                known = ", ".join(sorted(permitted[parameter])) or "none"
+                self.fail(
+                    node,
+                    f"`{parameter}.{node.attr}` is not declared; `{parameter}` has: {known}",
+                )
+            used[parameter].add(node.attr)
+        return used
+
+    def resolve(self, function: ast.FunctionDef, helpers: dict[str, str]) -> ast.FunctionDef:
+        """Replace every outer name by what it stands for; collect helpers by their new name."""
+        function.decorator_list = []
+        function.returns = None
+        for argument in function.args.args:
+            argument.annotation = None
+        local = {argument.arg for argument in function.args.args}
+        local |= {
+            node.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        reader = self
+
+        class Replace(ast.NodeTransformer):
+            def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:  # noqa: N802 - ast's name
+                if node.value is None:
+                    reader.fail(node, "declares a variable without a value")
+                return self.visit(
+                    ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
+                )
+
+            def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802 - ast's name
+                value = reader.module_attribute(node, local)
+                if value is None:
+                    return self.generic_visit(node)
+                return ast.copy_location(value, node)
+
+            def visit_Name(self, node: ast.Name) -> Any:  # noqa: N802 - ast's name
+                if node.id in local:
+                    return node
+                return ast.copy_location(reader.outer_name(node, helpers), node)
+
+        replaced = Replace().visit(function)
+        assert isinstance(replaced, ast.FunctionDef)
+        return ast.fix_missing_locations(replaced)
+
+    def module_attribute(self, node: ast.Attribute, local: set[str]) -> ast.expr | None:
+        """Resolve `module.attribute`; None where the base is no module."""
+        if not isinstance(node.value, ast.Name) or node.value.id in local:
+            return None
+        module = self.outer.get(node.value.id)
+        if not isinstance(module, types.ModuleType):
+            return None
+        if module not in MODULES:
+            value = getattr(module, node.attr, None)
+            constant = _literal(value)
+            if constant is None:
+                self.fail(
+                    node,
+                    f"uses `{ast.unparse(node)}`; of other modules only math, NumPy and numbers "
+                    "are allowed",
+                )
+            return constant
+        if not hasattr(module, node.attr):
+            self.fail(node, f"`{ast.unparse(node)}`: {MODULES[module]} has no `{node.attr}`")
+        if module is np and node.attr in {"random", "load", "save", "empty", "array"}:
+            self.fail(node, f"uses `{ast.unparse(node)}`; only arithmetic on numbers is allowed")
+        return ast.Attribute(ast.Name(MODULES[module], ast.Load()), node.attr, ast.Load())
+
+    def outer_name(self, node: ast.Name, helpers: dict[str, str]) -> ast.expr:
+        """Resolve a bare outer name to a literal, a builtin, a module function or a helper."""
+        if node.id not in self.outer:
+            if node.id in BUILTINS:
+                return node
+            if hasattr(builtins, node.id):
+                self.fail(
+                    node,
+                    f"uses `{node.id}`; of Python's builtins only {', '.join(sorted(BUILTINS))} "
+                    "are allowed",
+                )
+            self.fail(node, f"`{node.id}` is not defined")
+        value = self.outer[node.id]
+        constant = _literal(value)
+        if constant is not None:
+            return constant
+        value = getattr(value, "py_func", value)  # a function that Numba has compiled already
+        if isinstance(value, types.FunctionType):
+            if value in self.callers:
+                self.fail(node, f"`{node.id}` calls itself; write it as a loop")
+            new_name = f"{self.new_name}_{value.__name__}"
+            if new_name not in helpers:
+                helper = read_function(value, new_name, owner=self.owner, callers=self.callers)
+                helpers[new_name] = helper.text
+            return ast.Name(new_name, ast.Load())
+        for module, module_name in MODULES.items():
+            if getattr(module, getattr(value, "__name__", ""), None) is value:
+                return ast.Attribute(ast.Name(module_name, ast.Load()), value.__name__, ast.Load())
+        self.fail(
+            node,
+            f"`{node.id}` is a {type(value).__name__}; only numbers, functions and the modules "
+            "math and NumPy can be used",
+        )
+
+
+def _literal(value: Any) -> ast.expr | None:
+    """Write a number as source, or None where it is none."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        name = "nan" if math.isnan(value) else "inf"
+        constant: ast.expr = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
+        return ast.UnaryOp(ast.USub(), constant) if value < 0 else constant
+    if isinstance(value, (bool, int, float)):
+        return ast.Constant(value)
+    return None

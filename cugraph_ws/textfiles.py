@@ -1,0 +1,296 @@
+"""Text files of rows: told apart by their beginning, parsed by Arrow, blamed by line number."""
+
+from __future__ import annotations
+
+import csv as python_csv
+import gzip
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import compute, csv
+
+from cugraph_ws.errors import FileError
+
+__all__ = ["FORMATS", "SUFFIXES", "Layout", "TextFile"]
+
+FORMATS = ("parquet", "csv", "tsv", "snap", "matrix-market")
+SUFFIXES = {
+    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".mtx": "matrix-market",
+}  # fmt: skip
+BLOCK = 1 << 22  # bytes that a thread parses at a time
+HEAD = 1 << 16  # bytes that tell the format
+BOM = b"\xef\xbb\xbf"
+COMMENT = re.compile(rb"^[ \t]*[#%].*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the rows of a text file are laid out.
+
+    Attributes
+    ----------
+    separator : str
+        Between cells; " " for any number of blanks and tabs.
+    columns : list of str
+    skip : int
+        Rows before the first edge: the header, and comments where `comments` is False.
+    comments : bool
+        Lines that begin with # or % may be anywhere, and are not rows.
+    """
+
+    separator: str
+    columns: list[str]
+    skip: int
+    comments: bool
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text file, perhaps gzipped, and its first bytes."""
+
+    path: Path
+    compression: str | None
+    head: bytes
+
+    @classmethod
+    def open(cls, path: Path) -> TextFile:
+        """Look at the beginning of a file, and refuse what cannot be text."""
+        with path.open("rb") as file:
+            compression = "gzip" if file.read(2) == b"\x1f\x8b" else None
+        with pa.input_stream(str(path), compression=compression) as stream:
+            head = stream.read(HEAD)
+        if not head:
+            raise FileError(f"{path}: is empty; give a file with edges")
+        if b"\0" in head:
+            raise FileError(
+                f"{path}: is neither text in UTF-8 nor Parquet; convert it to one of: "
+                f"{', '.join(FORMATS)}"
+            )
+        return cls(path, compression, head)
+
+    def kind(self) -> str:
+        """Return the format that the beginning and the name speak for."""
+        if self.head.startswith(b"%%MatrixMarket"):
+            return "matrix-market"
+        named = SUFFIXES.get(Path(self.path.name.lower().removesuffix(".gz")).suffix)
+        if named == "matrix-market":
+            return named
+        lines = self.first_rows(2)
+        first = lines[0] if lines else ""
+        if "," in first:
+            return "csv"
+        if "\t" in first and (named == "tsv" or _is_header(lines, "\t")):
+            return "tsv"
+        return "snap"
+
+    def layout(self, kind: str, names: Sequence[str]) -> Layout:
+        """Return how a file of this kind is laid out; `names` serve where it has no header."""
+        rows = self.first_rows(2)
+        first = rows[0] if rows else ""
+        if kind == "snap":
+            separator = "\t" if "\t" in first and not _all_numbers(first.split()) else " "
+            cells = first.split(None if separator == " " else separator)
+            header, before = _is_header(rows, None if separator == " " else separator), 0
+        else:
+            separator = "," if kind == "csv" else "\t"
+            cells = next(python_csv.reader([first], delimiter=separator), [])
+            header, before = not any(map(_is_number, cells)), self._comments_at_the_top()
+            if not rows:
+                raise FileError(f"{self.path}: has no header and no edges; give a file with edges")
+        if not rows:  # an edge list may be empty
+            cells = ["0", "0"]
+        columns = cells if header else _named(len(cells), names)
+        repeated = {name for name in columns if columns.count(name) > 1}
+        if repeated:
+            raise FileError(f"{self.path}: two columns are named {min(repeated)!r}; rename one")
+        if len(columns) < 2:
+            raise FileError(
+                f"{self.path}: line {self.line_of(before + 1, kind == 'snap')} has one column "
+                f"({first[:60]!r}); give two or more, separated by "
+                + {",": "commas", "\t": "tabs", " ": "blanks or tabs"}[separator]
+            )
+        return Layout(separator, columns, before + header, comments=kind == "snap")
+
+    def first_rows(self, count: int) -> list[str]:
+        """Return the first lines that are neither comments nor empty."""
+        head = self.head.removeprefix(BOM)
+        if len(self.head) == HEAD:  # the last line is cut off
+            head = head[: head.rfind(b"\n") + 1] or head
+        lines = COMMENT.sub(b"", head).decode("utf-8", "replace").splitlines()
+        return [line for line in lines if line.strip()][:count]
+
+    def _comments_at_the_top(self) -> int:
+        count = 0
+        for line in self.head.removeprefix(BOM).splitlines():
+            if line.strip() and not line.lstrip().startswith((b"#", b"%")):
+                break
+            count += 1
+        return count
+
+    def table(self, layout: Layout) -> pa.Table:
+        """Parse the rows.
+
+        Arrow finds types that all values fit, but knows no integers between int64 and float64;
+        columns of such are tried again.
+        """
+        types: dict[str, pa.DataType] = {}
+        while True:
+            try:
+                table = self._parse(layout, types)
+            except pa.ArrowInvalid as error:
+                misfit = re.match(r"In CSV column #(\d+):.*conversion error", str(error))
+                if misfit is None:
+                    raise self._blame(layout, types, error) from error
+                types[layout.columns[int(misfit[1])]] = pa.float64()
+                continue
+            guessed = [name for name in layout.columns if name not in types]
+            large = [name for name in guessed if _holds_large_integers(table[name])]
+            if not large:
+                return self._checked(table)
+            types |= dict.fromkeys(large, pa.uint64())
+
+    def _parse(
+        self, layout: Layout, types: dict[str, pa.DataType], threads: bool = True
+    ) -> pa.Table:
+        with pa.input_stream(str(self.path), compression=self.compression) as stream:
+            cleaned = pa.PythonFile(Cleaned(stream, layout.separator == " "), mode="r")
+            return csv.read_csv(
+                cleaned if layout.comments else stream,
+                csv.ReadOptions(
+                    skip_rows=layout.skip,
+                    column_names=layout.columns,
+                    use_threads=threads,
+                    block_size=BLOCK,
+                ),
+                csv.ParseOptions(
+                    delimiter=layout.separator, quote_char=False if layout.comments else '"'
+                ),
+                csv.ConvertOptions(column_types=types),
+            )
+
+    def _checked(self, table: pa.Table) -> pa.Table:
+        """Give columns without a value a type, and refuse text in another encoding."""
+        for number, field in enumerate(table.schema):
+            if pa.types.is_binary(field.type):
+                raise FileError(
+                    f"{self.path}: column {field.name!r} is not text in UTF-8; convert the file"
+                )
+            if pa.types.is_null(field.type):
+                table = table.set_column(number, field.name, table[field.name].cast(pa.int64()))
+        return table
+
+    def _blame(
+        self, layout: Layout, types: dict[str, pa.DataType], error: pa.ArrowInvalid
+    ) -> FileError:
+        """Return an error that names the line of the first row that does not fit."""
+        message = str(error)
+        try:
+            self._parse(layout, types, threads=False)  # only alone does Arrow count rows
+        except pa.ArrowInvalid as counted:
+            message = str(counted)
+        row = re.search(r"Row #(\d+): ([^\n]*)", message)
+        if row is None:
+            return FileError(f"{self.path}: {message}; check the format")
+        line = self.line_of(int(row[1]), layout.comments)
+        return FileError(
+            f"{self.path}: line {line}: {row[2][:120]}; "
+            "the file may be cut short, or have another format"
+        )
+
+    def line_of(self, row: int, comments: bool) -> int:
+        """Return the line that holds a row, both counted from 1, and rows as Arrow counts them."""
+        top = 0 if comments else self._comments_at_the_top()
+        number = 0
+        opened: Any = gzip.open if self.compression else open
+        with opened(self.path, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                skipped = comments and COMMENT.match(line)
+                row -= number <= top or bool(line.strip() and not skipped)
+                if row == 0:
+                    break
+        return number
+
+
+class Cleaned:
+    """A stream of text without comments, and where asked with one blank between cells."""
+
+    closed = False
+
+    def __init__(self, stream: Any, blanks: bool) -> None:
+        self.stream = stream
+        self.blanks = blanks
+        self.started = self.ended = False
+        self.ready = b""
+        self.rest = b""
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, none only at the end."""
+        while not self.ready:
+            block = self.stream.read(size)
+            if not block and not self.rest:
+                ended, self.ended = self.ended, True
+                return b"" if ended else b"\n"  # Arrow refuses a file without a single byte
+            text = self.rest + block
+            end = text.rfind(b"\n") + 1 if block else len(text)  # whole lines only
+            self.ready, self.rest = self._clean(text[:end]), text[end:]
+        given, self.ready = self.ready[:size], self.ready[size:]
+        return given
+
+    def _clean(self, text: bytes) -> bytes:
+        if not self.started and text:
+            text = text.removeprefix(BOM)
+            self.started = True
+        if b"#" in text or b"%" in text:
+            text = COMMENT.sub(b"", text)
+        if self.blanks:
+            text = text.translate(TABS_TO_BLANKS)
+            while b"  " in text:
+                text = text.replace(b"  ", b" ")
+            text = text.replace(b" \r\n", b"\n").replace(b" \n", b"\n").replace(b"\n ", b"\n")
+            text = text.removeprefix(b" ").removesuffix(b" ")
+        return text
+
+
+TABS_TO_BLANKS = bytes.maketrans(b"\t", b" ")
+
+
+def _all_numbers(cells: Sequence[str]) -> bool:
+    return all(map(_is_number, cells))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.strip())
+    except ValueError:
+        return False
+    return True
+
+
+def _is_header(rows: Sequence[str], separator: str | None) -> bool:
+    """Tell whether the first row has only names, and the second a number."""
+    if len(rows) < 2:
+        return False
+    first, second = (row.split(separator) for row in rows)
+    return not any(map(_is_number, first)) and any(map(_is_number, second))
+
+
+def _named(count: int, names: Sequence[str]) -> list[str]:
+    """Return names for the columns of a file without a header."""
+    return [*names[:count], *(f"column_{number + 1}" for number in range(len(names), count))]
+
+
+def _holds_large_integers(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column was read as floats because its integers need 64 bits and no sign."""
+    if not pa.types.is_floating(column.type):
+        return False
+    least, most = compute.min_max(column).as_py().values()
+    return (
+        most is not None
+        and least >= 0
+        and 2.0**63 <= most <= 2.0**64  # the largest of them rounds up
+        and bool(compute.all(compute.equal(compute.floor(column), column)).as_py())
+    )

@@ -1,0 +1,140 @@
+"""A vertex program as a loop of supersteps over partitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.binding import BoundProgram, bind
+from cugraph_ws.cluster.exchange import Exchange, NoExchange
+from cugraph_ws.cluster.partition import whole_graph
+from cugraph_ws.codegen import INFINITY
+from cugraph_ws.engines import Counts, Executor, choose_engine
+from cugraph_ws.engines.cpu import CpuExecutor
+from cugraph_ws.graph import Graph
+from cugraph_ws.plan import Plan, WantedDirection
+from cugraph_ws.program import VertexProgram
+from cugraph_ws.run import Column, Step, as_columns
+
+__all__ = ["VertexLoop"]
+
+
+class VertexLoop:
+    """Runs a vertex program; see `cugraph_ws.run.Loop` for the interface.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    arguments : mapping
+        Its parameters, vertex values and vertex sets.
+    engine : str
+        As in `run()`, and so on.
+    max_iter, tol, direction, in_place, priorities, fused
+        As in `run()`.
+    """
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        arguments: Mapping[str, Any],
+        *,
+        engine: str = "auto",
+        max_iter: int | None = None,
+        tol: float | None = None,
+        direction: WantedDirection = "auto",
+        in_place: bool | None = None,
+        priorities: bool = True,
+        fused: bool = True,
+    ) -> None:
+        self.name = program.name
+        self.max_iter = program.max_iter if max_iter is None else max_iter
+        self.tol = program.tol if tol is None else tol
+        self._program = program
+        self._arguments = arguments
+        self._engine = choose_engine(engine)
+        self._direction: WantedDirection = direction
+        self._in_place = program.in_place if in_place is None else in_place
+        self._priorities = priorities
+        self._fused = fused
+        self._executors: list[Executor] = []
+        self._exchange: Exchange = NoExchange()
+        self._counts = Counts()
+        self._residual = math.inf
+        self._number = 0
+
+    @property
+    def converged(self) -> bool:
+        """Whether nothing is active any more, or the residual is within `tol`."""
+        if self._counts.active == 0 and self._counts.waiting == 0:
+            return True
+        return self.tol is not None and self._residual <= self.tol
+
+    def start(self, graph: Graph) -> None:
+        """Bind the program, make the plan, and give every vertex its first state."""
+        self._graph = graph
+        bound: BoundProgram = bind(self._program, graph, self._arguments)
+        arcs = graph.csc.number_of_arcs
+        self._plan = Plan(
+            bound,
+            graph.number_of_vertices,
+            arcs,
+            direction=self._direction,
+            fused=self._fused,
+        )
+        self._executors = [
+            CpuExecutor(
+                bound,
+                whole_graph(graph, bound),
+                in_place=bool(self._in_place),
+                ordered=self._priorities,
+                plain=self._engine == "python",
+            )
+        ]
+        self._counts = Counts.merged([executor.start() for executor in self._executors])
+
+    def step(self) -> Step:
+        """Plan and run the next superstep, or a few fused ones, on every partition."""
+        left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
+        choice = self._plan.choose(self._counts, self._number, left)
+        sums = np.sum([executor.sums() for executor in self._executors], axis=0)
+        counts = Counts.merged([executor.superstep(choice, sums) for executor in self._executors])
+        sent = self._exchange.deliver(self._executors)
+        self._counts = counts
+        self._number += len(counts.history)
+        norm = self._program.residual
+        residual = math.nan
+        if norm is not None and choice.direction == "gather":
+            residual = counts.total_change if norm.kind == "l1" else counts.greatest_change
+            self._residual = residual
+        filters = {"gather": "all", "pull": "bitmap"}
+        return Step(
+            active=counts.active,
+            edges=counts.read,
+            residual=residual,
+            direction=choice.direction,
+            filter=filters.get(choice.direction, "list"),
+            bytes_sent=sent,
+            history=counts.history,
+        )
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all arrays that are needed to go on from here."""
+        arrays = self._executors[0].snapshot()
+        arrays["_loop"] = np.array([self._number, self._residual])
+        return arrays
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on from what `state` returned, after `start`."""
+        self._counts = self._executors[0].restore(state)
+        self._number = int(state["_loop"][0])
+        self._residual = float(state["_loop"][1])
+
+    def columns(self) -> dict[str, Column]:
+        """Return the visible state fields and the predecessors."""
+        arrays = self._executors[0].snapshot()
+        return as_columns(self._program, arrays, INFINITY, self._executors[0].finish())

@@ -1,0 +1,204 @@
+"""Messages of loopy sum-product, as logarithms.
+
+A message is scaled so that its largest entry is 0; all zeros says nothing, and is what a
+self-loop's arc holds, for a factor of one vertex sends no messages.
+
+Rows are `(offsets, senders, splits, reverse)`: the messages that a vertex receives are those in
+its row; `reverse` is the place of the message that goes the other way along the same edge.  The
+arcs of a row before `splits` run along their edge, from source to destination, and those after
+it against it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cugraph_ws.kernels.cpu.jit import inline, jit
+
+__all__ = ["add_messages", "pair_arcs", "send_coupled", "send_potts"]
+
+Array = npt.NDArray[Any]
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Rows = tuple[Integers, Array, Integers, Integers]
+
+
+@jit
+def pair_arcs(
+    offsets: Integers, senders: Array, splits: Integers, cursors: Integers, reverse: Integers
+) -> None:
+    """Find for each arc the arc the other way along the same edge.
+
+    Senders are ascending before and after the split, and parallel edges are in one order
+    everywhere, so going through the rows meets the places of each sender's row in order.
+
+    Parameters
+    ----------
+    offsets, senders, splits : ndarray
+        Rows, without `reverse`.
+    cursors : ndarray of int64, shape (vertices,)
+        Where the arcs that lead back from the first parts start in each row: its split, or its
+        start if there is no second part; used up.
+    reverse : ndarray of int64, shape (arcs,)
+        Written.
+    """
+    for vertex in range(len(splits)):
+        for arc in range(offsets[vertex], splits[vertex]):
+            sender = senders[arc]
+            back = cursors[sender]
+            cursors[sender] += 1
+            reverse[arc] = back
+            reverse[back] = arc
+
+
+@jit
+def add_messages(
+    offsets: Integers, messages: Floats, log_priors: Floats, totals: Floats, lo: int, hi: int
+) -> None:
+    """Sum the log prior of each vertex from `lo` to `hi` and the messages that it receives.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (vertices + 1,)
+    messages : ndarray of float64, shape (arcs, states)
+    log_priors : ndarray of float64, shape (vertices, states)
+    totals : ndarray of float64, shape (vertices, states)
+        Written.
+    lo, hi : int
+        Range of vertices.
+    """
+    states = log_priors.shape[1]
+    for vertex in range(lo, hi):
+        for state in range(states):
+            totals[vertex, state] = log_priors[vertex, state]
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            for state in range(states):
+                totals[vertex, state] += messages[arc, state]
+
+
+@inline
+def cavity(totals: Floats, sender: int, old: Floats, back: int, out: Floats) -> None:
+    """Write what a sender believes without the receiver's own message; the largest entry is 1."""
+    largest = -math.inf
+    for state in range(len(out)):
+        out[state] = totals[sender, state] - old[back, state]
+        largest = max(largest, out[state])
+    for state in range(len(out)):
+        out[state] = math.exp(out[state] - largest)
+
+
+@inline
+def settle(new: Floats, old: Floats, arc: int, damping: float) -> float:
+    """Scale a new message, mix it with the old one, and return its largest change."""
+    states = new.shape[1]
+    largest = new[arc, 0]
+    for state in range(1, states):
+        largest = max(largest, new[arc, state])
+    change = 0.0
+    for state in range(states):
+        fresh = math.log(new[arc, state] / largest)
+        new[arc, state] = (1.0 - damping) * fresh + damping * old[arc, state]
+        change = max(change, abs(new[arc, state] - old[arc, state]))
+    return change
+
+
+@jit
+def send_coupled(
+    rows: Rows,
+    totals: Floats,
+    old: Floats,
+    new: Floats,
+    coupling: Floats,
+    damping: float,
+    lo: int,
+    hi: int,
+) -> float:
+    """Send the messages to the vertices from `lo` to `hi` through one coupling for all edges.
+
+    Parameters
+    ----------
+    rows : tuple of (offsets, senders, splits, reverse)
+    totals : ndarray of float64, shape (vertices, states)
+        From `add_messages`.
+    old, new : ndarray of float64, shape (arcs, states)
+        Messages read, and written.
+    coupling : ndarray of float64, shape (states, states)
+        Positive, at most 1; of the source's and the destination's state.
+    damping : float
+        Share of the old message that stays.
+    lo, hi : int
+        Range of vertices.
+
+    Returns
+    -------
+    float
+        Largest change of an entry.
+    """
+    offsets, senders, splits, reverse = rows
+    states = totals.shape[1]
+    weights = np.empty(states, np.float64)
+    change = 0.0
+    for vertex in range(lo, hi):
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            sender = senders[arc]
+            if sender == vertex:
+                continue
+            cavity(totals, sender, old, reverse[arc], weights)
+            along = arc < splits[vertex]
+            for state in range(states):
+                mass = 0.0
+                for other in range(states):
+                    factor = coupling[other, state] if along else coupling[state, other]
+                    mass += weights[other] * factor
+                new[arc, state] = mass
+            change = max(change, settle(new, old, arc, damping))
+    return change
+
+
+@jit
+def send_potts(
+    rows: Rows,
+    totals: Floats,
+    old: Floats,
+    new: Floats,
+    strengths: Floats,
+    damping: float,
+    lo: int,
+    hi: int,
+) -> float:
+    """Send the messages to the vertices from `lo` to `hi`, each edge with a strength of its own.
+
+    Parameters
+    ----------
+    rows, totals, old, new, damping, lo, hi
+        As in `send_coupled`.
+    strengths : ndarray of float64, shape (arcs,)
+        Logarithm of how much likelier two ends are to be in one state than in two given ones.
+
+    Returns
+    -------
+    float
+        Largest change of an entry.
+    """
+    offsets, senders, _, reverse = rows
+    states = totals.shape[1]
+    weights = np.empty(states, np.float64)
+    change = 0.0
+    for vertex in range(lo, hi):
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            sender = senders[arc]
+            if sender == vertex:
+                continue
+            cavity(totals, sender, old, reverse[arc], weights)
+            same = math.exp(min(strengths[arc], 0.0))
+            differs = math.exp(-max(strengths[arc], 0.0))
+            for state in range(states):
+                mass = 0.0
+                for other in range(states):  # no difference of sums: digits would cancel
+                    mass += weights[other] * (same if other == state else differs)
+                new[arc, state] = mass
+            change = max(change, settle(new, old, arc, damping))
+    return change

@@ -1,0 +1,118 @@
+"""From a list of edges to rows of neighbours: counting scatters, never a comparison sort.
+
+An edge's end is its id minus `low`, looked up in `table` where that is not empty.  So the kernels
+read a caller's columns as they are, and no renumbered copy of the edges ever exists.  `cursors`
+holds, for each row, where the next neighbour goes; every range of edges brings its own, so ranges
+can run at once and still leave each row in input order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cugraph_ws.kernels.cpu.jit import jit
+
+__all__ = ["count_rows", "mark_present", "place_edges", "place_values", "transpose_rows"]
+
+Ids = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Int64 = npt.NDArray[np.int64]
+
+
+@jit
+def mark_present(ids: Ids, low: int, present: npt.NDArray[np.uint8], lo: int, hi: int) -> None:
+    """Set `present[id - low]` for every id of `ids[lo:hi]`."""
+    for edge in range(lo, hi):
+        present[ids[edge] - low] = 1
+
+
+@jit
+def count_rows(
+    rows: Ids, columns: Ids, low: int, table: Ids, both: bool, counts: Int64, lo: int, hi: int
+) -> None:
+    """Add to `counts` how many neighbours `place_edges` will append to each row."""
+    for edge in range(lo, hi):
+        row = rows[edge] - low
+        if len(table) > 0:
+            row = table[row]
+        counts[row] += 1
+        if both:
+            column = columns[edge] - low
+            if len(table) > 0:
+                column = table[column]
+            if row != column:
+                counts[column] += 1
+
+
+@jit
+def place_edges(
+    rows: Ids,
+    columns: Ids,
+    low: int,
+    table: Ids,
+    both: bool,
+    cursors: Int64,
+    out: Ids,
+    lo: int,
+    hi: int,
+) -> None:
+    """Append each edge's column to its row, and with `both` its row to its column's row.
+
+    A self-loop is placed once either way.
+    """
+    for edge in range(lo, hi):
+        row = rows[edge] - low
+        column = columns[edge] - low
+        if len(table) > 0:
+            row = table[row]
+            column = table[column]
+        out[cursors[row]] = column
+        cursors[row] += 1
+        if both and row != column:
+            out[cursors[column]] = row
+            cursors[column] += 1
+
+
+@jit
+def place_values(
+    rows: Ids,
+    columns: Ids,
+    low: int,
+    table: Ids,
+    both: bool,
+    cursors: Int64,
+    values: npt.NDArray[Any],
+    out: npt.NDArray[Any],
+    lo: int,
+    hi: int,
+) -> None:
+    """Put each edge's value where `place_edges` put its neighbour, given the same cursors."""
+    for edge in range(lo, hi):
+        row = rows[edge] - low
+        if len(table) > 0:
+            row = table[row]
+        out[cursors[row]] = values[edge]
+        cursors[row] += 1
+        if both:
+            column = columns[edge] - low
+            if len(table) > 0:
+                column = table[column]
+            if row != column:
+                out[cursors[column]] = values[edge]
+                cursors[column] += 1
+
+
+@jit
+def transpose_rows(
+    offsets: Int64, indices: Ids, cursors: Int64, out: Ids, lo: int, hi: int
+) -> None:
+    """Append each of the rows `lo` to `hi - 1` to the rows that it lists.
+
+    Rows come in ascending order, so every row of the result is ascending.
+    """
+    for row in range(lo, hi):
+        for arc in range(offsets[row], offsets[row + 1]):
+            target = indices[arc]
+            out[cursors[target]] = row
+            cursors[target] += 1

@@ -1,0 +1,141 @@
+"""Core numbers by peeling: take away the vertices of the least degree, level after level.
+
+One thread, and no swaps as in the buckets of Batagelj and Zaversnik (2003): what is left is
+scanned once for each level at which a vertex falls, as in PKC (Kabir and Madduri, IPDPSW 2017),
+which reads no more vertices in total than the sum of the core numbers.  On two cores this is as
+fast as peeling with both of them, whose decrements must be atomic; and a decrement without a
+branch gains a quarter, which an atomic one cannot.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cugraph_ws.kernels.cpu.jit import inline, jit
+
+__all__ = ["add_degrees", "peel"]
+
+Array = npt.NDArray[Any]
+Integers = npt.NDArray[np.int64]
+
+
+@jit
+def add_degrees(offsets: Integers, indices: Array, degrees: Array, lo: int, hi: int) -> None:
+    """Add to `degrees` how many neighbours each vertex has, not counting itself.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray
+        Rows of neighbours.
+    degrees : ndarray of int, shape (vertices,)
+    lo, hi : int
+        Range of vertices.
+    """
+    for vertex in range(lo, hi):
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            degrees[vertex] += indices[arc] != vertex
+
+
+@inline
+def find_least(
+    core: Array, alive: Array, count: int, level: int, queue: Array
+) -> tuple[int, int, int]:
+    """Drop from `alive` what was peeled at `level`, and queue the vertices of the least degree.
+
+    Returns how many are left, their least degree, and how many have it.
+    """
+    left, least, size = 0, 0, 0
+    for place in range(count):
+        vertex = alive[place]
+        degree = core[vertex]
+        if degree <= level:
+            continue
+        alive[left] = vertex
+        left += 1
+        if size == 0 or degree < least:
+            least, size = degree, 0
+        if degree == least:
+            queue[size] = vertex
+            size += 1
+    return left, least, size
+
+
+@inline
+def lower_row(
+    offsets: Integers, indices: Array, vertex: int, core: Array, level: int, queue: Array, size: int
+) -> int:
+    """Take one from the degree of each neighbour that is left; queue those that fall to `level`.
+
+    Whether a neighbour is left is a coin toss to the processor, hence the arithmetic: every
+    degree is written, and every neighbour is put at the end of the queue, which grows by those
+    that belong there.
+    """
+    for arc in range(offsets[vertex], offsets[vertex + 1]):
+        neighbour = indices[arc]
+        degree = core[neighbour]
+        core[neighbour] = degree - (1 if degree > level else 0)
+        queue[size] = neighbour
+        size += 1 if degree == level + 1 else 0
+    return size
+
+
+@jit
+def peel(
+    adjacency: tuple[Integers, Array, Integers, Array],
+    core: Array,
+    alive: Array,
+    count: int,
+    queue: Array,
+    level: int,
+    budget: int,
+) -> tuple[int, int, int, int]:
+    """Peel level after level until `budget` arcs have been read, or nothing is left.
+
+    Parameters
+    ----------
+    adjacency : tuple of (offsets, indices, offsets, indices)
+        Rows of the neighbours whose degree each vertex counts in, in two parts; the second has
+        no indices if there is but one part.
+    core : ndarray of int, shape (vertices,)
+        Degrees among the vertices that are left; those of the others are their core numbers.
+    alive : ndarray of int
+        The first `count` are those left, and perhaps some of `level`; compacted in place.
+    count : int
+    queue : ndarray of int, shape (vertices + 1,)
+        Scratch.
+    level : int
+        The last level that was peeled, -1 at first.
+    budget : int
+        Looked at between levels.
+
+    Returns
+    -------
+    count : int
+        Vertices in `alive`, some of them of the last level; 0 at the end.
+    level : int
+        The last level that was peeled.
+    peeled : int
+        Vertices that were peeled.
+    read : int
+        Arcs that were read.
+    """
+    offsets, indices, more_offsets, more_indices = adjacency
+    peeled, read = 0, 0
+    while read < budget:
+        count, least, size = find_least(core, alive, count, level, queue)
+        if count == 0:
+            break
+        level = least
+        place = 0
+        while place < size:
+            vertex = queue[place]
+            place += 1
+            size = lower_row(offsets, indices, vertex, core, level, queue, size)
+            read += offsets[vertex + 1] - offsets[vertex]
+            if len(more_indices) > 0:
+                size = lower_row(more_offsets, more_indices, vertex, core, level, queue, size)
+                read += more_offsets[vertex + 1] - more_offsets[vertex]
+        peeled += size
+    return count, level, peeled, read

@@ -1,0 +1,192 @@
+"""Dense supersteps: every vertex of a range gathers from all its in-neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cugraph_ws.kernels.cpu.interface import (
+    ANY,
+    change,
+    initial,
+    is_active,
+    keep,
+    load,
+    merge,
+    message,
+    nothing,
+    put,
+    same,
+    starts,
+    terms,
+    update,
+)
+from cugraph_ws.kernels.cpu.jit import jit
+
+__all__ = [
+    "arcs_are_quiet",
+    "count_alike",
+    "finish",
+    "gather",
+    "gather_part",
+    "initialise",
+    "merge_parts",
+    "rows_are_quiet",
+    "select_started",
+    "sum_terms",
+]
+
+
+@jit
+def initialise(low: Any, high: Any, numbers: Any, state: Any, constants: Any, values: Any) -> None:
+    """Give the vertices [low, high) their first state."""
+    for vertex in range(low, high):
+        put(state, vertex, initial(constants, vertex, numbers[vertex], values))
+
+
+@jit
+def gather(
+    low: Any,
+    high: Any,
+    longest: Any,
+    adjacency: Any,
+    edges: Any,
+    state: Any,
+    fresh: Any,
+    constants: Any,
+    values: Any,
+    totals: Any,
+) -> None:
+    """Compute the vertices [low, high) anew from all their in-neighbours.
+
+    Reads `state`, writes `fresh`; both may be the same arrays.  Rows of more than `longest` arcs
+    are left to `gather_part` and `finish`.  `totals` becomes the number of active vertices, the
+    sum of the changes, and their maximum.
+    """
+    offsets, indices = adjacency
+    active = 0
+    total = 0.0
+    greatest = 0.0
+    for vertex in range(low, high):
+        first = offsets[vertex]
+        last = offsets[vertex + 1]
+        if last - first > longest:
+            continue
+        old = load(state, constants, vertex)
+        new = keep(old)
+        if not (ANY and first == last):
+            gathered = nothing()
+            for arc in range(first, last):
+                source = load(state, constants, indices[arc])
+                gathered = merge(gathered, message(source, edges, arc, values))
+            new = update(old, gathered, values)
+        if is_active(old, new, values):
+            active += 1
+        size = change(old, new)
+        total += size
+        greatest = max(greatest, size)
+        put(fresh, vertex, new)
+    totals[0] = active
+    totals[1] = total
+    totals[2] = greatest
+
+
+@jit
+def gather_part(
+    first: Any, last: Any, indices: Any, edges: Any, state: Any, constants: Any, values: Any
+) -> Any:
+    """Combine the messages along the arcs [first, last) of one long row."""
+    gathered = nothing()
+    for arc in range(first, last):
+        source = load(state, constants, indices[arc])
+        gathered = merge(gathered, message(source, edges, arc, values))
+    return gathered
+
+
+@jit
+def merge_parts(first: Any, second: Any) -> Any:
+    """Combine what two parts of a row gathered."""
+    return merge(first, second)
+
+
+@jit
+def finish(
+    vertex: Any,
+    gathered: Any,
+    state: Any,
+    fresh: Any,
+    constants: Any,
+    values: Any,
+    totals: Any,
+) -> None:
+    """Give a vertex of a long row its new state; `totals` as in `gather`."""
+    old = load(state, constants, vertex)
+    new = update(old, gathered, values)
+    totals[0] = 1 if is_active(old, new, values) else 0
+    size = change(old, new)
+    totals[1] = size
+    totals[2] = size
+    put(fresh, vertex, new)
+
+
+@jit
+def sum_terms(low: Any, high: Any, state: Any, constants: Any, values: Any, totals: Any) -> None:
+    """Add to `totals` the terms that the vertices [low, high) give to the program's sums."""
+    for vertex in range(low, high):
+        shares = terms(load(state, constants, vertex), values)
+        for place in range(len(totals)):
+            totals[place] += shares[place]
+
+
+@jit
+def select_started(
+    low: Any, high: Any, state: Any, constants: Any, values: Any, selected: Any
+) -> Any:
+    """List the vertices of [low, high) that the program starts from; return how many."""
+    size = 0
+    for vertex in range(low, high):
+        if starts(load(state, constants, vertex), values):
+            selected[size] = vertex
+            size += 1
+    return size
+
+
+@jit
+def count_alike(low: Any, high: Any, state: Any, constants: Any, example: Any, others: Any) -> Any:
+    """List the vertices of [low, high) whose state differs from that of `example`; return how many."""
+    model = keep(load(state, constants, example))
+    size = 0
+    for vertex in range(low, high):
+        if not same(load(state, constants, vertex), model):
+            others[size] = vertex
+            size += 1
+    return size
+
+
+@jit
+def arcs_are_quiet(
+    low: Any, high: Any, edges: Any, state: Any, constants: Any, values: Any, example: Any
+) -> Any:
+    """Tell whether `example` has nothing new to say to its like along any of the arcs [low, high)."""
+    vertex = load(state, constants, example)
+    for arc in range(low, high):
+        if not same(vertex, update(vertex, message(vertex, edges, arc, values), values)):
+            return False
+    return True
+
+
+@jit
+def rows_are_quiet(
+    rows: Any, adjacency: Any, edges: Any, state: Any, constants: Any, values: Any, example: Any
+) -> Any:
+    """Tell whether `example` has nothing new to say along the arcs into any of `rows`."""
+    offsets, indices = adjacency
+    model = load(state, constants, example)
+    for vertex in rows:
+        old = load(state, constants, vertex)
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            source = load(state, constants, indices[arc])
+            if same(source, keep(model)) and not same(
+                old, update(old, message(source, edges, arc, values), values)
+            ):
+                return False
+    return True

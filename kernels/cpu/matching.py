@@ -1,0 +1,148 @@
+"""A maximal matching by mutual proposals, the same for any number of threads.
+
+Every edge has a rank of its own, a hash of its two ends.  In each round a free vertex proposes
+to the free neighbour of its best edge, and edges proposed from both ends are matched: those are
+the edges that precede all of their neighbours.  The outcome is that of the greedy algorithm on
+the edges in the order of rank, and a logarithmic number of rounds is expected (Blelloch, Fineman
+and Shun, SPAA 2012).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cugraph_ws.kernels.cpu.generate import mix
+from cugraph_ws.kernels.cpu.jit import inline, jit
+
+__all__ = ["UNDECIDED", "accept", "find_inside", "propose"]
+
+Array = npt.NDArray[Any]
+Integers = npt.NDArray[np.int64]
+
+UNDECIDED = -2  # a vertex that has not looked at its neighbours yet
+MASK = 0xFFFFFFFFFFFFFFFF
+POSITIVE = 0x1FFFFFFFFFFFFF  # bits of a hash that are the same number, signed or not
+
+
+@inline
+def rank_of(key: int, one: int, other: int) -> int:
+    """Return the rank of the edge between two vertices: the same from both ends."""
+    low, high = min(one, other), max(one, other)
+    return (mix((mix((key + low) & MASK) + high) & MASK) >> 11) & POSITIVE
+
+
+@jit
+def propose(
+    adjacency: tuple[Integers, Array, Integers, Array],
+    mate: Array,
+    best: Array,
+    free: Array,
+    key: int,
+    lo: int,
+    hi: int,
+) -> int:
+    """Choose for the vertices from `lo` to `hi` of `free` the best neighbour that is free.
+
+    Of two edges of one rank, that with the smaller neighbour is the better one; this orders all
+    edges, so the best of them is always proposed from both of its ends.
+
+    Parameters
+    ----------
+    adjacency : tuple of (offsets, indices, offsets, indices)
+        Rows of neighbours, in two parts; the second has no indices if there is but one part.
+    mate : ndarray of int, shape (vertices,)
+        -1 for a free vertex.
+    best : ndarray of int, shape (vertices,)
+        The choice of each vertex, -1 for none; looked for again only where it is free no more.
+    free : ndarray of int
+        Vertices.
+    key : int
+        Seed of the ranks.
+    lo, hi : int
+        Range of `free`.
+
+    Returns
+    -------
+    int
+        Arcs read.
+    """
+    offsets, indices, more_offsets, more_indices = adjacency
+    read = 0
+    for place in range(lo, hi):
+        vertex = free[place]
+        chosen = best[vertex]
+        if chosen == -1 or (chosen >= 0 and mate[chosen] < 0):
+            continue
+        chosen, chosen_rank = -1, 0
+        for part in range(2):
+            row, others = (offsets, indices) if part == 0 else (more_offsets, more_indices)
+            if len(others) == 0:
+                continue
+            read += row[vertex + 1] - row[vertex]
+            for arc in range(row[vertex], row[vertex + 1]):
+                other = others[arc]
+                if mate[other] >= 0:
+                    continue
+                rank = rank_of(key, vertex, other)
+                closer = rank < chosen_rank or (rank == chosen_rank and other < chosen)
+                if chosen < 0 or closer:
+                    chosen, chosen_rank = other, rank
+        best[vertex] = chosen
+    return read
+
+
+@jit
+def accept(mate: Array, best: Array, free: Array, lo: int, hi: int) -> int:
+    """Match the vertices from `lo` to `hi` of `free` whose proposals are mutual.
+
+    Parameters
+    ----------
+    mate, best : ndarray of int, shape (vertices,)
+        As in `propose`; each vertex writes its own mate alone.
+    free : ndarray of int
+        Vertices.
+    lo, hi : int
+        Range of `free`.
+
+    Returns
+    -------
+    int
+        Vertices matched.
+    """
+    matched = 0
+    for place in range(lo, hi):
+        vertex = free[place]
+        chosen = best[vertex]
+        if chosen >= 0 and best[chosen] == vertex:
+            mate[vertex] = chosen
+            matched += 1
+    return matched
+
+
+@jit
+def find_inside(
+    offsets: Integers, indices: Array, left: npt.NDArray[np.bool_], lo: int, hi: int
+) -> tuple[int, int]:
+    """Look for an arc between two vertices of one side.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray
+        Rows of neighbours.
+    left : ndarray of bool, shape (vertices,)
+        The side of each vertex.
+    lo, hi : int
+        Range of vertices whose rows are read.
+
+    Returns
+    -------
+    vertex, neighbour : int
+        The ends of the first such arc; -1 both if there is none.
+    """
+    for vertex in range(lo, hi):
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            if left[indices[arc]] == left[vertex]:
+                return vertex, indices[arc]
+    return -1, -1

@@ -1,0 +1,79 @@
+"""Pull: a vertex reads its in-neighbours that are active, and stops early where it may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cpu.interface import (
+    ANY,
+    SETTLES,
+    is_active,
+    is_settled,
+    load,
+    merge,
+    message,
+    nothing,
+    put,
+    same,
+    update,
+)
+from cugraph_ws.kernels.cpu.jit import jit
+
+__all__ = ["pull"]
+
+
+@jit
+def pull(
+    low: Any,
+    high: Any,
+    adjacency: Any,
+    edges: Any,
+    state: Any,
+    fresh: Any,
+    constants: Any,
+    values: Any,
+    bitmaps: Any,
+    totals: Any,
+) -> None:
+    """Let the vertices [low, high) read their active in-neighbours.
+
+    `bitmaps` is the frontier and the next one; `low` is a multiple of 32, so that each word of the
+    next has one writer.  Reads `state`, writes `fresh`; the same arrays for a program that may run
+    in place.  `totals` becomes the number of vertices that are active next, of arcs read, and of
+    vertices found settled.
+    """
+    offsets, indices = adjacency
+    frontier, following = bitmaps
+    active = 0
+    read = 0
+    settled = 0
+    for vertex in range(low, high):
+        old = load(state, constants, vertex)
+        if SETTLES and is_settled(old, values):
+            settled += 1
+            continue
+        gathered = nothing()
+        found = False
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            neighbour = indices[arc]
+            read += 1
+            if (frontier[neighbour >> 5] >> (neighbour & 31)) & 1:
+                one = message(load(state, constants, neighbour), edges, arc, values)
+                gathered = merge(gathered, one)
+                found = True
+                if ANY:
+                    break
+        if not found:
+            continue
+        new = update(old, gathered, values)
+        if same(old, new):
+            continue
+        if is_active(old, new, values):
+            active += 1
+            following[vertex >> 5] |= np.uint32(1) << np.uint32(vertex & 31)
+        put(fresh, vertex, new)
+    totals[0] = active
+    totals[1] = read
+    totals[2] = settled

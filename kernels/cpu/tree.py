@@ -1,0 +1,100 @@
+"""Predecessors: for every vertex, an in-neighbour whose message alone gives it its final state.
+
+An arc is tight if its message turns the target's first state into its final one.  The least tight
+in-neighbour whose state is strictly better is the predecessor: following it never turns back.
+Where all tight in-neighbours are merely as good (arcs of weight zero, equal widths), two of them
+could point at each other; those vertices are left to a search that starts from settled ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cugraph_ws.kernels.cpu.interface import (
+    initial,
+    is_active,
+    keep,
+    load,
+    message,
+    replace,
+    same,
+    update,
+)
+from cugraph_ws.kernels.cpu.jit import jit
+
+__all__ = ["NO_VERTEX", "UNDECIDED", "choose_strictly_better", "search_ties"]
+
+NO_VERTEX = -1
+UNDECIDED = -2
+
+
+@jit
+def choose_strictly_better(
+    low: Any,
+    high: Any,
+    numbers: Any,
+    adjacency: Any,
+    edges: Any,
+    state: Any,
+    constants: Any,
+    values: Any,
+    predecessors: Any,
+) -> Any:
+    """Choose predecessors for the vertices [low, high); return how many stay undecided."""
+    offsets, indices = adjacency
+    undecided = 0
+    for vertex in range(low, high):
+        own = load(state, constants, vertex)
+        first = initial(constants, vertex, numbers[vertex], values)
+        predecessors[vertex] = NO_VERTEX
+        if same(own, first):
+            continue
+        before = replace(own, first)
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            source = load(state, constants, indices[arc])
+            if is_active(own, keep(source), values) and same(
+                own, update(before, message(source, edges, arc, values), values)
+            ):
+                predecessors[vertex] = indices[arc]
+                break
+        if predecessors[vertex] == NO_VERTEX:
+            predecessors[vertex] = UNDECIDED
+            undecided += 1
+    return undecided
+
+
+@jit
+def search_ties(
+    numbers: Any,
+    adjacency: Any,
+    edges: Any,
+    state: Any,
+    constants: Any,
+    values: Any,
+    predecessors: Any,
+    queue: Any,
+) -> Any:
+    """Give undecided vertices a decided tight in-neighbour, breadth first; return how many got one."""
+    offsets, indices = adjacency
+    size = 0
+    for vertex in range(len(predecessors)):
+        if predecessors[vertex] != UNDECIDED:
+            queue[size] = vertex
+            size += 1
+    decided = size
+    place = 0
+    while place < size:
+        vertex = queue[place]
+        place += 1
+        source = load(state, constants, vertex)
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            target = indices[arc]
+            if predecessors[target] != UNDECIDED:
+                continue
+            own = load(state, constants, target)
+            before = replace(own, initial(constants, target, numbers[target], values))
+            if same(own, update(before, message(source, edges, arc, values), values)):
+                predecessors[target] = vertex
+                queue[size] = target
+                size += 1
+    return size - decided

@@ -1,0 +1,70 @@
+"""What every test shares: the battery as fixtures, Hypothesis profiles, a code cache."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+import hypothesis
+import pytest
+from shapes import SHAPES, hub
+from verify import Edges
+
+# Without the compiler a loop over edges is some hundred times slower: sizes follow.
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+hypothesis.settings.register_profile(
+    "dev",
+    deadline=None,  # the first example compiles
+    max_examples=25,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.register_profile(
+    "ci",
+    hypothesis.settings.get_profile("dev"),
+    derandomize=True,  # a failure in CI is a failure on every machine
+    print_blob=True,
+    database=None,
+)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the caller choose the size of the battery."""
+    parser.addoption(
+        "--battery",
+        choices=("full", "small"),
+        default="full" if COMPILED else "small",
+        help="size of the largest shapes: full (default), or small (default without a compiler)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled programs between sessions, and out of the user's own cache."""
+    cache = getattr(config, "cache", None)  # absent under `-p no:cacheprovider`
+    folder = str(cache.mkdir("compiled")) if cache else tempfile.mkdtemp(prefix="compiled-")
+    os.environ.setdefault("CUGRAPH_WS_CACHE_DIR", folder)
+
+
+def battery(config: pytest.Config) -> dict[str, Edges]:
+    """Return every named shape, the hub in the size that was asked for."""
+    leaves = 100_000 if config.getoption("battery") == "full" else 1_000
+    return {**SHAPES, "hub": hub(leaves)}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that asks for `shape` once for each shape of the battery.
+
+    `tiny_shape` leaves out what is too large for the plain Python engine.
+    """
+    shapes = battery(metafunc.config)
+    for fixture, largest in (("shape", None), ("tiny_shape", 100)):
+        if fixture in metafunc.fixturenames:
+            chosen = {n: s for n, s in shapes.items() if largest is None or s.n <= largest}
+            metafunc.parametrize(fixture, chosen.values(), ids=chosen.keys())
+
+
+@pytest.fixture(params=["cpu", "python"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine that runs on every machine."""
+    return str(request.param)

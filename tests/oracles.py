@@ -1,0 +1,208 @@
+"""Oracles: independent answers in float64, from NetworkX, SciPy, igraph and plain Python.
+
+Each is as simple as it can be; none shares code with the library or with `verify`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import igraph
+import networkx as nx
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
+from verify import Array, Edges
+
+__all__ = [
+    "bfs_levels",
+    "circuit",
+    "components",
+    "core_numbers",
+    "dijkstra",
+    "exact_dijkstra",
+    "heat",
+    "heat_equilibrium",
+    "igraph_graph",
+    "networkx_graph",
+    "neural_network",
+    "pagerank",
+    "widest_path",
+    "widest_path_by_union",
+]
+
+
+def igraph_graph(edges: Edges) -> igraph.Graph:
+    """Return the edges as an igraph graph; parallel edges and self-loops stay."""
+    pairs = np.column_stack([edges.source, edges.destination]).astype(np.int64)
+    return igraph.Graph(edges.n, pairs.tolist(), directed=edges.directed)
+
+
+def networkx_graph(edges: Edges) -> nx.MultiGraph:
+    """Return the edges as a NetworkX multigraph, with attributes `weight`."""
+    graph = nx.MultiDiGraph() if edges.directed else nx.MultiGraph()
+    graph.add_nodes_from(range(edges.n))
+    weight = np.ones(len(edges.source)) if edges.weight is None else edges.weight
+    graph.add_weighted_edges_from(
+        zip(edges.source.tolist(), edges.destination.tolist(), weight.tolist(), strict=True)
+    )
+    return graph
+
+
+def bfs_levels(edges: Edges, starts: int | Iterable[int]) -> Array:
+    """Edges on a shortest path from the nearest start; infinite where there is none."""
+    return _igraph_distances(edges, starts, None)
+
+
+def dijkstra(edges: Edges, starts: int | Iterable[int]) -> Array:
+    """Least sum of weights on a path from the nearest start; infinite where there is none."""
+    return _igraph_distances(edges, starts, edges.weight)
+
+
+def _igraph_distances(edges: Edges, starts: int | Iterable[int], weight: Array | None) -> Array:
+    roots = np.atleast_1d(np.asarray(starts)).tolist()
+    weights = None if weight is None else np.asarray(weight, float).tolist()
+    rows = np.array(igraph_graph(edges).distances(roots, weights=weights, mode="out"), float)
+    nearest: Array = rows.min(axis=0)
+    return nearest
+
+
+def exact_dijkstra(edges: Edges, start: int) -> list[int | None]:
+    """Least sums in Python's own integers, which neither round nor overflow."""
+    best = _best_first(edges, start, 0, lambda path, weight: path + int(weight))
+    return [best.get(vertex) for vertex in range(edges.n)]
+
+
+def widest_path(edges: Edges, start: int) -> Array:
+    """Largest least weight over paths from `start`: Dijkstra on (min, max); NaN if unreached."""
+    best = _best_first(edges, start, -math.inf, lambda path, weight: max(path, -weight))
+    return np.array([-best.get(vertex, math.nan) for vertex in range(edges.n)], float)
+
+
+def _best_first(
+    edges: Edges, start: int, origin: float, extend: Callable[[Any, Any], Any]
+) -> dict[int, Any]:
+    """Vertices in order of their least value, where `extend` never lessens a value."""
+    leaving: dict[int, list[tuple[int, Any]]] = {}
+    for source, destination, weight in zip(*map(np.ndarray.tolist, edges.arcs()), strict=True):
+        leaving.setdefault(source, []).append((destination, weight))
+    best: dict[int, Any] = {}
+    queue = [(origin, start)]
+    while queue:
+        value, vertex = heapq.heappop(queue)
+        if vertex not in best:
+            best[vertex] = value
+            for neighbour, weight in leaving.get(vertex, ()):
+                heapq.heappush(queue, (extend(value, weight), neighbour))
+    return best
+
+
+def widest_path_by_union(edges: Edges, start: int) -> Array:
+    """Widths in an undirected graph: join edges, the widest first, until `start` is met."""
+    assert not edges.directed
+    assert edges.weight is not None
+    width = np.full(edges.n, math.nan)
+    members = [{vertex} for vertex in range(edges.n)]
+    for edge in np.argsort(-np.asarray(edges.weight), kind="stable"):
+        one, other = members[edges.source[edge]], members[edges.destination[edge]]
+        if one is other:
+            continue
+        for near, far in ((one, other), (other, one)):
+            if start in near:
+                width[list(far)] = edges.weight[edge]
+        one |= other
+        for vertex in other:
+            members[vertex] = one
+    width[start] = math.inf
+    return width
+
+
+def pagerank(
+    edges: Edges,
+    alpha: float = 0.85,
+    personalization: Array | None = None,
+    dangling: Array | None = None,
+    out_weight: Array | None = None,
+) -> Array:
+    """Ranks by a sparse linear solve, the dangling mass as an unknown of its own."""
+    if edges.n == 0:
+        return np.empty(0)
+    matrix = edges.matrix()
+    leaving = np.asarray(matrix.sum(axis=1)).ravel() if out_weight is None else out_weight
+    hanging = leaving <= 0
+    scale = np.divide(1.0, leaving, out=np.zeros(edges.n), where=~hanging)
+    system = sparse.eye_array(edges.n) - alpha * (sparse.diags_array(scale) @ matrix).T
+    solve = splu(system.tocsc()).solve
+    even = np.full(edges.n, 1 / edges.n)
+    restart = even if personalization is None else personalization / personalization.sum()
+    spread = even if dangling is None else dangling / dangling.sum()
+    from_restart, from_spread = solve((1 - alpha) * restart), solve(alpha * spread)
+    lost = from_restart[hanging].sum() / (1 - from_spread[hanging].sum())
+    ranks: Array = from_restart + lost * from_spread
+    return ranks
+
+
+def heat(edges: Edges, temperature: Array, fixed: Iterable[int], steps: int) -> Array:
+    """Temperatures after so many steps, by a dense matrix."""
+    return np.linalg.matrix_power(_heat_step(edges, fixed), steps) @ temperature
+
+
+def heat_equilibrium(edges: Edges, temperature: Array, fixed: Iterable[int]) -> Array:
+    """Temperatures after 2**60 steps: the matrix squared sixty times."""
+    step = _heat_step(edges, fixed)
+    for _ in range(60):
+        step = step @ step
+        step /= step.sum(axis=1, keepdims=True)  # rows sum to 1; rounding must not build up
+    settled: Array = step @ temperature
+    return settled
+
+
+def _heat_step(edges: Edges, fixed: Iterable[int]) -> Array:
+    flow = edges.matrix().T.toarray()
+    step = np.eye(edges.n) + flow - np.diag(flow.sum(axis=1))
+    for vertex in fixed:
+        step[vertex] = np.eye(edges.n)[vertex]
+    return step
+
+
+def circuit(edges: Edges, sources: dict[int, float]) -> Array:
+    """Voltages by a dense linear solve; every vertex must lead back to a source."""
+    conductance = edges.matrix().T.toarray()
+    system = np.diag(conductance.sum(axis=1)) - conductance
+    right = np.zeros(edges.n)
+    for vertex, voltage in sources.items():
+        system[vertex] = np.eye(edges.n)[vertex]
+        right[vertex] = voltage
+    voltage_of: Array = np.linalg.solve(system, right)
+    return voltage_of
+
+
+def neural_network(
+    edges: Edges, activation: Array, fixed: Iterable[int] = (), steps: int = 1000
+) -> Array:
+    """Activations after so many steps of X = tanh(W X), by a dense matrix."""
+    weights = edges.matrix().T.toarray()
+    held = np.isin(np.arange(edges.n), list(fixed))
+    value = np.asarray(activation, float)
+    for _ in range(steps):
+        value = np.where(held, value, np.tanh(weights @ value))
+    return value
+
+
+def components(edges: Edges) -> Array:
+    """Smallest vertex of each vertex's weakly connected component."""
+    label = np.arange(edges.n)
+    for members in nx.connected_components(networkx_graph(edges).to_undirected()):
+        label[list(members)] = min(members)
+    return label
+
+
+def core_numbers(edges: Edges, degree_type: str = "both") -> Array:
+    """Core numbers; self-loops do not count, parallel edges do."""
+    keep = edges.source != edges.destination
+    simple = Edges(edges.source[keep], edges.destination[keep], edges.n, None, edges.directed)
+    mode = {"both": "all"}.get(degree_type, degree_type)
+    return np.array(igraph_graph(simple).coreness(mode=mode), np.int64)

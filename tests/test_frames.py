@@ -1,0 +1,429 @@
+"""Frames of every kind go in, and the same kind, flavour and id dtype come out."""
+
+import datetime as dt
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import FrameKind, Masked, VertexNumbers, open_frame, open_values
+from cugraph_ws.graph import Graph
+
+DAY = dt.date(2024, 2, 28)
+MOMENT = dt.datetime(2024, 2, 28, 12, 30, 15)  # noqa: DTZ001 - naive on purpose
+ZONED = MOMENT.replace(tzinfo=dt.timezone.utc)
+STEP = dt.timedelta(days=1)
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+THREE = {
+    "integer": [3, 7, 100],
+    "text": ["", "a", "ß"],
+    "moment": [MOMENT, MOMENT + STEP, MOMENT + 2 * STEP],
+    "zoned": [ZONED, ZONED + STEP, ZONED + 2 * STEP],
+    "day": [DAY, DAY + STEP, DAY + 2 * STEP],
+    "span": [STEP, 2 * STEP, 3 * STEP],
+    "bytes": [b"", b"\x00", b"\xff"],
+}
+
+PANDAS = [
+    *[(name, "integer") for name in INTEGERS],
+    *[(name.replace("i", "I").replace("u", "U"), "integer") for name in INTEGERS],
+    *[(f"{name}[pyarrow]", "integer") for name in INTEGERS],
+    ("object", "integer"),
+    ("object", "text"),
+    ("object", "day"),
+    ("object", "bytes"),
+    ("str", "text"),
+    ("string", "text"),
+    ("string[python]", "text"),
+    (pd.ArrowDtype(pa.string()), "text"),
+    (pd.ArrowDtype(pa.large_string()), "text"),
+    (pd.ArrowDtype(pa.date32()), "day"),
+    (pd.ArrowDtype(pa.binary()), "bytes"),
+    (pd.ArrowDtype(pa.timestamp("us", "Europe/Berlin")), "zoned"),
+    (pd.CategoricalDtype(["ß", "unused", "a", ""]), "text"),
+    (pd.CategoricalDtype(["ß", "a", ""], ordered=True), "text"),
+    (pd.CategoricalDtype([100, 7, 3]), "integer"),
+    ("datetime64[s]", "moment"),
+    ("datetime64[ns]", "moment"),
+    ("datetime64[us, UTC]", "zoned"),
+    ("datetime64[ms, Europe/Berlin]", "zoned"),
+    ("timedelta64[ms]", "span"),
+]
+POLARS = [
+    *[(getattr(pl, name.replace("i", "I").replace("u", "U")), "integer") for name in INTEGERS],
+    (pl.String, "text"),
+    (pl.Categorical, "text"),
+    (pl.Enum(["ß", "a", ""]), "text"),
+    (pl.Date, "day"),
+    (pl.Datetime("ms"), "moment"),
+    (pl.Datetime("us", "UTC"), "zoned"),
+    (pl.Duration("us"), "span"),
+    (pl.Binary, "bytes"),
+]
+ARROW = [
+    *[(getattr(pa, name)(), "integer") for name in INTEGERS],
+    (pa.string(), "text"),
+    (pa.large_string(), "text"),
+    (pa.string_view(), "text"),
+    (pa.dictionary(pa.int32(), pa.string()), "text"),
+    (pa.dictionary(pa.int8(), pa.int64()), "integer"),
+    (pa.date32(), "day"),
+    (pa.date64(), "day"),
+    (pa.timestamp("s"), "moment"),
+    (pa.timestamp("ns", "UTC"), "zoned"),
+    (pa.duration("ms"), "span"),
+    (pa.binary(), "bytes"),
+    (pa.large_binary(), "bytes"),
+]
+
+
+def frame_of(backend, dtype, values):
+    """A frame of edges v2 → v0, v0 → v1 whose ends have one dtype."""
+    first, last = [values[2], values[0]], [values[0], values[1]]
+    if backend == "pandas":
+        ends = (pd.Series(one, dtype=dtype) for one in (first, last))
+        return pd.DataFrame(dict(zip(("source", "destination"), ends, strict=True)))
+    if backend == "polars":
+        return pl.DataFrame(
+            {"source": first, "destination": last},
+            schema={"source": dtype, "destination": dtype},
+            strict=False,
+        )
+    ends = [pa.array(one) for one in (first, last)]
+    if pa.types.is_dictionary(dtype):
+        ends = [
+            pa.DictionaryArray.from_arrays(
+                one.dictionary_encode().indices.cast(dtype.index_type), one
+            )
+            for one in ends
+        ]
+    ends = [one.cast(dtype) for one in ends]
+    return pa.table(dict(zip(("source", "destination"), ends, strict=True)))
+
+
+def dtype_of(frame, name):
+    if isinstance(frame, pa.Table):
+        return frame.schema.field(name).type
+    return frame[name].dtype
+
+
+def values_of(frame, name):
+    """A column as Python objects, None where null."""
+    if isinstance(frame, pa.Table):
+        return frame.column(name).to_pylist()
+    if isinstance(frame, pl.DataFrame):
+        return frame[name].to_list()
+    return [None if pd.isna(value) else value for value in frame[name].tolist()]
+
+
+CASES = [
+    *[("pandas", *case) for case in PANDAS],
+    *[("polars", *case) for case in POLARS],
+    *[("pyarrow", *case) for case in ARROW],
+]
+
+
+@pytest.mark.parametrize(
+    ("backend", "dtype", "content"), CASES, ids=[f"{b}-{d}-{c}" for b, d, c in CASES]
+)
+def test_ids_come_back_in_their_own_type(backend, dtype, content):
+    values = THREE[content]
+    frame = frame_of(backend, dtype, values)
+    graph = Graph(frame)
+    assert graph.number_of_vertices == 3
+    out = graph.vertex_frame({"next": VertexNumbers(np.array([2, -1, 0]))})
+    assert type(out) is type(frame)
+    assert dtype_of(out, "vertex") == dtype_of(frame, "source")
+    assert values_of(out, "vertex") == values
+    assert values_of(out, "next") == [values[2], None, values[0]]
+    back = graph.edge_frame()
+    assert dtype_of(back, "source") == dtype_of(frame, "source")
+    pairs = list(zip(values_of(back, "source"), values_of(back, "destination"), strict=True))
+    assert sorted(pairs) == sorted([(values[2], values[0]), (values[0], values[1])])
+    assert graph.numbers(out["vertex"], "start").tolist() == [0, 1, 2]
+    assert graph.numbers([values[1]], "start").tolist() == [1]
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_pandas_integers_with_nulls_stay_as_wide(name):
+    graph = Graph(frame_of("pandas", name, THREE["integer"]))
+    out = graph.vertex_frame(
+        {
+            "some": VertexNumbers(np.array([2, -1, 0])),
+            "none": VertexNumbers(np.array([2, 1, 0]), nullable=True),
+            "all": VertexNumbers(np.array([2, 1, 0])),
+        }
+    )
+    nullable = name.replace("i", "I").replace("u", "U")
+    assert [str(dtype) for dtype in out.dtypes] == [name, nullable, nullable, name]
+
+
+def test_result_columns_of_numpy_backed_pandas():
+    graph = Graph(pd.DataFrame({"source": [0], "destination": [1]}))
+    valid = np.array([True, False])
+    out = graph.frame_like(
+        {
+            "int": Masked(np.array([1, 2]), valid),
+            "float": Masked(np.array([1.5, 2], np.float32), valid),
+            "bool": Masked(np.array([True, False]), valid),
+            "plain": np.array([1.0, 2.0]),
+            "words": ["a", "b"],
+        }
+    )
+    assert [str(d) for d in out.dtypes] == ["Int64", "float32", "boolean", "float64", "str"]
+    assert out["int"].tolist() == [1, pd.NA]
+    assert np.isnan(out["float"][1])
+    assert out["words"].tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("backend", ["arrow-pandas", "polars", "pyarrow"])
+def test_result_columns_elsewhere_have_nulls(backend):
+    frame = pa.table({"source": [0], "destination": [1]})
+    if backend == "polars":
+        frame = pl.from_arrow(frame)
+    elif backend == "arrow-pandas":
+        frame = frame.to_pandas(types_mapper=pd.ArrowDtype)
+    out = Graph(frame).vertex_frame(
+        {
+            "int": Masked(np.array([1, 2]), np.array([True, False])),
+            "float": Masked(np.array([1.5, np.nan]), np.array([False, True])),
+            "plain": np.array([1, 2], np.int32),
+            "words": ["a", "b"],
+        }
+    )
+    assert type(out) is type(frame)
+    assert values_of(out, "int") == [1, None]
+    assert values_of(out, "plain") == [1, 2]
+    assert values_of(out, "words") == ["a", "b"]
+    if backend == "arrow-pandas":
+        assert all(isinstance(dtype, pd.ArrowDtype) for dtype in out.dtypes)
+        assert out["float"].isna().tolist()[0]
+    else:
+        first, second = values_of(out, "float")
+        assert first is None
+        assert np.isnan(second)
+
+
+def test_results_may_be_written_to():
+    out = Graph(pd.DataFrame({"source": [5], "destination": [9]})).vertex_frame({"x": np.ones(2)})
+    out.loc[0, "vertex"] = 7
+    assert out["vertex"].tolist() == [7, 9]
+
+
+def test_several_chunks_and_slices():
+    table = pa.concat_tables(
+        [pa.table({"source": ["b", "c"], "destination": ["c", "a"]}) for _ in range(3)]
+    ).slice(1, 4)
+    graph = Graph(table)
+    assert graph.number_of_edges == 4
+    assert graph.vertex_frame({}).column("vertex").to_pylist() == ["a", "b", "c"]
+    encoded = pa.chunked_array([pa.array(["x"]).dictionary_encode(), pa.array(["y"]).dictionary_encode()])
+    graph = Graph(pa.table({"source": encoded, "destination": encoded}))
+    assert graph.csc.indices.tolist() == [0, 1]
+
+
+def test_strided_and_read_only_columns():
+    block = np.arange(12).reshape(6, 2)
+    block.flags.writeable = False
+    frame = pd.DataFrame(block, columns=["source", "destination"])
+    graph = Graph(frame.iloc[::2])
+    assert graph.edge_frame()["source"].tolist() == [0, 4, 8]
+    assert graph.edge_frame()["destination"].tolist() == [1, 5, 9]
+
+
+def test_record_batch_becomes_a_table():
+    batch = pa.record_batch({"source": [0], "destination": [1]})
+    assert isinstance(Graph(batch).vertex_frame({}), pa.Table)
+
+
+def test_differing_categories_are_joined():
+    frame = pd.DataFrame({"source": ["b", "a"], "destination": ["c", "b"]}, dtype="category")
+    assert frame["source"].dtype != frame["destination"].dtype
+    out = Graph(frame).vertex_frame({})
+    assert out["vertex"].tolist() == ["a", "b", "c"]
+    assert out["vertex"].dtype.categories.tolist() == ["a", "b", "c"]
+
+
+def test_a_categorical_and_plain_strings_give_strings():
+    frame = pd.DataFrame({"source": ["b"], "destination": ["a"]}, dtype="str")
+    frame["source"] = frame["source"].astype("category")
+    assert Graph(frame).vertex_frame({})["vertex"].dtype == "str"
+
+
+def test_differing_enums_give_strings():
+    frame = pl.DataFrame(
+        {"source": ["a"], "destination": ["b"]},
+        schema={"source": pl.Enum(["a"]), "destination": pl.Enum(["b"])},
+    )
+    assert Graph(frame).vertex_frame({})["vertex"].dtype == pl.String
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "common"),
+    [
+        ("int8", "int64", "int64"),
+        ("uint8", "int8", "int16"),
+        ("uint64", "int32", "int64"),
+        ("uint32", "uint64", "uint64"),
+        ("Int8", "int16", "int16"),
+    ],
+)
+def test_integers_of_two_widths_take_the_common_one(first, second, common):
+    frame = pd.DataFrame({"source": pd.Series([1, 9], dtype=first)})
+    frame["destination"] = pd.Series([9, 3], dtype=second)
+    out = Graph(frame).vertex_frame({})
+    assert out["vertex"].dtype == common
+    assert out["vertex"].tolist() == [1, 3, 9]
+
+
+def test_common_integers_of_arrow_backed_columns():
+    frame = pd.DataFrame({"source": pd.Series([1], dtype="uint8[pyarrow]")})
+    frame["destination"] = pd.Series([3], dtype="int8[pyarrow]")
+    assert Graph(frame).vertex_frame({})["vertex"].dtype == "int16[pyarrow]"
+
+
+def test_times_of_two_units_take_the_finer_one():
+    frame = pd.DataFrame({"source": pd.Series([MOMENT], dtype="datetime64[s]")})
+    frame["destination"] = pd.Series([MOMENT + STEP], dtype="datetime64[ms]")
+    out = Graph(frame).vertex_frame({})
+    assert out["vertex"].dtype == "datetime64[ms]"
+    assert out["vertex"].tolist() == [MOMENT, MOMENT + STEP]
+
+
+def test_times_that_the_finer_unit_cannot_hold():
+    far = pd.Series([np.datetime64("9999-01-01", "s")])
+    frame = pd.DataFrame({"source": far, "destination": pd.Series([MOMENT], dtype="M8[ns]")})
+    with pytest.raises(InputError, match="cast the columns of ids to one unit"):
+        Graph(frame)
+
+
+# cuDF and its pandas proxies: stand-ins with the few methods that are used
+
+
+class FakeCudfFrame:
+    def __init__(self, table):
+        self.table = table
+
+    @staticmethod
+    def from_arrow(table):
+        return FakeCudfFrame(table)
+
+    def to_arrow(self, preserve_index=True):
+        assert not preserve_index
+        return self.table
+
+    def __delitem__(self, name):
+        self.table = self.table.drop_columns([name])
+
+
+class FakeCudfSeries:
+    def __init__(self, values):
+        self.values = values
+
+    def to_arrow(self):
+        return self.values
+
+
+FakeCudfFrame.__module__ = FakeCudfSeries.__module__ = "cudf.core.fake"
+
+
+@pytest.fixture
+def cudf(monkeypatch):
+    module = types.ModuleType("cudf")
+    module.DataFrame, module.Series, module.Index = FakeCudfFrame, FakeCudfSeries, None
+    monkeypatch.setitem(sys.modules, "cudf", module)
+    return module
+
+
+def test_cudf_frames_come_back_as_cudf(cudf):
+    table = pa.table({"source": ["b"], "destination": ["a"]})
+    frame = FakeCudfFrame(table)
+    graph = Graph(frame, consume=True)
+    out = graph.vertex_frame({"x": np.array([1, 2])})
+    assert type(out) is FakeCudfFrame
+    assert out.table.to_pydict() == {"vertex": ["a", "b"], "x": [1, 2]}
+    assert frame.table.column_names == []
+    assert graph.numbers(FakeCudfSeries(pa.array(["b", "a"])), "start").tolist() == [1, 0]
+
+
+def test_cudf_pandas_proxies_are_unwrapped():
+    class Proxy:
+        _fsproxy_wrapped = pd.DataFrame({"source": [0], "destination": [1]})
+
+    assert isinstance(Graph(Proxy()).vertex_frame({}), pd.DataFrame)
+    assert Graph(pd.DataFrame({"source": [0], "destination": [1]}), vertices=Proxy()).report
+
+
+# what is no frame
+
+
+@pytest.mark.parametrize(
+    ("data", "remedy"),
+    [
+        (np.zeros((2, 2)), r"pandas\.DataFrame\(array"),
+        ({"source": [0]}, r"pyarrow\.table\(data\)"),
+        ([(0, 1)], r"polars\.DataFrame\(data\)"),
+        (pl.LazyFrame({"source": [0]}), r"it is lazy: \.collect\(\) it"),
+        (types.SimpleNamespace(compute=None), r"it is lazy: \.compute\(\) it"),
+        (7, "not int; convert it"),
+        (None, "not NoneType"),
+        (pd.Series([1]), "not Series"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_other_things_are_refused_with_a_remedy(data, remedy):
+    with pytest.raises(InputError, match=rf"edges: .*{remedy}"):
+        Graph(data)
+
+
+def test_two_columns_of_one_name():
+    frame = pd.DataFrame([[0, 1]], columns=["a", "a"])
+    with pytest.raises(InputError, match="(?s)edges: .*rename"):
+        Graph(frame, source="a", destination="b")
+
+
+@pytest.mark.parametrize("data", ["abc", b"abc", {"a": 1}, [1, "a"], np.zeros((1, 1))])
+def test_what_is_no_column_of_values(data):
+    with pytest.raises(InputError, match="start"):
+        open_values(data, "start")
+
+
+def test_column_values_for_errors():
+    frame = open_frame(pa.table({"a": ["x", None], "b": [1, 2]}), "edges")
+    assert frame.column("a", "source").value(0) == "x"
+    assert frame.column("b", "source").value(1) == 2
+    assert len(frame.column("b", "source")) == 2
+
+
+def test_kind_makes_pandas_without_a_graph():
+    out = FrameKind("pandas").make({"a": np.array([1, 2])})
+    assert out["a"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars"])
+def test_pandas_is_not_needed_by_others(library):
+    code = f"""
+import sys
+class NoPandas:
+    def find_spec(name, path=None, target=None):
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, NoPandas)
+import pyarrow as pa
+from cugraph_ws.graph import Graph
+edges = pa.table({{"source": ["a", "b"], "destination": ["b", "c"], "w": [1.0, 2.0]}})
+if {library!r} == "polars":
+    import polars
+    edges = polars.from_arrow(edges)
+graph = Graph(edges, weight="w", vertices=edges.select(["source"]))
+graph.vertex_frame({{"x": graph.in_degrees}}), graph.edge_frame(), graph.report
+graph.numbers(["a"], "start")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -1,0 +1,208 @@
+"""PageRank: against a sparse linear solve and NetworkX, its residual by the verifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from shapes import (
+    FRAME_KINDS,
+    SHAPES,
+    build,
+    column,
+    edge_frame,
+    frame,
+    rmat,
+    undirected,
+    vertex_frame,
+)
+from verify import Array, Edges, check_pagerank
+
+import cugraph_ws as ws
+
+# Ranks are at most (residual / (1 - alpha)) away from the true ones, in the L1 norm.
+TIGHT = {"tol": 1e-12, "max_iter": 1000}
+
+
+def rank(edges: Edges, *, weighted: bool = True, **options) -> Array:
+    with build(edges, weighted=weighted) as graph:
+        result = ws.pagerank(graph, **{**TIGHT, **options})
+    assert column(result, "vertex").tolist() == list(range(edges.n))
+    return column(result, "pagerank")
+
+
+def values(edges: Edges, numbers: Array) -> pd.DataFrame:
+    return vertex_frame(edges, values=numbers)
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+def test_every_shape(shape, directed):
+    edges = shape if directed else undirected(shape)
+    ranks = rank(edges)
+    np.testing.assert_allclose(ranks, oracles.pagerank(edges), rtol=0, atol=1e-11)
+    check_pagerank(edges, ranks, 1e-11)
+
+
+def test_unweighted(tiny_shape):
+    edges = replace(tiny_shape, weight=None)
+    ranks = rank(edges, tol=1e-6)
+    check_pagerank(edges, ranks, 2e-6)
+    assert len(ranks) == edges.n
+
+
+def test_engines_agree(tiny_shape):
+    compiled = rank(tiny_shape, engine="cpu")
+    plain = rank(tiny_shape, engine="python")
+    np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 0.99])
+def test_alpha(alpha):
+    for name in ("random", "star", "rmat"):
+        edges = SHAPES[name]
+        ranks = rank(edges, alpha=alpha, max_iter=10_000)
+        expected = oracles.pagerank(edges, alpha)
+        np.testing.assert_allclose(ranks, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["random sparse", "star", "two components", "grid"])
+def test_personalization_and_dangling(name):
+    edges = SHAPES[name]
+    restart, spread = np.arange(edges.n) % 4.0, (np.arange(edges.n) + 1) % 3.0
+    for parameters in (
+        {"personalization": restart},
+        {"dangling": spread},
+        {"personalization": restart, "dangling": spread, "alpha": 0.7},
+    ):
+        frames = {
+            name: values(edges, given) if isinstance(given, np.ndarray) else given
+            for name, given in parameters.items()
+        }
+        ranks = rank(edges, **frames)
+        expected = oracles.pagerank(edges, **parameters)
+        np.testing.assert_allclose(ranks, expected, rtol=0, atol=1e-10)
+        check_pagerank(edges, ranks, 1e-10, **parameters)
+
+
+def test_personalization_may_name_a_few_vertices():
+    edges = SHAPES["random"]
+    few = pd.DataFrame({"vertex": [7, 3], "values": [1.0, 3.0]})
+    restart = np.zeros(edges.n)
+    restart[[7, 3]] = 1.0, 3.0
+    expected = oracles.pagerank(edges, personalization=restart)
+    np.testing.assert_allclose(rank(edges, personalization=few), expected, rtol=0, atol=1e-11)
+    by_name = rank(edges, personalization={7: 1.0, 3: 3.0})
+    np.testing.assert_allclose(by_name, expected, rtol=0, atol=1e-11)
+
+
+def test_precomputed_out_weights():
+    edges = SHAPES["random"]
+    out_weight = np.bincount(edges.source, edges.weight, edges.n)
+    ranks = rank(edges, precomputed_vertex_out_weight=values(edges, out_weight))
+    np.testing.assert_allclose(ranks, rank(edges), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 123.0])
+def test_the_starting_point_does_not_matter(scale):
+    edges = SHAPES["random"]
+    start = values(edges, scale * (np.arange(edges.n) % 7.0))
+    np.testing.assert_allclose(rank(edges, nstart=start), rank(edges), rtol=0, atol=1e-11)
+
+
+def test_starting_at_the_answer_ends_at_once():
+    edges = SHAPES["random"]
+    with build(edges) as graph:
+        near = ws.pagerank(graph, **TIGHT)
+        start = near.rename(columns={"pagerank": "values"})
+        again = ws.pagerank(graph, nstart=start, tol=1e-6, max_iter=1)
+    np.testing.assert_allclose(again["pagerank"], near["pagerank"], rtol=0, atol=1e-11)
+
+
+def test_a_vertex_of_zero_weights_dangles():
+    edges = SHAPES["random sparse"]
+    none = replace(edges, weight=np.where(edges.source % 3 == 0, 0.0, edges.weight))
+    np.testing.assert_allclose(rank(none), oracles.pagerank(none), rtol=0, atol=1e-11)
+
+
+def test_the_tolerance_bounds_the_residual():
+    edges = rmat(11, 8, seed=16)
+    for tol in (1e-3, 1e-6, 1e-9):
+        check_pagerank(edges, rank(edges, tol=tol), 2 * tol)
+
+
+def test_a_larger_graph_against_networkx():
+    edges = undirected(rmat(10, 8, seed=17))
+    expected = nx.pagerank(oracles.networkx_graph(edges), tol=1e-13, max_iter=1000)
+    ranks = rank(edges)
+    np.testing.assert_allclose(ranks, [expected[v] for v in range(edges.n)], rtol=0, atol=1e-10)
+
+
+def test_ranks_do_not_depend_on_the_number_of_threads(monkeypatch):
+    edges = rmat(10, 8, seed=18)
+    monkeypatch.setenv("CUGRAPH_WS_THREADS", "1")
+    serial = rank(edges)
+    monkeypatch.setenv("CUGRAPH_WS_THREADS", "3")
+    np.testing.assert_allclose(rank(edges), serial, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", FRAME_KINDS)
+def test_the_frame_that_went_in_comes_out(kind):
+    given = edge_frame(SHAPES["star"], kind)
+    result = ws.pagerank(given)
+    assert type(result) is type(given)
+    ranks = column(result, "pagerank")
+    assert ranks.sum() == pytest.approx(1)
+    assert ranks[0] < ranks[1]
+
+
+def test_frames_of_another_kind_may_carry_vertex_values():
+    edges = SHAPES["random"]
+    given = frame({"vertex": [7], "values": [1.0]}, "pyarrow")
+    restart = (np.arange(edges.n) == 7).astype(float)
+    expected = oracles.pagerank(edges, personalization=restart)
+    np.testing.assert_allclose(rank(edges, personalization=given), expected, rtol=0, atol=1e-11)
+
+
+def test_not_converging_is_an_error_that_carries_the_ranks_so_far():
+    edges = edge_frame(SHAPES["random"])
+    with pytest.raises(ws.ConvergenceError, match="max_iter") as caught:
+        ws.pagerank(edges, max_iter=2, tol=1e-12)
+    assert column(caught.value.result.frame, "pagerank").sum() == pytest.approx(1)
+    result = ws.pagerank(edges, max_iter=2, tol=1e-12, fail_on_nonconvergence=False)
+    assert column(result, "pagerank").sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("alpha", 1.5),
+        ("alpha", -0.1),
+        ("alpha", float("nan")),
+        ("tol", -1.0),
+        ("tol", float("nan")),
+        ("max_iter", -1),
+        ("max_iter", 2.5),
+        ("personalization", {0: -1.0, 1: 3.0}),
+        ("personalization", {0: 0.0}),
+        ("personalization", {999: 1.0}),
+        ("personalization", pd.DataFrame({"vertex": [0, 0], "values": [1.0, 2.0]})),
+        ("dangling", {0: float("nan")}),
+        ("dangling", {1: -1.0}),
+        ("nstart", {0: 0.0}),
+        ("precomputed_vertex_out_weight", {0: 1.0}),
+    ],
+)
+def test_senseless_arguments_are_refused(argument, value):
+    with pytest.raises(ws.InputError, match=argument):
+        ws.pagerank(edge_frame(SHAPES["random"]), weight="weight", **{argument: value})
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_bad_weights_are_refused(weight):
+    edges = pd.DataFrame({"source": [0, 1], "destination": [1, 2], "weight": [1.0, weight]})
+    with pytest.raises(ws.InputError, match="weight"):
+        ws.pagerank(edges, weight="weight")

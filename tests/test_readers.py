@@ -1,0 +1,372 @@
+"""Edge files in, frames out: every format, plain and gzipped, and every way to be wrong."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cugraph_ws import textfiles
+from cugraph_ws.errors import FileError, InputError
+from cugraph_ws.readers import read_edges, read_frame
+from cugraph_ws.writers import check_writable, write_chunks, write_frame
+
+EDGES = {"source": [1, 2, 3], "destination": [2, 3, 1]}
+MTX = "%%MatrixMarket matrix coordinate "
+WEIGHTED = {**EDGES, "weight": [0.5, 1.5, 2.5]}
+
+
+def put(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    data = text.encode() if isinstance(text, str) else text
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def types(table: pa.Table) -> list[str]:
+    return [str(field.type) for field in table.schema]
+
+
+# --- what is read ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(
+    ("name", "text", "columns"),
+    [
+        ("e.csv", "source,destination\n1,2\n2,3\n3,1\n", EDGES),
+        ("e.csv", "a,b,w\n1,2,.5\n2,3,1\n", {"a": [1, 2], "b": [2, 3], "w": [0.5, 1.0]}),
+        ("e.csv", "1,2\n2,3\n3,1\n", EDGES),
+        ("e.csv", "1 2 .5\n2 3 1.5\n3 1 2.5\n", WEIGHTED),
+        ("e.csv", "# made by hand\n\nfrom,to\n1,2\n", {"from": [1], "to": [2]}),
+        ("e.csv", '"from, old",to\n1,2\n', {"from, old": [1], "to": [2]}),
+        ("e.csv", 'a,b\n"x,y",z\n', {"a": ["x,y"], "b": ["z"]}),
+        ("e.csv", "source,destination\r\n1,2\r\n2,3\r\n3,1", EDGES),
+        ("e.tsv", "source\tdestination\n1\t2\n2\t3\n3\t1\n", EDGES),
+        ("e.tsv", "1\t2\n2\t3\n3\t1\n", EDGES),
+        ("e.tsv", "a\tb\nNew York\tBoston\n", {"a": ["New York"], "b": ["Boston"]}),
+        ("e.txt", "a\tb\n1\t2\n", {"a": [1], "b": [2]}),
+        ("e.txt", "# SNAP\n# From To\n1\t2\n2\t3\n3\t1\n", EDGES),
+        ("e.txt", "% KONECT\n1 2\n\n  2   3 \n# between\n3\t \t1", EDGES),
+        ("e.txt", "1\t2\r\n2\t3 \r\n3\t1\r\n", EDGES),
+        ("e.txt", "from to\n1 2\n2 3\n", {"from": [1, 2], "to": [2, 3]}),
+        ("e.txt", "ann bob\nbob eve\n", {"source": ["ann", "bob"], "destination": ["bob", "eve"]}),
+        ("e.txt", "New York\tOslo\nOslo\tRome\n",
+         {"source": ["New York", "Oslo"], "destination": ["Oslo", "Rome"]}),
+        ("e.edges", "1 2 3 4 5\n",
+         {"source": [1], "destination": [2], "weight": [3], "column_4": [4], "column_5": [5]}),
+        ("e", '"1 2\n', {"source": ['"1'], "destination": [2]}),
+        ("e.txt", "# nothing here\n", {"source": [], "destination": []}),
+        ("e.txt", "\n\n", {"source": [], "destination": []}),
+        ("e.csv", "source,destination\n", {"source": [], "destination": []}),
+        ("e.mtx", MTX + "pattern general\n% c\n3 3 3\n1 2\n2 3\n3 1\n",
+         EDGES),
+        ("e.txt", MTX + "real general\n3 3 3\n1 2 .5\n2 3 1.5\n3 1 2.5\n",
+         WEIGHTED),
+        ("e.mtx", MTX + "integer symmetric\n3 3 2\n1 1 7\n3 1 -4\n",
+         {"source": [1, 3, 1], "destination": [1, 1, 3], "weight": [7, -4, -4]}),
+        ("e.mtx", MTX + "real skew-symmetric\n3 3 1\n3 1 4\n",
+         {"source": [3, 1], "destination": [1, 3], "weight": [4.0, -4.0]}),
+        ("e.mtx", MTX + "pattern symmetric\n2 2 1\n2 1\n",
+         {"source": [2, 1], "destination": [1, 2]}),
+        ("e.mtx", MTX + "pattern general\n4 4 0\n",
+         {"source": [], "destination": []}),
+    ],
+)  # fmt: skip
+def test_text_is_read(tmp_path, name, text, columns, suffix):
+    table = read_edges(put(tmp_path, name + suffix, text))
+    assert table.to_pydict() == columns
+    if columns.get("source") == []:
+        assert types(table) == ["int64", "int64"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("csv", "1,2\n2,3\n3,1\n"),
+        ("tsv", "1\t2\n2\t3\n3\t1\n"),
+        ("snap", "1\t2\n2 3\n3 1\n"),
+        ("matrix-market", MTX + "pattern general\n3 3 3\n1 2\n2 3\n3 1"),
+    ],
+)
+def test_a_format_can_be_named(tmp_path, kind, text):
+    assert read_edges(put(tmp_path, "edges.data", text), kind).to_pydict() == EDGES
+
+
+def test_a_byte_order_mark_is_no_part_of_an_id(tmp_path):
+    bom = "\ufeff"
+    assert read_edges(put(tmp_path, "a.csv", bom + "a,b\n1,2\n")).column_names == ["a", "b"]
+    for name, text in (("b.csv", "1,2\n2,3\n3,1\n"), ("c.txt", "1 2\n2 3\n3 1\n")):
+        assert read_edges(put(tmp_path, name, bom + text)).to_pydict() == EDGES
+
+
+def test_names_for_a_file_without_a_header(tmp_path):
+    table = read_frame(put(tmp_path, "t.txt", "1 2.5\n2 3.5\n"), names=("vertex", "value"))
+    assert table.to_pydict() == {"vertex": [1, 2], "value": [2.5, 3.5]}
+
+
+@pytest.mark.parametrize("comments", [True, False])
+def test_types_widen_where_a_later_block_needs_it(tmp_path, monkeypatch, comments):
+    monkeypatch.setattr(textfiles, "BLOCK", 64)
+    separator = " " if comments else ","
+    rows = [[i, i + 1, 1] for i in range(50)]
+    rows += [[2**63 + 1, 5, 0.25], [7, "x7", 2]]
+    text = "".join(separator.join(map(str, row)) + "\n" for row in rows)
+    table = read_edges(put(tmp_path, "e.txt", text))
+    assert types(table) == ["uint64", "string", "double"]
+    assert table["source"].to_pylist()[-2:] == [2**63 + 1, 7]
+    assert table["destination"].to_pylist()[-2:] == ["5", "x7"]
+    assert table["weight"].to_pylist()[-2:] == [0.25, 2.0]
+
+
+def test_ids_above_int64_stay_exact(tmp_path):
+    table = read_edges(put(tmp_path, "e.txt", f"{2**64 - 1} {2**63} 1.5\n3 4 1e300\n"))
+    assert types(table) == ["uint64", "uint64", "double"]
+    assert table["source"].to_pylist() == [2**64 - 1, 3]
+
+
+def test_large_numbers_that_are_no_integers_of_64_bits_stay_floats(tmp_path):
+    for large in (str(2**64), "1e19"):
+        table = read_edges(put(tmp_path, "e.txt", f"1 2 {large}\n"))
+        assert table.to_pydict() == {"source": [1], "destination": [2], "weight": [float(large)]}
+
+
+def test_cleaning_keeps_blanks_in_cells_between_tabs():
+    stream = textfiles.Cleaned(pa.BufferReader(b"# c\nNew  York\tOslo\n#\nBonn\tRome"), False)
+    assert b"".join(iter(lambda: stream.read(9), b"")) == b"New  York\tOslo\nBonn\tRome\n"
+
+
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 99), st.integers(-99, 99)), min_size=1, max_size=40),
+    separators=st.lists(st.sampled_from([" ", "\t", "  ", " \t "]), min_size=1),
+    ends=st.lists(
+        st.sampled_from(["\n", "\r\n", " \n", "\n# c\n", "\n\n"]), min_size=1, max_size=5
+    ),
+    size=st.integers(1, 30),
+)
+def test_blanks_comments_and_blocks_of_any_kind_make_no_difference(
+    tmp_path, edges, separators, ends, size
+):
+    text = "".join(
+        f"{u}{separators[i % len(separators)]}{v}{ends[i % len(ends)]}"
+        for i, (u, v) in enumerate(edges)
+    ).encode()
+    stream = textfiles.Cleaned(pa.BufferReader(text), blanks=True)
+    pieces = list(iter(lambda: stream.read(size), b""))
+    assert all(len(piece) <= size for piece in pieces)
+    cleaned = [line.split(b" ") for line in b"".join(pieces).splitlines() if line]
+    assert [(int(u), int(v)) for u, v in cleaned] == edges
+    table = read_edges(put(tmp_path, "e.txt", text))
+    assert list(zip(*table.to_pydict().values(), strict=True)) == edges
+
+
+@pytest.mark.parametrize("name", ["e.parquet", "e.pq", "e.data"])
+def test_parquet_is_read(tmp_path, name):
+    pq.write_table(pa.table(WEIGHTED), tmp_path / name)
+    assert read_edges(tmp_path / name).to_pydict() == WEIGHTED
+
+
+def test_a_folder_of_parquet_is_read(tmp_path):
+    for part in range(2):
+        pq.write_table(pa.table(EDGES), tmp_path / f"part-{part}.parquet")
+    assert read_edges(tmp_path).to_pydict() == {name: 2 * ids for name, ids in EDGES.items()}
+
+
+# --- what is refused ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("e.csv", "", "is empty"),
+        ("e.parquet", "", "is empty"),
+        ("e.parquet", "source,destination\n1,2\n", "not a Parquet file"),
+        ("e.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "neither text in UTF-8 nor Parquet"),
+        ("e.csv", "a,b\n1,2\n".encode("utf-16"), "neither text in UTF-8 nor Parquet"),
+        ("e.csv", b"a,b\nk\xf6ln,2\n", "column 'a' is not text in UTF-8"),
+        ("e.csv", "a,a\n1,2\n", "two columns are named 'a'"),
+        ("e.csv", "a,b\n1,2\n3,4,5\n", "line 3: Expected 2 columns, got 3: 3,4,5"),
+        ("e.csv", "# c\n\n# d\na,b\n\n1,2\n3\n", "line 7: Expected 2 columns, got 1: 3"),
+        ("e.tsv", "a\tb\n1\t2\n3\n", "line 3: Expected 2 columns, got 1: 3"),
+        ("e.txt", "# c\n1 2\n# d\n\n3 4\n5\n", "line 6: Expected 2 columns, got 1: 5"),
+        ("e.txt", "# c\n1\t2\n3\t4\n5\n6\t7\n", "line 4: Expected 2 columns, got 1: 5"),
+        ("e.txt", "# c\nhello\n", "line 2 has one column"),
+        ("e.txt.gz", "# c\n\n\nhello\n", "line 4 has one column"),
+        ("e.mtx", "1 2\n", "line 1 is '1 2', not a %%MatrixMarket header"),
+        ("e.mtx", "%%MatrixMarket matrix\n", "not a %%MatrixMarket header"),
+        ("e.mtx", "%%MatrixMarket matrix array real general\n", "that is array real general"),
+        ("e.mtx", MTX + "complex general\n1 1 1\n1 1 0 0\n", "coordinate complex general"),
+        ("e.mtx", MTX + "real hermitian\n1 1 1\n1 1 0\n", "coordinate real hermitian"),
+        ("e.mtx", MTX + "pattern general\n% c\n3 x 1\n", "line 3 is '3 x 1'"),
+        ("e.mtx", MTX + "pattern general\n", "it should have three whole numbers"),
+        ("e.mtx", MTX + "pattern general\n2 3 1\n1 1\n", "2 rows and 3 columns"),
+        ("e.mtx", MTX + "pattern general\n3 3 3\n1 2\n2 3\n", "has 2 entries .* promises 3"),
+        ("e.mtx", MTX + "pattern general\n3 3 2\n1 2\n0 3\n", "column 'source' holds"),
+        ("e.mtx", MTX + "pattern general\n3 3 2\n1 2\n1 4\n", "column 'destination' holds"),
+        ("e.mtx", MTX + "pattern general\n3 3 1\n1 x\n", "column 'destination' holds"),
+        ("e.mtx", MTX + "pattern general\n3 3 2\n1 2\n3\n", "line 4: Expected 2 columns, got 1"),
+        ("e.mtx", MTX + "real general\n3 3 1\n1 2\n", "line 3: Expected 3 columns, got 2"),
+        ("e.mtx", MTX + "integer general\n3 3 1\n1 2 1.5\n", "values are not integer"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_named(tmp_path, name, text, message):
+    path = put(tmp_path, name, text)
+    with pytest.raises(FileError, match=message) as caught:
+        read_edges(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(FileError, match=r"e\.csv: there is no such file"):
+        read_edges(tmp_path / "e.csv")
+
+
+def test_cells_without_a_header(tmp_path):
+    with pytest.raises(FileError, match="no header and no edges"):
+        read_edges(put(tmp_path, "e.csv", "# only\n# comments\n"), "csv")
+
+
+def test_an_unknown_format(tmp_path):
+    with pytest.raises(FileError, match="no format is called 'excel'; choose one of: parquet, csv"):
+        read_edges(tmp_path / "e.csv", "excel")
+
+
+def test_a_folder_without_parquet(tmp_path):
+    with pytest.raises(FileError, match=r"no \.parquet files"):
+        read_edges(tmp_path)
+
+
+def test_truncated_files(tmp_path):
+    pq.write_table(pa.table(EDGES), tmp_path / "e.parquet")
+    data = (tmp_path / "e.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(data[: len(data) // 2])
+    lines = "".join(f"{i} {i * i}\n" for i in range(30_000)).encode()
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(lines)[:-3000])
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(lines.replace(b" ", b","))[:-3000])
+    for name in ("cut.parquet", "cut.txt.gz", "cut.csv.gz"):
+        with pytest.raises(FileError, match="may be cut short"):
+            read_edges(tmp_path / name)
+
+
+def test_a_file_that_says_nothing_but_fails(tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError
+
+    monkeypatch.setattr(textfiles.csv, "read_csv", fail)
+    with pytest.raises(FileError, match="cannot be read \\(OSError\\)"):
+        read_edges(put(tmp_path, "e.csv", "1,2\n"))
+
+
+def test_an_error_that_names_no_row(tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise pa.ArrowInvalid("straddling object")
+
+    monkeypatch.setattr(textfiles.csv, "read_csv", fail)
+    with pytest.raises(FileError, match="straddling object; check the format"):
+        read_edges(put(tmp_path, "e.csv", "1,2\n"))
+
+
+def test_a_head_that_ends_within_a_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(textfiles, "HEAD", 5)
+    assert read_edges(put(tmp_path, "e.txt", "1 2\n2 3\n3 1\n")).to_pydict() == EDGES
+    monkeypatch.setattr(textfiles, "HEAD", 3)
+    assert read_edges(put(tmp_path, "f.txt", "1 2\n2 3\n3 1\n")).to_pydict() == EDGES
+
+
+# --- what is written ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.pq", "r.csv", "r.tsv", "r.csv.gz", "r.TSV.gz"])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_are_written_and_read_back(tmp_path, name, kind):
+    write_frame(kind(WEIGHTED), tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
+    assert read_edges(tmp_path / name).to_pydict() == WEIGHTED
+
+
+def test_nulls_survive(tmp_path):
+    table = pa.table({"vertex": [1, 2], "distance": pa.array([0, None], pa.int64())})
+    for name in ("r.parquet", "r.csv"):
+        write_frame(table, tmp_path / name)
+        assert read_frame(tmp_path / name).to_pydict() == table.to_pydict()
+
+
+def test_chunks_become_row_groups(tmp_path):
+    chunks = [{"source": np.arange(n), "destination": np.arange(n)} for n in (3, 0, 2)]
+    assert write_chunks(chunks, tmp_path / "e.parquet") == 5
+    assert pq.ParquetFile(tmp_path / "e.parquet").num_row_groups == 3
+    assert write_chunks(chunks, tmp_path / "e.csv.gz") == 5
+    assert read_edges(tmp_path / "e.csv.gz").num_rows == 5
+
+
+def test_a_failure_leaves_what_was_there(tmp_path):
+    target = put(tmp_path, "e.parquet", "precious")
+
+    def chunks():
+        yield {"source": np.arange(3)}
+        raise RuntimeError("the third chunk")
+
+    with pytest.raises(RuntimeError, match="third"):
+        write_chunks(chunks(), target)
+    assert target.read_bytes() == b"precious"
+    assert os.listdir(tmp_path) == ["e.parquet"]
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(FileError, match=r"r\.csv: cannot be written \(No space left on device\)"):
+        write_frame(pa.table(EDGES), tmp_path / "r.csv")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("r.xlsx", "no format is known by this name; end it in .parquet"),
+        ("no/such/r.csv", "there is no folder"),
+        ("folder.csv", "not a regular file"),
+        ("file.csv/r.csv", "there is no folder"),
+        ("r" * 300 + ".csv", "cannot be written"),
+    ],
+)
+def test_outputs_are_checked_before_work(tmp_path, path, message):
+    (tmp_path / "folder.csv").mkdir()
+    put(tmp_path, "file.csv", "")
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(FileError, match=message):
+        check_writable(tmp_path / path)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_device_is_never_replaced():
+    with pytest.raises(FileError):
+        write_frame(pa.table(EDGES), "/dev/null")
+    link = Path("/dev/null")
+    assert not link.is_file()
+
+
+def test_a_link_stays_and_its_target_is_written(tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    write_frame(pa.table(EDGES), tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert read_edges(tmp_path / "real.csv").to_pydict() == EDGES
+
+
+def test_only_frames_are_written(tmp_path):
+    with pytest.raises(InputError, match="list is not a frame"):
+        write_frame([1, 2], tmp_path / "r.csv")
