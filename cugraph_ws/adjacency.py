@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from cugraph_ws.kernels.cpu.build import count_rows, place_edges, place_values, transpose_rows
 
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
+from cugraph_ws.kernels.cpu.build import count_rows, place_edges, place_values, transpose_rows
 
 __all__ = ["Adjacency", "EdgeList", "index_dtype"]
 

@@ -96,8 +96,9 @@ def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> 
             state.append(kinds[list(program.edges).index(declared.type.attribute)])
         else:
             state.append(declared.type.name)
+    weight = columns[0] if len(columns) == 1 else graph.weight
     constants = tuple(
-        _constant(program, name, declared, graph, arguments.get(name))
+        _constant(program, _argument(name, declared), declared, graph, weight, arguments)
         for name, declared in program.constants.items()
     )
     values = tuple(
@@ -126,7 +127,8 @@ def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> 
 
 
 def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> None:
-    known = [*program.parameters, *program.constants]
+    constants = [_argument(name, declared) for name, declared in program.constants.items()]
+    known = [*program.parameters, *constants]
     for name in arguments:
         if name not in known:
             raise InputError(
@@ -208,10 +210,15 @@ def _constant(
     name: str,
     declared: Constant | VertexValue | Distribution | VertexSet,
     graph: Graph,
-    given: Any,
+    weight: str | None,
+    arguments: Mapping[str, Any],
 ) -> npt.NDArray[Any]:
-    """Return one value for each vertex; an array by vertex number is taken as it is."""
+    """Return one value for each vertex; an array by vertex number is taken as it is.
+
+    `weight` is the edge attribute that weighted degrees add up.
+    """
     n = graph.number_of_vertices
+    given = arguments.get(name)
     if isinstance(declared, VertexSet):
         members = np.zeros(n, dtype=np.bool_)
         if given is not None:
@@ -223,10 +230,10 @@ def _constant(
     default = declared.default if isinstance(declared, VertexValue) else None
     if given is None:
         if isinstance(declared, Constant):
-            return _graph_constant(declared.source, graph)
+            return _graph_constant(declared.source, graph, weight)
         if isinstance(declared, Distribution):
             return np.full(n, 1.0 / max(n, 1))
-        if default is None:
+        if default is None or math.isnan(default):
             raise InputError(
                 f"{program.name} needs {name}=: a frame with a vertex and a value column, a mapping, one "
                 "number for all, or the name of a column of the graph's vertex frame"
@@ -240,6 +247,11 @@ def _constant(
         values, _ = graph.vertex_values(given, name, dtype, default=default)
     values = np.ascontiguousarray(values, dtype=dtype)
     return _shares(name, values) if isinstance(declared, Distribution) else values
+
+
+def _argument(name: str, declared: Any) -> str:
+    """Return the name under which `run()` takes a declared constant."""
+    return getattr(declared, "argument", None) or name
 
 
 def _shares(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -263,14 +275,15 @@ def _as_ids(given: Any) -> Any:
     return given
 
 
-def _graph_constant(source: str, graph: Graph) -> npt.NDArray[Any]:
+def _graph_constant(source: str, graph: Graph, weight: str | None) -> npt.NDArray[Any]:
     if source in ("in_degree", "out_degree"):
         return graph.in_degrees if source == "in_degree" else graph.out_degrees
-    if graph.weight is None:
+    if weight is None:
         degrees = graph.in_degrees if source == "in_weight" else graph.out_degrees
         return degrees.astype(np.float64)
-    order, adjacency = ("csc", graph.csc) if source == "in_weight" else ("csr", graph.csr)
-    weights = graph.edge_values(graph.weight, order)
+    incoming = source == "in_weight"
+    adjacency = graph.csc if incoming else graph.csr
+    weights = graph.edge_values(weight, "csc" if incoming else "csr")
     filled = np.flatnonzero(np.diff(adjacency.offsets))
     sums = np.zeros(graph.number_of_vertices)
     if len(filled):
@@ -323,10 +336,10 @@ class _Trial:
         self.state = tuple(np.dtype(kind) for kind in state)
         self.edges = edges
         fields = (*program.state, *program.constants)
-        self.Vertex = namedtuple("Vertex", fields)  # type: ignore[misc]  # noqa: PYI024 - fields known at run time only
-        self.Edge = namedtuple("Edge", tuple(program.edges))  # type: ignore[misc]  # noqa: PYI024
-        self.Own = namedtuple("Own", tuple(program.constants))  # type: ignore[misc]  # noqa: PYI024
-        parameters = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]  # noqa: PYI024
+        self.Vertex = namedtuple("Vertex", fields)  # type: ignore[misc]
+        self.Edge = namedtuple("Edge", tuple(program.edges))  # type: ignore[misc]
+        self.Own = namedtuple("Own", tuple(program.constants))  # type: ignore[misc]
+        parameters = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]
         sums = [np.float64(0.5)] * len(program.aggregates)
         self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
         # Constants of real vertices, so that the trial sees no value that the run never would.

@@ -26,7 +26,7 @@ OK, FAILED, INTERRUPTED = 0, 1, 130  # 2, for a wrong command line, is click's o
 @click.version_option(package_name=PROGRAM, prog_name=PROGRAM)
 @debug_option
 def commands() -> None:
-    """Graph algorithms and your own vertex programs on files of edges.
+    r"""Run graph algorithms and your own vertex programs on files of edges.
 
     Edges are Parquet, CSV, SNAP text or Matrix Market, also gzipped.  Results are written with
     -o to Parquet or CSV, and without it their top rows are shown.

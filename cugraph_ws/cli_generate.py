@@ -18,9 +18,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group("generate")
 def generate_group() -> None:
-    """Write a random graph; the same seed gives the same graph.
+    """Write a random graph.
 
-    The graph is made and written in chunks, so it may be larger than memory.
+    The same seed gives the same graph.  It is made and written in chunks, so it may be larger
+    than memory.
     """
 
 
@@ -67,7 +68,10 @@ def _odds(function: F) -> F:
 @_odds
 @_options
 def rmat(**given: Any) -> None:
-    """R-MAT: few hubs and many vertices of low degree, 2**SCALE in all."""
+    """Make few hubs, many of low degree.
+
+    An R-MAT graph of 2**SCALE vertices.
+    """
     _write("rmat", **given)
 
 
@@ -77,7 +81,10 @@ def rmat(**given: Any) -> None:
 @click.option("--permute/--no-permute", default=True, show_default=True, help="Rename vertices.")
 @_options
 def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
-    """Graph 500's graph of 2**SCALE vertices; weights are in [0, 1) unless given."""
+    """Make the graph of Graph 500.
+
+    It has 2**SCALE vertices, and weights in [0, 1) unless others are asked for.
+    """
     _write("kronecker", weights=weights or ("0.0", "1.0"), **given)
 
 
@@ -88,7 +95,7 @@ def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
 @click.option("--undirected", is_flag=True, help="Unordered pairs, each written once.")
 @_options
 def erdos_renyi(undirected: bool, **given: Any) -> None:
-    """Edges drawn evenly from all pairs of different vertices."""
+    """Draw edges evenly from all pairs."""
     _write("erdos_renyi", directed=not undirected, **given)
 
 
@@ -98,7 +105,10 @@ def erdos_renyi(undirected: bool, **given: Any) -> None:
 @click.option("--drop", type=float, default=0.0, show_default=True, help="Share of edges left out.")
 @_options
 def grid(**given: Any) -> None:
-    """A grid joined in both directions: low degrees and a long way across, as roads have."""
+    """Make a grid, much like roads.
+
+    Neighbours are joined in both directions.
+    """
     _write("grid", **given)
 
 

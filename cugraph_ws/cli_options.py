@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -65,6 +64,7 @@ class Job:
     every: int
     resume: Path | None
     timeout: float | None
+    partial: bool
     progress: bool | None
     quiet: bool
     rows: int
@@ -96,7 +96,7 @@ class Job:
         edges = read_edges(self.edges, self.format)
         vertices = None
         if self.vertices is not None:
-            vertices = read_frame(self.vertices, names=("vertex", "value"))
+            vertices = read_frame(self.vertices)
         have = [name for name in attributes if name in edges.column_names and name != self.weight]
         graph = Graph(
             edges,
@@ -128,6 +128,49 @@ class Job:
             "every": self.every,
             "resume": self.resume,
         }
+
+    def run(
+        self,
+        graph: Graph,
+        program: Any,
+        *,
+        rank_by: str | None = None,
+        partial: bool = False,
+        **parameters: Any,
+    ) -> None:
+        """Run a program, and write or show its result and trace.
+
+        Parameters
+        ----------
+        graph : Graph
+        program : VertexProgram or Loop
+        rank_by : str, optional
+            Column whose greatest values are shown first.
+        partial : bool
+            Whether `max_iter` is a limit that was asked for, and no failure to converge.
+        **parameters
+            The program's own.
+        """
+        from cugraph_ws.cli_output import deliver_result
+        from cugraph_ws.errors import ConvergenceError, Interrupted
+        from cugraph_ws.run import run
+
+        try:
+            result = run(program, graph, **self.run_arguments, **parameters)
+        except Interrupted as interrupted:
+            done = interrupted.result
+            if self.partial and done is not None:
+                deliver_result(self, done, rank_by)
+            after = "" if done is None else f" after {done.iterations:,} supersteps"
+            raise Interrupted(f"{program.name} was interrupted{after}", done) from None
+        if not (result.converged or self.partial or (partial and result.stopped == "max_iter")):
+            raise ConvergenceError(
+                f"{program.name} was stopped by {result.stopped} after {result.iterations:,} "
+                f"supersteps, residual {result.residual:.2g}; raise --max-iter, --tol or "
+                "--timeout, or take the state so far with --partial",
+                result,
+            )
+        deliver_result(self, result, rank_by)
 
     def vertex_id(self, text: str, argument: str) -> Any:
         """Return the vertex id that a word of the command line means, in the type of the file.
@@ -187,17 +230,15 @@ GRAPH_OPTIONS = (
         "--source",
         multiple=True,
         default=("source",),
-        show_default="source",
         metavar="COLUMN",
-        help="Column of the edges' sources; repeat it for ids of several columns.",
+        help="Column of the edges' sources (default: source); repeated, ids of several columns.",
     ),
     click.option(
         "--destination",
         multiple=True,
         default=("destination",),
-        show_default="destination",
         metavar="COLUMN",
-        help="Column of the edges' destinations.",
+        help="Column of the edges' destinations (default: destination).",
     ),
     click.option("--weight", metavar="COLUMN", help="Column of the weights; default: none."),
     click.option("--undirected", is_flag=True, help="Every edge goes both ways."),
@@ -242,7 +283,12 @@ RUN_OPTIONS = (
         help="Supersteps between checkpoints.",
     ),
     click.option("--resume", type=A_FILE, metavar="FILE", help="Checkpoint to go on from."),
-    click.option("--timeout", type=float, metavar="SECONDS", help="Stop with the state so far."),
+    click.option("--timeout", type=float, metavar="SECONDS", help="Stop after so long."),
+    click.option(
+        "--partial",
+        is_flag=True,
+        help="Write the state so far where a run is stopped before its end.",
+    ),
 )
 OUTPUT_OPTIONS = (
     click.option(
@@ -270,7 +316,10 @@ OUTPUT_OPTIONS = (
 
 
 def job_options(command: F) -> Callable[..., Any]:
-    """Add the options that all runs have, and hand them to the command as a `Job`."""
+    """Add the options that all runs have, after the command's own, and hand them over as a `Job`.
+
+    To be the topmost decorator but for `click.command` and arguments before the edges.
+    """
     names = [entry.name for entry in fields(Job) if entry.init]
 
     @functools.wraps(command)
@@ -278,7 +327,11 @@ def job_options(command: F) -> Callable[..., Any]:
         job = Job(**{name: given.pop(name) for name in names})
         return command(job, **given)
 
-    decorated: Callable[..., Any] = wrapped
-    for option in reversed((*GRAPH_OPTIONS, *RUN_OPTIONS, *OUTPUT_OPTIONS)):
-        decorated = option(decorated)
-    return click.argument("edges", type=A_FILE)(decorated)
+    common: list[click.Parameter] = []
+    for decorate in (*GRAPH_OPTIONS, *RUN_OPTIONS, *OUTPUT_OPTIONS):
+        holder = decorate(lambda: None)
+        common += holder.__click_params__  # type: ignore[attr-defined]  # where click keeps them
+    edges = click.Argument(["edges"], type=A_FILE)
+    own = getattr(command, "__click_params__", [])
+    wrapped.__click_params__ = [*reversed(common), *own, edges]  # type: ignore[attr-defined]
+    return wrapped

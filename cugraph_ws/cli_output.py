@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cugraph_ws.cli_options import Job
+    from cugraph_ws.run import Result
 
-__all__ = ["deliver", "say", "show_table"]
+__all__ = ["deliver", "deliver_result", "say", "show_table"]
 
 
 def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
@@ -41,6 +42,30 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
     hidden = frame.num_rows - min(job.rows, frame.num_rows)
     if hidden:
         say(job, f"and {hidden:,} more rows; -o FILE writes all")
+
+
+def deliver_result(job: Job, result: Result, rank_by: str | None = None) -> None:
+    """Write or show what a run gave, write its trace, and sum it up.
+
+    Parameters
+    ----------
+    job : Job
+    result : Result
+    rank_by : str, optional
+        As for `deliver`.
+    """
+    if job.trace is not None:
+        from cugraph_ws.writers import write_frame
+
+        write_frame(result.trace, job.trace)
+    deliver(job, result.frame, rank_by)
+    if result.stopped != "converged":
+        click.echo(f"stopped by {result.stopped} after {result.iterations:,} supersteps", err=True)
+        return
+    graph = result.graph
+    size = f"{graph.number_of_vertices:,} vertices, {graph.number_of_edges:,} edges"
+    residual = "" if math.isnan(result.residual) else f", residual {result.residual:.2g}"
+    say(job, f"{size}: {result.iterations:,} supersteps{residual}")
 
 
 def say(job: Job, line: str) -> None:

@@ -48,23 +48,20 @@ def run_command(
     as NAME=VALUE: a number, a vertex id, vertex ids between commas (ids of several columns
     between semicolons), the name of a column of --vertices, or @FILE for a file of vertices.
     """
-    from cugraph_ws.cli_output import deliver_result
-    from cugraph_ws.run import run
-
     job.check_outputs()
     loaded = load_program(program)
     with job.graph(attributes=tuple(loaded.edges)) as graph:
         given = _parse(job, loaded, parameters)
-        result = run(
-            loaded,
+        limited = max_iter is not None
+        job.run(
             graph,
+            loaded,
+            partial=limited,
             max_iter=max_iter,
             tol=tol,
-            direction=direction,  # type: ignore[arg-type]  # click has checked the choice
-            **job.run_arguments,
+            direction=direction,
             **given,
         )
-        deliver_result(job, result)
 
 
 def load_program(text: str) -> VertexProgram:
@@ -150,10 +147,10 @@ def _value(job: Job, name: str, declared: Any, text: str) -> Any:
     from cugraph_ws.declarations import VertexParameter, VertexSet
     from cugraph_ws.readers import read_frame
 
-    if text.startswith("@"):
-        return read_frame(text[1:], names=("vertex", "value"))
     if isinstance(declared, VertexParameter):
         return job.vertex_id(text, name)
+    if text.startswith("@"):
+        return read_frame(text[1:])
     if isinstance(declared, VertexSet):
         separator = "," if len(job.id_types) == 1 else ";"
         return job.vertex_ids(next(csv.reader([text], delimiter=separator), []), name)

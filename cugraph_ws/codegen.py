@@ -405,7 +405,7 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     space = module.__dict__
     space.update(math=math, np=np, inline=as_it_is, jit=as_it_is)
     for name, names in _tuples(program).items():
-        space[name] = namedtuple(name, names)  # noqa: PYI024 - fields are known at run time only
+        space[name] = namedtuple(name, names)
     for name, function in {**program.functions, **program.aggregates}.items():
         space[f"user_{name}"] = function
     exec(compile(_adaptors(program, types_), f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text

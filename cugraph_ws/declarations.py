@@ -116,17 +116,22 @@ class Edge:
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of each vertex that the graph knows: a degree or the sum of weights."""
+    """A constant of each vertex that the graph knows: a degree or the sum of weights.
+
+    `run()` takes others instead under the name `argument`, or the declared one.
+    """
 
     source: str
+    argument: str | None = None
 
 
 @dataclass(frozen=True)
 class VertexValue:
-    """A constant of each vertex, given to `run()` as a frame, a mapping, a number or a column name."""
+    """A constant of each vertex, given to `run()` under the name `argument`, or the declared one."""
 
     type: ScalarType
     default: float | None = None
+    argument: str | None = None
 
 
 @dataclass(frozen=True)
@@ -215,22 +220,32 @@ def edge(
     return Edge(type, default, least)
 
 
-def vertex_value(type: ScalarType, default: float | None = None) -> Any:  # noqa: A002 - reads as the user's word
+def vertex_value(
+    type: ScalarType,  # noqa: A002 - reads as the user's word
+    default: float | None = None,
+    argument: str | None = None,
+) -> Any:
     """Declare a constant of each vertex that is given to `run()`.
+
+    It is given as a frame with a vertex and a value column, as a mapping, as one number for all, or
+    as the name of a column of the graph's vertex frame.
 
     Parameters
     ----------
     type : ScalarType
         Type that the program sees.
     default : float, optional
-        Value of vertices that are given none; without it every vertex needs one.
+        Value of vertices that are given none; without it every vertex needs one. With NaN some
+        values must be given, and the program sees NaN at the other vertices.
+    argument : str, optional
+        Name under which `run()` takes it, if not the declared one.
 
     Returns
     -------
     VertexValue
         The declaration, for use as an annotation.
     """
-    return VertexValue(type, default)
+    return VertexValue(type, default, argument)
 
 
 def parameter(type: ScalarType, default: float | None = None) -> Any:  # noqa: A002 - reads as the user's word
@@ -303,7 +318,7 @@ def like(attribute: str) -> Any:
 
 def sample_values(dtype: npt.DTypeLike) -> list[Any]:
     """Return a few values of `dtype` that programs are tried on, small enough not to overflow."""
-    kind = np.dtype(dtype)
+    kind: np.dtype[Any] = np.dtype(dtype)
     if kind.kind == "b":
         return [np.bool_(False), np.bool_(True)]
     if kind.kind == "f":

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cugraph_ws.errors import InputError
+from cugraph_ws.objects import from_objects
 
 __all__ = [
     "Column",
@@ -37,6 +38,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 Backend = Literal["pandas", "polars", "pyarrow", "cudf"]
 
+_UNREADABLE = (TypeError, ValueError, OverflowError, pa.ArrowException)
 _KINDS = "a pandas, Polars or cuDF DataFrame or a PyArrow Table"
 
 
@@ -358,8 +360,8 @@ def open_values(data: Any, argument: str) -> Column:
     if isinstance(data, (str, bytes, Mapping)):
         raise InputError(f"{argument}={data!r}: give a list, an array or a Series of values")
     try:
-        values = pa.array(list(data))
-    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+        values = from_objects(list(data))
+    except _UNREADABLE as error:
         raise InputError(f"{argument}: values of one kind are needed: {error}") from error
     return Column(argument, argument, _simplify(pa.chunked_array([values])), values.type)
 
@@ -408,17 +410,27 @@ def _read(series: nw.Series[Any], name: str, argument: str) -> Column:
     if isinstance(native.dtype, np.dtype) and native.dtype.kind in "iufbmM":
         return Column(name, argument, native.to_numpy(), native.dtype)
     try:
-        if series.implementation.is_pandas():
-            values = pa.Array.from_pandas(native)
-        else:
-            values = native.to_arrow()
-    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+        values = _convert(series, native)
+    except _UNREADABLE as error:
         raise InputError(
             f"column {name!r} ({argument}): values of one kind are needed, and a dtype that Arrow "
             f"knows: {error}"
         ) from error
     chunks = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     return Column(name, argument, _simplify(chunks), native.dtype)
+
+
+def _convert(series: nw.Series[Any], native: Any) -> Any:
+    """Return a column as Arrow has it."""
+    if not series.implementation.is_pandas():
+        if series.dtype == nw.Object:
+            raise TypeError(f"{native.dtype} is none")
+        return native.to_arrow()
+    if native.dtype == object:
+        return from_objects(native.tolist(), nan_is_null=True)
+    if hasattr(native.dtype, "categories") and native.dtype.categories.dtype == object:
+        from_objects(native.dtype.categories.tolist())
+    return pa.Array.from_pandas(native)
 
 
 def _simplify(values: pa.ChunkedArray) -> Array | pa.ChunkedArray:

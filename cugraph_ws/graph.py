@@ -204,6 +204,8 @@ class Graph:
     def close(self) -> None:
         """Give the graph's memory back; using the graph afterwards raises InputError."""
         with self._lock:
+            if not self._open:
+                return
             self._open = False
             self._base = self._csc = self._csr = None
             self._in_degrees = self._out_degrees = None
@@ -347,6 +349,21 @@ class Graph:
         """
         self._check_open()
         return self._vertices.numbers(values, argument)
+
+    def describe(self, number: int) -> str:
+        """Return the id of a vertex as text, for errors.
+
+        Parameters
+        ----------
+        number : int
+            A vertex number.
+
+        Returns
+        -------
+        str
+        """
+        self._check_open()
+        return self._vertices.describe(number)
 
     def vertex_values(
         self,

@@ -7,7 +7,7 @@ A categorical is a column of its categories' values, and ranks by them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,6 +62,8 @@ class IdType:
         -------
         pyarrow.Array
         """
+        if pt.is_null(self.arrow):
+            return pa.nulls(len(values))
         if isinstance(values, np.ndarray):
             values = pa.array(values)
         if pt.is_integer(values.type) and pt.is_temporal(self.arrow) and self.arrow.bit_width == 32:
@@ -111,6 +113,9 @@ def read_ids(column: Column) -> IdColumn:
     """
     column.refuse_nulls()
     arrow, values = column.arrow_type, column.values
+    if pt.is_dictionary(arrow) and any(chunk.dictionary.null_count for chunk in values.chunks):
+        values = values.cast(arrow.value_type)
+        replace(column, values=values).refuse_nulls()
     if len(column) == 0 and pt.is_null(arrow):
         return IdColumn(values, IdType("nothing", arrow, column.dtype), column)
     categorical = pt.is_dictionary(arrow)
@@ -155,12 +160,7 @@ def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[IdValues]]:
                 f"ids of two kinds: {first.column} holds {_describe(first.type)}, {other.column} "
                 f"holds {_describe(other.type)}; cast one column to the kind of the other"
             )
-    if first.type.family == "integer":
-        kind = _common_integer([column.type for column in told])
-    elif first.type.family in ("text", "binary"):
-        kind = _common_text([column.type for column in told])
-    else:
-        kind = max((column.type for column in told), key=_fineness)
+    kind = _common([column.type for column in told])
     return kind, [_converted(column, kind) for column in columns]
 
 
@@ -199,7 +199,9 @@ def _family(arrow: pa.DataType) -> str | None:
     if pt.is_binary(arrow) or pt.is_large_binary(arrow) or pt.is_fixed_size_binary(arrow):
         return "binary"
     if pt.is_timestamp(arrow):
-        return "timestamp with a time zone" if arrow.tz else "timestamp"  # zones differ in print only
+        return (
+            "timestamp with a time zone" if arrow.tz else "timestamp"
+        )  # zones differ in print only
     if pt.is_date(arrow):
         return "date"
     if pt.is_time(arrow):
@@ -231,24 +233,21 @@ def _as_integers(values: IdValues, arrow: pa.DataType) -> Array:
     return np.asarray(values.to_numpy())
 
 
-def _common_integer(types: Sequence[IdType]) -> IdType:
-    dtypes = [np.dtype(kind.arrow.to_pandas_dtype()) for kind in types]
-    common = np.result_type(*dtypes)
-    if common.kind == "f":  # of uint64 and a signed type, which have no common integer type
-        common = np.dtype(np.int64)
-    arrow = pa.from_numpy_dtype(common)
-    return IdType("integer", arrow, _common_dtype([k for k in types if k.arrow == arrow]))
-
-
-def _common_text(types: Sequence[IdType]) -> IdType:
-    plain = [kind for kind in types if not kind.categorical] or types
-    return IdType(types[0].family, plain[0].arrow, _common_dtype(plain), plain[0].categorical)
-
-
-def _common_dtype(types: Sequence[IdType]) -> Any:
-    """Return a dtype that holds the values of all: without categories, where one has none."""
-    plain = [kind.dtype for kind in types if not kind.categorical]
-    return join_dtypes(plain or [kind.dtype for kind in types])
+def _common(types: Sequence[IdType]) -> IdType:
+    """Return the type of all, which are of one family."""
+    family = types[0].family
+    plain = [kind for kind in types if not kind.categorical]
+    if family == "integer":
+        common = np.result_type(*[kind.arrow.to_pandas_dtype() for kind in types])
+        # uint64 and a signed type have no common integer type: NumPy would go to float64
+        arrow = pa.from_numpy_dtype(np.int64 if common.kind == "f" else common)
+    elif family in ("text", "binary"):
+        arrow = (plain or types)[0].arrow
+    else:
+        arrow = max(types, key=_fineness).arrow
+    # categories hold only their own column's values, so where one column has none, none has
+    dtypes = [kind.dtype for kind in plain or types if not plain or kind.arrow == arrow]
+    return IdType(family, arrow, join_dtypes(dtypes), categorical=not plain)
 
 
 def _fineness(kind: IdType) -> int:

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from cugraph_ws.kernels.cpu.build import mark_present
 
 from cugraph_ws.adjacency import index_dtype
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
+from cugraph_ws.kernels.cpu.build import mark_present
 
 __all__ = ["Numbered", "Numbering", "number_integers", "number_rows", "number_values"]
 
@@ -87,7 +87,10 @@ class DenseIntegers:
     def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
         """Return the ids that are numbers, -1 for the others."""
         (ids,) = columns
-        return np.where((ids >= 0) & (ids < self.size), ids, -1).astype(np.int64)
+        known = (ids >= 0) & (ids < self.size)
+        numbers = np.full(len(ids), -1, np.int64)  # before -1 meets an unsigned type
+        numbers[known] = ids[known]
+        return numbers
 
     def decode(self, numbers: Array) -> list[Array | pa.Array]:
         """Return the numbers."""

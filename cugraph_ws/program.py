@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -435,7 +435,7 @@ def _read_sources(program: VertexProgram) -> None:
     own = set(program.constants)
     vertex = set(program.state) | own
     p = set(program.parameter_names)
-    reads: dict[str, dict[int, set[str]]] = {
+    reads: dict[str, dict[int, Collection[str]]] = {
         "init": {1: p - {"superstep", *program.aggregates}, 2: own},
         "compute": {0: vertex, 1: set(program.edges), 2: p},
         "apply": {0: vertex, 2: p},

@@ -15,6 +15,7 @@ from cugraph_ws.textfiles import FORMATS, SUFFIXES, TextFile
 __all__ = ["FORMATS", "read_edges", "read_frame"]
 
 EDGE_COLUMNS = ("source", "destination", "weight")
+VERTEX_COLUMNS = ("vertex", "value")
 PARQUET = b"PAR1"
 
 
@@ -50,15 +51,15 @@ def read_edges(
         If the file is missing, empty, cut short or not in the format; the message has the line
         where it can be told.
     """
-    return read_frame(path, format, EDGE_COLUMNS)
+    return _read(path, format, EDGE_COLUMNS, least=2)
 
 
 def read_frame(
     path: str | Path,
     format: str | None = None,  # noqa: A002 - as in read_edges
-    names: Sequence[str] = EDGE_COLUMNS,
+    names: Sequence[str] = VERTEX_COLUMNS,
 ) -> pa.Table:
-    """Read a file as `read_edges` does, with `names` for the columns where it has no header.
+    """Read a file of vertices, or of anything else in the formats of `read_edges`.
 
     Parameters
     ----------
@@ -78,6 +79,10 @@ def read_frame(
     FileError
         As for `read_edges`.
     """
+    return _read(path, format, names, least=1)
+
+
+def _read(path: str | Path, format: str | None, names: Sequence[str], least: int) -> pa.Table:  # noqa: A002 - as above
     path = Path(path)
     if format is not None and format not in FORMATS:
         raise FileError(f"no format is called {format!r}; choose one of: {', '.join(FORMATS)}")
@@ -90,7 +95,7 @@ def read_frame(
         kind = format or text.kind()
         if kind == "matrix-market":
             return read_matrix_market(text, names)
-        return text.table(text.layout(kind, names))
+        return text.table(text.layout(kind, names, least))
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:

@@ -27,7 +27,7 @@ from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
 from cugraph_ws.trace import Trace
 
-__all__ = ["Loop", "Result", "Step", "run"]
+__all__ = ["Loop", "Result", "Step", "check_count", "check_number", "run"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 Progress = bool | Callable[[ProgressUpdate], Any]
@@ -238,7 +238,13 @@ def run(
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
-    _check_limits(max_iter, tol, timeout, every)
+    if max_iter is not None:
+        check_count("max_iter", max_iter)
+    if tol is not None:
+        check_number("tol", tol)
+    if timeout is not None:
+        check_number("timeout", timeout, positive=True)
+    check_count("every", every, least=1)
     if isinstance(program, VertexProgram):
         from cugraph_ws.vertex_loop import VertexLoop
 
@@ -278,19 +284,49 @@ def run(
     return _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
 
 
-def _check_limits(
-    max_iter: int | None, tol: float | None, timeout: float | None, every: int
-) -> None:
-    if max_iter is not None and (
-        isinstance(max_iter, bool) or int(max_iter) != max_iter or max_iter < 0
-    ):
-        raise InputError(f"max_iter={max_iter!r} must be a whole number, 0 or more")
-    if tol is not None and not tol >= 0:
-        raise InputError(f"tol={tol!r} must be a number, 0 or more")
-    if timeout is not None and not timeout > 0:
-        raise InputError(f"timeout={timeout!r} must be a number of seconds above 0, or None")
-    if every < 1:
-        raise InputError(f"every={every!r} must be 1 superstep or more")
+def check_count(argument: str, value: Any, least: int = 0) -> None:
+    """Refuse what is no whole number of `least` or more.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name.
+    value : Any
+        What the caller gave.
+    least : int
+        The least that makes sense.
+
+    Raises
+    ------
+    InputError
+        If it is something else.
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise InputError(f"{argument}={value!r} must be a whole number, {least} or more")
+
+
+def check_number(argument: str, value: Any, *, positive: bool = False) -> None:
+    """Refuse what is no number of 0 or more.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name.
+    value : Any
+        What the caller gave.
+    positive : bool
+        Whether 0 is refused too.
+
+    Raises
+    ------
+    InputError
+        If it is something else.
+    """
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not number or not (value > 0 if positive else value >= 0):
+        wanted = "above 0" if positive else "0 or more"
+        raise InputError(f"{argument}={value!r} must be a number, {wanted}")
 
 
 def _has_column(graph: Any, name: str) -> bool:

@@ -243,20 +243,20 @@ class _Reader:
         reader = self
 
         class Replace(ast.NodeTransformer):
-            def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:  # noqa: N802 - ast's name
+            def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
                 if node.value is None:
                     reader.fail(node, "declares a variable without a value")
                 return self.visit(
                     ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
                 )
 
-            def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802 - ast's name
+            def visit_Attribute(self, node: ast.Attribute) -> Any:
                 value = reader.module_attribute(node, local)
                 if value is None:
                     return self.generic_visit(node)
                 return ast.copy_location(value, node)
 
-            def visit_Name(self, node: ast.Name) -> Any:  # noqa: N802 - ast's name
+            def visit_Name(self, node: ast.Name) -> Any:
                 if node.id in local:
                     return node
                 return ast.copy_location(reader.outer_name(node, helpers), node)
@@ -313,9 +313,10 @@ class _Reader:
                 helper = read_function(value, new_name, owner=self.owner, callers=self.callers)
                 helpers[new_name] = helper.text
             return ast.Name(new_name, ast.Load())
+        called = getattr(value, "__name__", "")
         for module, module_name in MODULES.items():
-            if getattr(module, getattr(value, "__name__", ""), None) is value:
-                return ast.Attribute(ast.Name(module_name, ast.Load()), value.__name__, ast.Load())
+            if called and getattr(module, called, None) is value:
+                return ast.Attribute(ast.Name(module_name, ast.Load()), called, ast.Load())
         self.fail(
             node,
             f"`{node.id}` is a {type(value).__name__}; only numbers, functions and the modules "

@@ -79,22 +79,27 @@ class TextFile:
         named = SUFFIXES.get(Path(self.path.name.lower().removesuffix(".gz")).suffix)
         if named == "matrix-market":
             return named
-        lines = self.first_rows(2)
-        first = lines[0] if lines else ""
-        if "," in first:
+        rows = self.first_rows(2)
+        first = rows[0] if rows else ""
+        words = not _all_numbers(first.split())  # between which a blank need not separate
+        if "," in first or (named == "csv" and words):
             return "csv"
-        if "\t" in first and (named == "tsv" or _is_header(lines, "\t")):
+        if (named == "tsv" and words) or ("\t" in first and _is_header(rows, "\t")):
             return "tsv"
         return "snap"
 
-    def layout(self, kind: str, names: Sequence[str]) -> Layout:
-        """Return how a file of this kind is laid out; `names` serve where it has no header."""
+    def layout(self, kind: str, names: Sequence[str], least: int) -> Layout:
+        """Return how a file of this kind is laid out.
+
+        `names` serve where it has no header; fewer than `least` columns are refused.
+        """
         rows = self.first_rows(2)
         first = rows[0] if rows else ""
         if kind == "snap":
             separator = "\t" if "\t" in first and not _all_numbers(first.split()) else " "
             cells = first.split(None if separator == " " else separator)
             header, before = _is_header(rows, None if separator == " " else separator), 0
+            header = header or cells[:1] == [names[0]]
         else:
             separator = "," if kind == "csv" else "\t"
             cells = next(python_csv.reader([first], delimiter=separator), [])
@@ -102,12 +107,12 @@ class TextFile:
             if not rows:
                 raise FileError(f"{self.path}: has no header and no edges; give a file with edges")
         if not rows:  # an edge list may be empty
-            cells = ["0", "0"]
+            cells = ["0"] * least
         columns = cells if header else _named(len(cells), names)
         repeated = {name for name in columns if columns.count(name) > 1}
         if repeated:
             raise FileError(f"{self.path}: two columns are named {min(repeated)!r}; rename one")
-        if len(columns) < 2:
+        if len(columns) < least:
             raise FileError(
                 f"{self.path}: line {self.line_of(before + 1, kind == 'snap')} has one column "
                 f"({first[:60]!r}); give two or more, separated by "

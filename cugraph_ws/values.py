@@ -43,7 +43,7 @@ def read_numbers(column: Column, *, finite: bool = False) -> Array:
             raise InputError(f"{column}: row {row} is {values[row]}; finite values are needed")
         return values.astype(np.float64 if values.dtype.itemsize == 8 else np.float32, copy=False)
     if values.dtype == np.uint64 and len(values) and values.max() > np.iinfo(np.int64).max:
-        row = int(np.argmax(values))
+        row = int(np.argmax(values > np.iinfo(np.int64).max))
         raise InputError(
             f"{column}: row {row} is {values[row]}, above int64's {np.iinfo(np.int64).max}; "
             f"cast the column to float64"

@@ -75,7 +75,7 @@ def test_the_frame_that_went_in_comes_out(kind):
 
 def test_distance_is_a_nullable_integer_in_pandas():
     result = ws.bfs(edge_frame(SHAPES["two components"]), 3)
-    assert result["distance"].dtype == pd.Int64Dtype()
+    assert result["distance"].dtype == pd.Int32Dtype()
     assert result["distance"].isna().tolist() == [True] * 3 + [False] * 3
 
 

@@ -17,8 +17,8 @@ TIGHT = {"tol": 1e-13, "max_iter": 100_000}
 
 
 def solve(function, edges: Edges, *arguments, result: str, **options) -> Array:
-    with build(edges) as graph:
-        answer = function(graph, *arguments, **{**TIGHT, **options})
+    graph = build(edges)  # left open: an error's result is read after the call
+    answer = function(graph, *arguments, **{**TIGHT, **options})
     assert column(answer, "vertex").tolist() == list(range(edges.n))
     return column(answer, result)
 
@@ -86,7 +86,7 @@ def test_heat_engines_agree(tiny_shape):
 
 def test_unstable_heat_is_refused():
     edges = stable(SHAPES["random"], 1.01)
-    with pytest.raises(ws.InputError, match=r"stable"):
+    with pytest.raises(ws.InputError, match=r"add up to 1\.01"):
         solve(ws.heat, edges, 1.0, result="temperature")
     solve(ws.heat, stable(SHAPES["star inwards"], 1.0), 1.0, result="temperature")
 
@@ -157,7 +157,7 @@ def test_circuit_engines_agree():
     np.testing.assert_allclose(compiled, plain, rtol=1e-12)
 
 
-@pytest.mark.parametrize("sources", [{99: 1.0}, {0: float("nan")}, {0: "high"}, 5, None])
+@pytest.mark.parametrize("sources", [{99: 1.0}, {0: float("nan")}, {0: "high"}, None])
 def test_bad_sources_are_refused(sources):
     with pytest.raises(ws.InputError, match="sources"):
         solve(ws.circuit, undirected(SHAPES["path"]), sources, result="voltage")

@@ -16,8 +16,8 @@ from cugraph_ws.frames import FrameKind, Masked, VertexNumbers, open_frame, open
 from cugraph_ws.graph import Graph
 
 DAY = dt.date(2024, 2, 28)
-MOMENT = dt.datetime(2024, 2, 28, 12, 30, 15)  # noqa: DTZ001 - naive on purpose
-ZONED = MOMENT.replace(tzinfo=dt.timezone.utc)
+MOMENT = dt.datetime(2024, 2, 28, 12, 30, 15)
+ZONED = MOMENT.replace(tzinfo=dt.UTC)
 STEP = dt.timedelta(days=1)
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -224,7 +224,9 @@ def test_several_chunks_and_slices():
     graph = Graph(table)
     assert graph.number_of_edges == 4
     assert graph.vertex_frame({}).column("vertex").to_pylist() == ["a", "b", "c"]
-    encoded = pa.chunked_array([pa.array(["x"]).dictionary_encode(), pa.array(["y"]).dictionary_encode()])
+    encoded = pa.chunked_array(
+        [pa.array(["x"]).dictionary_encode(), pa.array(["y"]).dictionary_encode()]
+    )
     graph = Graph(pa.table({"source": encoded, "destination": encoded}))
     assert graph.csc.indices.tolist() == [0, 1]
 
@@ -302,6 +304,22 @@ def test_times_that_the_finer_unit_cannot_hold():
     frame = pd.DataFrame({"source": far, "destination": pd.Series([MOMENT], dtype="M8[ns]")})
     with pytest.raises(InputError, match="cast the columns of ids to one unit"):
         Graph(frame)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_nanoseconds_of_python_objects_count(zone):
+    moments = pd.to_datetime([1, 2, 3], unit="ns", utc=True).tz_convert(zone)
+    graph = Graph(pd.DataFrame({"source": moments[:2], "destination": moments[1:]}))
+    assert graph.numbers(list(moments), "start").tolist() == [0, 1, 2]
+    assert graph.number(moments[1], "start") == 1
+    frame = pd.DataFrame({"source": moments[:2], "destination": moments[1:]}, dtype=object)
+    assert Graph(frame).number_of_vertices == 3
+    spans = pd.to_timedelta([1, 2], unit="ns")
+    assert (
+        Graph(pd.DataFrame({"source": spans, "destination": spans}, dtype=object)).report.edges == 2
+    )
+    whole = [pd.Timedelta("1s"), None]
+    assert open_values(whole, "start").values.type == pa.duration("us")
 
 
 # cuDF and its pandas proxies: stand-ins with the few methods that are used
@@ -385,7 +403,7 @@ def test_other_things_are_refused_with_a_remedy(data, remedy):
 
 def test_two_columns_of_one_name():
     frame = pd.DataFrame([[0, 1]], columns=["a", "a"])
-    with pytest.raises(InputError, match="(?s)edges: .*rename"):
+    with pytest.raises(InputError, match=r"(?s)edges: .*rename"):
         Graph(frame, source="a", destination="b")
 
 

@@ -110,8 +110,35 @@ def test_a_byte_order_mark_is_no_part_of_an_id(tmp_path):
 
 
 def test_names_for_a_file_without_a_header(tmp_path):
-    table = read_frame(put(tmp_path, "t.txt", "1 2.5\n2 3.5\n"), names=("vertex", "value"))
+    table = read_frame(put(tmp_path, "t.txt", "1 2.5\n2 3.5\n"))
     assert table.to_pydict() == {"vertex": [1, 2], "value": [2.5, 3.5]}
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.csv", "v.tsv"])
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("3\n1\n", [3, 1]),
+        ("vertex\n3\n1\n", [3, 1]),
+        ("vertex\nrome\n", ["rome"]),
+        ("", None),
+    ],
+)
+def test_files_of_vertices_may_have_one_column(tmp_path, name, text, ids):
+    path = put(tmp_path, name, text)
+    if ids is None:
+        with pytest.raises(FileError, match="is empty"):
+            read_frame(path)
+    else:
+        assert read_frame(path).to_pydict() == {"vertex": ids}
+
+
+def test_a_name_with_a_blank_is_one_cell_of_a_csv(tmp_path):
+    assert read_frame(put(tmp_path, "v.csv", "city\nNew York\n")).to_pydict() == {
+        "city": ["New York"]
+    }
+    with pytest.raises(FileError, match=r"line 1 has one column .* separated by commas"):
+        read_edges(put(tmp_path, "e.csv", "ann bob\n"))
 
 
 @pytest.mark.parametrize("comments", [True, False])

@@ -88,6 +88,14 @@ def test_unweighted_edges_count_as_one():
     assert distance.dtype == np.int64
 
 
+@pytest.mark.parametrize("function", [ws.sssp, ws.widest_path])
+def test_a_column_named_weight_is_not_read_unasked(function):
+    edges = SHAPES["random"]
+    with_column = function(edge_frame(edges), 0)
+    without = function(edge_frame(edges, weighted=False), 0)
+    pd.testing.assert_frame_equal(with_column, without)
+
+
 def test_integers_beyond_doubles_are_exact():
     generator = np.random.default_rng(10)
     weight = generator.integers(2**52, 2**56, 120)
@@ -130,7 +138,7 @@ def test_unreachable_can_be_the_largest_number():
     result = ws.sssp(edges, 0, weight="weight", unreachable="max")
     assert column(result, "distance").tolist()[3:] == [np.finfo(np.float64).max] * 3
     hops = ws.bfs(edges, 0, unreachable="max")
-    assert column(hops, "distance").tolist()[3:] == [np.iinfo(np.int64).max] * 3
+    assert column(hops, "distance").tolist()[3:] == [np.iinfo(np.int32).max] * 3
     with pytest.raises(ws.InputError, match="unreachable"):
         ws.sssp(edges, 0, weight="weight", unreachable="inf")
 

@@ -212,7 +212,7 @@ def components(built: Built, start: int) -> Iterator[Contender]:
 
 
 def core_numbers(built: Built, start: int) -> Iterator[Contender]:
-    """Number the cores of an undirected graph without self-loops and parallel edges."""
+    """Find the core numbers of an undirected graph without self-loops and parallel edges."""
     del start
 
     def check(core: Array) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from verify import Array, Edges
 
-import cugraph_ws as ws
+from cugraph_ws.generators import rmat
 
 __all__ = ["Case", "frame", "generated", "read_folder", "simple"]
 
@@ -60,7 +60,7 @@ def frame(edges: Edges) -> pd.DataFrame:
 
 def generated(scale: int, edge_factor: int = 16) -> Case:
     """Return an RMAT graph (Graph500 parameters) with whole lengths from 1 to 100."""
-    made = ws.generators.rmat(scale, edge_factor, seed=1, weights=UNWEIGHTED_LENGTHS)
+    made = rmat(scale, edge_factor, seed=1, weights=UNWEIGHTED_LENGTHS)
     edges = Edges(made["source"], made["destination"], 2**scale, made["weight"])
     return Case(f"RMAT {scale} x {edge_factor}", edges)
 

@@ -18,8 +18,9 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
+from cugraph_ws.graph import as_graph
 from cugraph_ws.program import any_message, vertex_program
-from cugraph_ws.run import run
+from cugraph_ws.run import check_count, run
 
 __all__ = ["BFS", "bfs"]
 
@@ -92,16 +93,17 @@ def bfs(
     ------
     InputError
         If a start vertex is unknown, or an argument cannot be used.
+    ConvergenceError
+        If `timeout` is reached first; `.result` has the distances so far.
     """
     check_unreachable(unreachable)
+    if depth_limit is not None:
+        check_count("depth_limit", depth_limit)
     result = run(
         BFS,
-        graph,
+        as_graph(graph, source=source, destination=destination, directed=directed),
         start=start,
         max_iter=depth_limit,
-        source_column=source,
-        destination_column=destination,
-        directed=directed,
         **options,
     )
     if result.stopped != "max_iter":

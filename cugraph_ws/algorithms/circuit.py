@@ -10,7 +10,8 @@ import math
 from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, check_finite
+from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
 from cugraph_ws.run import run
 
@@ -40,6 +41,9 @@ class Circuit:
     def apply(old, gathered):
         held = old.sources == old.sources or old.total == 0.0
         return old.voltage if held else gathered / old.total
+
+    def validate(graph: Graph, values: dict[str, Any]) -> None:
+        check_finite("sources", graph, values["sources"])
 
 
 def circuit(
@@ -90,14 +94,10 @@ def circuit(
     """
     result = run(
         Circuit,
-        graph,
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         sources=sources,
         tol=tol,
         max_iter=max_iter,
-        source_column=source,
-        destination_column=destination,
-        weight_column=weight,
-        directed=directed,
         **options,
     )
     return result.require_convergence("circuit").frame

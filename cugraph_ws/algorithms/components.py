@@ -8,18 +8,17 @@ Sutton, Ben-Nun and Barak, IPDPS 2018).  Hooking is that of ECL-CC (Jaiganesh an
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
 
+from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
-from cugraph_ws.run import Progress, Step, run
+from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
+from cugraph_ws.run import Step, run
 
 __all__ = ["WeaklyConnectedComponents", "weakly_connected_components"]
 
@@ -32,16 +31,11 @@ GRAIN = 1 << 13  # vertices or arcs that are worth a task of their own
 def weakly_connected_components(
     graph: Any,
     *,
-    source: str | Sequence[str] = "source",
-    destination: str | Sequence[str] = "destination",
+    source: Columns = "source",
+    destination: Columns = "destination",
     weight: str | None = None,
     directed: bool = True,
-    engine: str = "auto",
-    progress: Progress = False,
-    timeout: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: int = 10,
-    resume: str | os.PathLike[str] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Any:
     """Label every vertex with the smallest vertex that it is connected with.
 
@@ -49,30 +43,20 @@ def weakly_connected_components(
 
     Parameters
     ----------
-    graph : Graph or frame
+    graph : Graph or DataFrame
         The graph, or an edge frame.
-    source, destination : str or sequence of str
+    source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
         Weight column of an edge frame; it does not matter here.
     directed : bool
         How an edge frame is read; it makes no difference to the result.
-    engine : {"auto", "cpu", "python"}
-        Where to run.
-    progress : bool or callable
-        Whether to show progress, or a function that is called with it.
-    timeout : float, optional
-        Seconds.
-    checkpoint : path-like, optional
-        Parquet file that receives the state.
-    every : int
-        Supersteps between two checkpoints.
-    resume : path-like, optional
-        A checkpoint to go on from.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
-    DataFrame or Table
+    DataFrame
         Columns `vertex` and `labels`: the smallest vertex id of the component.
 
     Raises
@@ -97,12 +81,7 @@ def weakly_connected_components(
         destination_column=destination,
         weight_column=weight,
         directed=directed,
-        engine=engine,
-        progress=progress,
-        timeout=timeout,
-        checkpoint=checkpoint,
-        every=every,
-        resume=resume,
+        **options,
     )
     return result.require_convergence("weakly_connected_components").frame
 

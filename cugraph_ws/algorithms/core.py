@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
-from cugraph_ws.kernels.cpu.core import add_degrees, peel
 
+from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Adjacency, Graph, as_graph
-from cugraph_ws.run import Progress, Result, Step, run
+from cugraph_ws.kernels.cpu.core import add_degrees, peel
+from cugraph_ws.run import Result, Step, run
 
 __all__ = ["CoreNumber", "core_number", "k_core"]
 
+Array = npt.NDArray[Any]
 DegreeType = Literal["both", "in", "out"]
 
 ARCS_A_STEP = 1 << 22
@@ -26,16 +26,11 @@ def core_number(
     graph: Any,
     *,
     degree_type: DegreeType = "both",
-    source: str | Sequence[str] = "source",
-    destination: str | Sequence[str] = "destination",
+    source: Columns = "source",
+    destination: Columns = "destination",
     weight: str | None = None,
     directed: bool = True,
-    engine: str = "auto",
-    progress: Progress = False,
-    timeout: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: int = 10,
-    resume: str | os.PathLike[str] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Any:
     """Find for every vertex the largest k such that it belongs to the k-core.
 
@@ -44,32 +39,22 @@ def core_number(
 
     Parameters
     ----------
-    graph : Graph or frame
+    graph : Graph or DataFrame
         The graph, or an edge frame.
     degree_type : {"both", "in", "out"}
         Which edges count as neighbours where the graph is directed.
-    source, destination : str or sequence of str
+    source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
         Weight column of an edge frame; it does not matter here.
     directed : bool
         Whether the edges of an edge frame go one way.
-    engine : {"auto", "cpu", "python"}
-        Where to run.
-    progress : bool or callable
-        Whether to show progress, or a function that is called with it.
-    timeout : float, optional
-        Seconds.
-    checkpoint : path-like, optional
-        Parquet file that receives the state.
-    every : int
-        Supersteps between two checkpoints.
-    resume : path-like, optional
-        A checkpoint to go on from.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
-    DataFrame or Table
+    DataFrame
         Columns `vertex` and `core_number`, int64.
 
     Raises
@@ -87,16 +72,9 @@ def core_number(
        IPDPSW 2017.
     """
     return _run(
-        as_graph(
-            graph, source=source, destination=destination, weight=weight, directed=directed
-        ),
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         degree_type,
-        engine=engine,
-        progress=progress,
-        timeout=timeout,
-        checkpoint=checkpoint,
-        every=every,
-        resume=resume,
+        **options,
     ).frame
 
 
@@ -105,49 +83,34 @@ def k_core(
     k: int | None = None,
     *,
     degree_type: DegreeType = "both",
-    source: str | Sequence[str] = "source",
-    destination: str | Sequence[str] = "destination",
+    source: Columns = "source",
+    destination: Columns = "destination",
     weight: str | None = None,
     directed: bool = True,
-    engine: str = "auto",
-    progress: Progress = False,
-    timeout: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: int = 10,
-    resume: str | os.PathLike[str] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Any:
     """Return the edges between the vertices of the k-core.
 
     Parameters
     ----------
-    graph : Graph or frame
+    graph : Graph or DataFrame
         The graph, or an edge frame.
     k : int, optional
         The core; where it is not given, the innermost that is not empty.
     degree_type : {"both", "in", "out"}
         Which edges count as neighbours where the graph is directed.
-    source, destination : str or sequence of str
+    source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
         Weight column of an edge frame, which the result keeps.
     directed : bool
         Whether the edges of an edge frame go one way.
-    engine : {"auto", "cpu", "python"}
-        Where to run.
-    progress : bool or callable
-        Whether to show progress, or a function that is called with it.
-    timeout : float, optional
-        Seconds.
-    checkpoint : path-like, optional
-        Parquet file that receives the state.
-    every : int
-        Supersteps between two checkpoints.
-    resume : path-like, optional
-        A checkpoint to go on from.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
-    DataFrame or Table
+    DataFrame
         Edges with the columns that the graph kept, under their own names, self-loops of the
         core's vertices among them; ordered by destination, an undirected edge once.
 
@@ -158,7 +121,7 @@ def k_core(
     ConvergenceError
         If the run was stopped early; `.result` has the state so far.
     """
-    if k is not None and (isinstance(k, bool) or int(k) != k or k < 0):
+    if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 0):
         raise InputError(f"k={k!r} must be a whole number, 0 or more")
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
@@ -166,12 +129,7 @@ def k_core(
     result = _run(
         opened,
         degree_type,
-        engine=engine,
-        progress=progress,
-        timeout=timeout,
-        checkpoint=checkpoint,
-        every=every,
-        resume=resume,
+        **options,
     )
     core = np.asarray(result.arrays["core_number"])
     inside = core >= (core.max(initial=0) if k is None else k)
@@ -179,7 +137,7 @@ def k_core(
     return opened.edge_frame(inside[rows.indices] & np.repeat(inside, rows.degrees))
 
 
-def _run(graph: Graph, degree_type: DegreeType, **options: Any) -> Result:
+def _run(graph: Graph, degree_type: DegreeType, **options: Unpack[RunOptions]) -> Result:
     return run(CoreNumber(degree_type), graph, **options).require_convergence("core_number")
 
 
@@ -195,9 +153,14 @@ class CoreNumber:
     name = "core_number"
     max_iter: int | None = None
     tol: float | None = None
+    _core: Array  # degrees among the vertices left; core numbers of the others
+    _alive: Array  # the first `_count` are the vertices left, and perhaps some of `_level`
+    _count: int
+    _left: int
+    _level: int  # the last one peeled
 
     def __init__(self, degree_type: DegreeType = "both") -> None:
-        if degree_type not in get_args(DegreeType):
+        if not isinstance(degree_type, str) or degree_type not in get_args(DegreeType):
             raise InputError(f"degree_type={degree_type!r}: choose 'both', 'in' or 'out'")
         self._degree_type = degree_type
 
@@ -237,11 +200,11 @@ class CoreNumber:
         self._left -= peeled
         return Step(active, read, direction="peel", filter="list")
 
-    def state(self) -> dict[str, npt.NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         """Return degrees and core numbers, and the level below which they are core numbers."""
         return {"core": self._core, "level": np.array([self._level], np.int64)}
 
-    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Go on above a level."""
         self._core = state["core"].astype(self._core.dtype)
         self._enter(int(state["level"][0]))
@@ -257,7 +220,7 @@ class CoreNumber:
         self._count = self._left = len(self._alive)
 
     def _adjacencies(self, graph: Graph) -> tuple[list[Adjacency], list[Adjacency]]:
-        """Return the rows that a vertex's degree counts, and those of the vertices that count it."""
+        """Return the rows that count for a vertex's degree, and those whose degrees it is in."""
         if not graph.directed:
             return [graph.csc], [graph.csc]
         if self._degree_type == "both":

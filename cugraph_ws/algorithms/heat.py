@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, check_finite
 from cugraph_ws.errors import InputError
-from cugraph_ws.graph import Graph
+from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
 from cugraph_ws.run import run
 
@@ -25,7 +25,7 @@ class Heat:
     temperature: ws.float64
     weight: ws.edge(ws.float64, least=0.0)
     total: ws.in_weight
-    initial: ws.vertex_value(ws.float64)
+    initial: ws.vertex_value(ws.float64, argument="temperature")
     fixed: ws.optional_vertex_set
     residual = max_norm("temperature")
     tol = 1e-6
@@ -44,6 +44,7 @@ class Heat:
         return old.temperature if old.fixed else old.temperature + flow
 
     def validate(graph: Graph, values: dict[str, Any]) -> None:
+        check_finite("temperature", graph, values["initial"])
         loose = values["total"] * ~values["fixed"]
         if len(loose) and loose.max() > 1.0 + 1e-9:
             vertex = int(loose.argmax())
@@ -104,15 +105,11 @@ def heat(
     """
     result = run(
         Heat,
-        graph,
-        initial=temperature,
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
+        temperature=temperature,
         fixed=fixed,
         tol=tol,
         max_iter=max_iter,
-        source_column=source,
-        destination_column=destination,
-        weight_column=weight,
-        directed=directed,
         **options,
     )
     return result.require_convergence("heat").frame

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose
 
+from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
-from cugraph_ws.run import Progress, Step, run
+from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose
+from cugraph_ws.run import Step, run
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
+
+Array = npt.NDArray[Any]
 
 GRAIN = 1 << 12  # vertices that are worth a task of their own
 
@@ -26,16 +27,11 @@ def maximal_bipartite_matching(
     left: Any,
     *,
     seed: int = 0,
-    source: str | Sequence[str] = "source",
-    destination: str | Sequence[str] = "destination",
+    source: Columns = "source",
+    destination: Columns = "destination",
     weight: str | None = None,
     directed: bool = True,
-    engine: str = "auto",
-    progress: Progress = False,
-    timeout: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: int = 10,
-    resume: str | os.PathLike[str] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Any:
     """Match vertices on the left with neighbours on the right until no edge could be added.
 
@@ -44,35 +40,25 @@ def maximal_bipartite_matching(
 
     Parameters
     ----------
-    graph : Graph or frame
+    graph : Graph or DataFrame
         The graph, or an edge frame.
     left : sequence, ndarray, Series, frame or str
         The ids of the vertices on the left, or the name of a vertex attribute that is true (or 1)
         for them; all others are on the right.
     seed : int
         Another seed gives another matching; the same one gives the same, on any machine.
-    source, destination : str or sequence of str
+    source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
         Weight column of an edge frame; it does not matter here.
     directed : bool
         How an edge frame is read; it makes no difference to the result.
-    engine : {"auto", "cpu", "python"}
-        Where to run.
-    progress : bool or callable
-        Whether to show progress, or a function that is called with it.
-    timeout : float, optional
-        Seconds.
-    checkpoint : path-like, optional
-        Parquet file that receives the state.
-    every : int
-        Supersteps between two checkpoints.
-    resume : path-like, optional
-        A checkpoint to go on from.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
-    DataFrame or Table
+    DataFrame
         Columns `vertex` and `mate`; null for a vertex that is not matched.
 
     Raises
@@ -94,12 +80,7 @@ def maximal_bipartite_matching(
         destination_column=destination,
         weight_column=weight,
         directed=directed,
-        engine=engine,
-        progress=progress,
-        timeout=timeout,
-        checkpoint=checkpoint,
-        every=every,
-        resume=resume,
+        **options,
     )
     return result.require_convergence("maximal_bipartite_matching").frame
 
@@ -118,6 +99,7 @@ class MaximalBipartiteMatching:
     name = "maximal_bipartite_matching"
     max_iter: int | None = None
     tol: float | None = None
+    _free: Array  # vertices that may still find a mate
 
     def __init__(self, left: Any, seed: int = 0) -> None:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
@@ -157,11 +139,11 @@ class MaximalBipartiteMatching:
         self._free = free[(mate[free] < 0) & (best[free] >= 0)]
         return Step(active, read, direction="pull", filter="list")
 
-    def state(self) -> dict[str, npt.NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         """Return the mates, and what each vertex proposed last."""
         return {"mate": self._mate, "best": self._best}
 
-    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Go on with some vertices matched."""
         self._mate = state["mate"].astype(self._mate.dtype)
         self._best = state["best"].astype(self._best.dtype)
@@ -180,14 +162,15 @@ class MaximalBipartiteMatching:
 def _check_sides(graph: Graph, left: npt.NDArray[np.bool_]) -> None:
     """Raise InputError naming an edge whose ends are on one side."""
     rows = graph.csc
-    ranges = cut_offsets(rows.offsets, min(4 * number_of_threads(), 1 + rows.number_of_arcs >> 16))
-    tasks = [(rows.offsets, rows.indices, left, low, high) for low, high in ranges]
+    pieces = min(4 * number_of_threads(), 1 + rows.number_of_arcs // (1 << 16))
+    tasks = [(rows.offsets, rows.indices, left, *cut) for cut in cut_offsets(rows.offsets, pieces)]
     for destination, source in parallel(find_inside, tasks):
         if destination < 0:
             continue
+        describe = graph._vertices.describe
         side = "left" if left[source] else "right"
         raise InputError(
-            f"left: the edge {graph.describe(source)} -> {graph.describe(destination)} has both "
-            f"ends on the {side}; every edge must join the left with the right: correct `left`, "
-            f"or leave such edges out"
+            f"left: the edge {describe(source)} -> {describe(destination)} has both ends on the "
+            f"{side}; every edge must join the left with the right: correct `left`, or leave such "
+            f"edges out"
         )

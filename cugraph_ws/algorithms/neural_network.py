@@ -10,7 +10,8 @@ import math
 from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, check_finite
+from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
 from cugraph_ws.run import run
 
@@ -23,7 +24,7 @@ class NeuralNetwork:
 
     activation: ws.float64
     weight: ws.edge(ws.float64)
-    initial: ws.vertex_value(ws.float64)
+    initial: ws.vertex_value(ws.float64, argument="activation")
     fixed: ws.optional_vertex_set
     residual = max_norm("activation")
     tol = 1e-6
@@ -39,6 +40,9 @@ class NeuralNetwork:
 
     def apply(old, gathered):
         return old.activation if old.fixed else math.tanh(gathered)
+
+    def validate(graph: Graph, values: dict[str, Any]) -> None:
+        check_finite("activation", graph, values["initial"])
 
 
 def neural_network(
@@ -92,15 +96,11 @@ def neural_network(
     """
     result = run(
         NeuralNetwork,
-        graph,
-        initial=activation,
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
+        activation=activation,
         fixed=fixed,
         tol=tol,
         max_iter=max_iter,
-        source_column=source,
-        destination_column=destination,
-        weight_column=weight,
-        directed=directed,
         **options,
     )
     return result.require_convergence("neural_network").frame

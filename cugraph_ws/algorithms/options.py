@@ -7,12 +7,21 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked
+from cugraph_ws.graph import Graph
 from cugraph_ws.run import Column, Progress, Result
 
-__all__ = ["Columns", "RunOptions", "Unreachable", "check_unreachable", "with_unreachable"]
+__all__ = [
+    "Columns",
+    "RunOptions",
+    "Unreachable",
+    "check_finite",
+    "check_unreachable",
+    "with_unreachable",
+]
 
 Columns = str | list[str]
 Unreachable = Literal["null", "max"]
@@ -55,6 +64,30 @@ def with_unreachable(result: Result, column: str, unreachable: Unreachable) -> A
         greatest = np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max
         arrays = {**arrays, column: np.where(values.valid, values.values, dtype.type(greatest))}
     return result.graph.vertex_frame(arrays)
+
+
+def check_finite(argument: str, graph: Graph, values: npt.NDArray[Any]) -> None:
+    """Refuse infinite values, from which a sum would make NaN.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name.
+    graph : Graph
+        The graph, for the vertex's id.
+    values : ndarray of float64, shape (n,)
+        Values by vertex number; NaN where none was given.
+
+    Raises
+    ------
+    InputError
+        If a value is infinite.
+    """
+    if np.isinf(values).any():
+        vertex = int(np.isinf(values).argmax())
+        raise InputError(
+            f"{argument} is {values[vertex]} for vertex {graph.describe(vertex)}; give a finite number"
+        )
 
 
 def check_unreachable(unreachable: str) -> None:

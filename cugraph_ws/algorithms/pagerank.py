@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.errors import InputError
-from cugraph_ws.graph import Graph
+from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import aggregate, l1_norm, vertex_program
 from cugraph_ws.run import run
 
@@ -21,7 +21,7 @@ class PageRank:
     pagerank: ws.float64
     share: ws.hidden(ws.float64)  # what an out-edge of weight 1 carries
     weight: ws.edge(ws.float64, default=1.0, least=0.0)
-    out_weight: ws.out_weight
+    out_weight: ws.Constant("out_weight", argument="precomputed_vertex_out_weight")
     personalization: ws.distribution
     dangling: ws.distribution
     nstart: ws.distribution
@@ -51,7 +51,11 @@ class PageRank:
         if not 0.0 <= values["alpha"] <= 1.0:
             raise InputError(f"alpha={float(values['alpha'])!r} must be between 0 and 1")
         if (values["out_weight"] < 0.0).any():
-            raise InputError("the out-weights must be 0 or more; some are negative")
+            vertex = int(values["out_weight"].argmin())
+            raise InputError(
+                f"precomputed_vertex_out_weight has {values['out_weight'][vertex]:g} for vertex "
+                f"{graph.describe(vertex)}; out-weights must be 0 or more"
+            )
 
 
 def pagerank(
@@ -120,18 +124,14 @@ def pagerank(
     """
     result = run(
         PageRank,
-        graph,
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         alpha=alpha,
         personalization=personalization,
         dangling=dangling,
         nstart=nstart,
-        out_weight=precomputed_vertex_out_weight,
+        precomputed_vertex_out_weight=precomputed_vertex_out_weight,
         max_iter=max_iter,
         tol=tol,
-        source_column=source,
-        destination_column=destination,
-        weight_column=weight,
-        directed=directed,
         **options,
     )
     if fail_on_nonconvergence:

@@ -19,9 +19,9 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
-from cugraph_ws.errors import InputError
+from cugraph_ws.graph import as_graph
 from cugraph_ws.program import vertex_program
-from cugraph_ws.run import run
+from cugraph_ws.run import check_number, run
 
 __all__ = ["SSSP", "sssp"]
 
@@ -101,17 +101,15 @@ def sssp(
         If a source is unknown, a weight is negative, or integer paths could overflow.
     """
     check_unreachable(unreachable)
-    if cutoff is not None and not cutoff >= 0:
-        raise InputError(f"cutoff={cutoff!r} must be a number, 0 or more")
+    if cutoff is not None:
+        check_number("cutoff", cutoff)
     result = run(
         SSSP,
-        graph,
+        as_graph(
+            graph, source=source_column, destination=destination, weight=weight, directed=directed
+        ),
         source=source,
         cutoff=cutoff,
-        source_column=source_column,
-        destination_column=destination,
-        weight_column=weight,
-        directed=directed,
         **options,
     )
     result.require_convergence("sssp")

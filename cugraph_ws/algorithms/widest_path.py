@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.graph import as_graph
 from cugraph_ws.program import vertex_program
 from cugraph_ws.run import run
 
@@ -86,12 +87,10 @@ def widest_path(
     """
     result = run(
         WidestPath,
-        graph,
+        as_graph(
+            graph, source=source_column, destination=destination, weight=weight, directed=directed
+        ),
         source=source,
-        source_column=source_column,
-        destination_column=destination,
-        weight_column=weight,
-        directed=directed,
         **options,
     )
     return result.require_convergence("widest_path").frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ class Partition:
         self.owned = self.size = graph.number_of_vertices
         self.numbers = np.arange(self.size, dtype=np.int64)
         self.constants = bound.constants
+        self._edges: dict[str, tuple[npt.NDArray[Any], ...]] = {}
 
     @property
     def csc(self) -> Adjacency:
@@ -48,19 +49,19 @@ class Partition:
         """Owned out-neighbours of every position."""
         return self._graph.csr
 
-    def edges(self, order: str) -> tuple[npt.NDArray[Any], ...]:
+    def edges(self, order: Literal["csc", "csr"]) -> tuple[npt.NDArray[Any], ...]:
         """Return the program's edge attributes in the order of `csc` or `csr`.
 
         Attributes that a constant stands in for are empty arrays.
         """
-        arrays = []
-        for column, kind in zip(self._columns, self._kinds, strict=True):
-            if column is None:
-                arrays.append(np.empty(0, kind))
-            else:
-                values = self._graph.edge_values(column, order)
-                arrays.append(values.astype(kind, copy=False))
-        return tuple(arrays)
+        if order not in self._edges:
+            self._edges[order] = tuple(
+                np.empty(0, kind)
+                if column is None
+                else self._graph.edge_values(column, order).astype(kind, copy=False)
+                for column, kind in zip(self._columns, self._kinds, strict=True)
+            )
+        return self._edges[order]
 
 
 def whole_graph(graph: Graph, bound: BoundProgram) -> Partition:

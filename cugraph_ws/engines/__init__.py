@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Counts", "Direction", "Executor", "Choice", "choose_engine"]
+__all__ = ["Choice", "Counts", "Direction", "Executor", "choose_engine"]
 
 Direction = Literal["gather", "pull", "push", "fused", "scatter"]
 

@@ -7,6 +7,7 @@ thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.partition import Partition
 from cugraph_ws.codegen import compiled_module, python_module
-from cugraph_ws.engines import Counts, Choice
+from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu import frontier as frontiers
@@ -147,7 +148,9 @@ class CpuExecutor:
     def _is_quiet(self, example: int, others: npt.NDArray[Any]) -> bool:
         constants, values = self._part.constants, self._values()
         edges = self._part.edges("csr")
-        arcs = len(self._part.csr.indices) if any(len(column) for column in edges) else 1
+        arcs = len(self._part.csr.indices)
+        if not any(len(column) for column in edges):
+            arcs = min(arcs, 1)  # all arcs are alike
         ranges = cut_evenly(arcs, self._pieces(arcs))
         tasks = [(low, high, edges, self.state, constants, values, example) for low, high in ranges]
         if not all(self._parallel(self._loops.arcs_are_quiet, tasks)):
@@ -535,4 +538,4 @@ def _on_words(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
         return []
     last = ranges[-1][1]
     bounds = sorted({(low // 32) * 32 for low, _ in ranges} | {last})
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(pairwise(bounds))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def parallel(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> li
 def cut_evenly(size: int, pieces: int) -> list[tuple[int, int]]:
     """Cut `range(size)` into at most `pieces` ranges of about equal length, none empty."""
     bounds = np.linspace(0, size, max(1, min(pieces, size)) + 1).astype(np.int64).tolist()
-    return [(low, high) for low, high in zip(bounds, bounds[1:], strict=False) if high > low]
+    return [(low, high) for low, high in pairwise(bounds) if high > low]
 
 
 def cut_offsets(offsets: npt.NDArray[np.int64], pieces: int) -> list[tuple[int, int]]:

@@ -65,7 +65,7 @@ if numba.config.DISABLE_JIT:
 
 else:
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def load(typing_context: Any, array: Any, index: Any) -> Any:
         """Return `array[index]`, as every other thread has written it."""
         if not _is_integer_array(array):
@@ -80,7 +80,7 @@ else:
 
         return array.dtype(array, index), emit
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
         """Set `array[index]` for every thread to see."""
         if not _is_integer_array(array):
@@ -97,7 +97,7 @@ else:
 
         return types.void(array, index, value), emit
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def fetch_add(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
         """Add `value` to `array[index]` and return what was there before."""
         if not _is_integer_array(array):
@@ -112,7 +112,7 @@ else:
 
         return array.dtype(array, index, value), emit
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def exchange(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
         """Set `array[index]` and return what was there before."""
         if not _is_integer_array(array):
@@ -127,7 +127,7 @@ else:
 
         return array.dtype(array, index, value), emit
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def compare_and_swap(
         typing_context: Any, array: Any, index: Any, expected: Any, value: Any
     ) -> Any:

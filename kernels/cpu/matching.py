@@ -30,7 +30,8 @@ POSITIVE = 0x1FFFFFFFFFFFFF  # bits of a hash that are the same number, signed o
 def rank_of(key: int, one: int, other: int) -> int:
     """Return the rank of the edge between two vertices: the same from both ends."""
     low, high = min(one, other), max(one, other)
-    return (mix((mix((key + low) & MASK) + high) & MASK) >> 11) & POSITIVE
+    rank: int = (mix((mix((key + low) & MASK) + high) & MASK) >> 11) & POSITIVE
+    return rank
 
 
 @jit

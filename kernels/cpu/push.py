@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from cugraph_ws.kernels.cpu.atomics import compare_and_swap, exchange, store
 from cugraph_ws.kernels.cpu.interface import (
     FIELDS,

@@ -1,0 +1,106 @@
+"""`edges.ws.pagerank(source="src", destination="dst")`: the functions as methods of a frame.
+
+An accessor is made anew at every use, so it keeps nothing but the frame.  It is registered with a
+dataframe library once somebody else has imported that library: users of one never load another.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import wrapt
+
+from cugraph_ws.algorithms.belief_propagation import belief_propagation
+from cugraph_ws.algorithms.bfs import bfs
+from cugraph_ws.algorithms.circuit import circuit
+from cugraph_ws.algorithms.components import weakly_connected_components
+from cugraph_ws.algorithms.core import core_number, k_core
+from cugraph_ws.algorithms.heat import heat
+from cugraph_ws.algorithms.matching import maximal_bipartite_matching
+from cugraph_ws.algorithms.neural_network import neural_network
+from cugraph_ws.algorithms.pagerank import pagerank
+from cugraph_ws.algorithms.sssp import sssp
+from cugraph_ws.algorithms.widest_path import widest_path
+from cugraph_ws.graph import Graph
+from cugraph_ws.run import run
+
+__all__ = ["NAME", "EdgeFrameAccessor", "register"]
+
+NAME = "ws"
+
+
+def _method(function: Callable[..., Any], frame_parameter: str = "graph") -> Any:
+    """Return `function` as a method, with the frame for one of its parameters."""
+    signature = inspect.signature(function)
+    position = list(signature.parameters).index(frame_parameter)
+
+    @functools.wraps(function)
+    def method(self: EdgeFrameAccessor, /, *arguments: Any, **options: Any) -> Any:
+        if len(arguments) >= position:
+            arguments = (*arguments[:position], self._frame, *arguments[position:])
+        else:  # what comes before the frame is given by name
+            options[frame_parameter] = self._frame
+        return function(*arguments, **options)
+
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    others = [one for name, one in signature.parameters.items() if name != frame_parameter]
+    shown = signature.replace(parameters=[own, *others])
+    method.__signature__ = shown  # type: ignore[attr-defined]  # where inspect looks first
+    method.__name__ = function.__name__.lower()  # Graph, too, is a method here
+    method.__qualname__ = f"EdgeFrameAccessor.{method.__name__}"
+    return method
+
+
+class EdgeFrameAccessor:
+    """Graph algorithms on a frame of edges, at `frame.ws`.
+
+    Every method is the function of its name in `cugraph_ws`, with this frame for its graph; the
+    columns of the edges are arguments.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The edges.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    belief_propagation = _method(belief_propagation)
+    bfs = _method(bfs)
+    circuit = _method(circuit)
+    core_number = _method(core_number)
+    graph = _method(Graph, "edges")
+    heat = _method(heat)
+    k_core = _method(k_core)
+    maximal_bipartite_matching = _method(maximal_bipartite_matching)
+    neural_network = _method(neural_network)
+    pagerank = _method(pagerank)
+    run = _method(run)
+    sssp = _method(sssp)
+    weakly_connected_components = _method(weakly_connected_components)
+    widest_path = _method(widest_path)
+
+
+def _register_pandas(module: ModuleType) -> None:
+    if not hasattr(module.DataFrame, NAME):
+        module.api.extensions.register_dataframe_accessor(NAME)(EdgeFrameAccessor)
+
+
+def _register_polars(module: ModuleType) -> None:
+    if not hasattr(module.DataFrame, NAME):
+        module.api.register_dataframe_namespace(NAME)(EdgeFrameAccessor)
+
+
+def register() -> None:
+    """Give the frames of pandas, Polars and cuDF a `.ws`, now or when they are imported.
+
+    A `.ws` of somebody else's stays as it is.
+    """
+    wrapt.register_post_import_hook(_register_pandas, "pandas")
+    wrapt.register_post_import_hook(_register_polars, "polars")
+    wrapt.register_post_import_hook(_register_pandas, "cudf")  # the same interface as pandas'

@@ -1,0 +1,72 @@
+"""Python objects as an Arrow array, without the casts that Arrow makes in silence.
+
+Arrow turns text among bytes into bytes, moments among days into days, numbers among points in time
+into points in time, and drops the nanoseconds of pandas' timestamps.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["from_objects"]
+
+_BASES: tuple[type, ...] = (str, bytes, datetime, date, timedelta)
+
+
+def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
+    """Return Python objects of one kind as an Arrow array.
+
+    Parameters
+    ----------
+    values : list
+    nan_is_null : bool
+        Whether a NaN among other things means that a value is missing, as it does in pandas.
+
+    Returns
+    -------
+    pyarrow.Array
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError, pyarrow.ArrowException
+        If they are of several kinds, or of one that Arrow does not know.
+    """
+    types = set(map(type, values))
+    kinds = {_kind(one) for one in types} - {"missing"}
+    if nan_is_null and kinds > {"number"} and all(map(_is_nan, values)):
+        kinds -= {"number"}
+    if len(kinds) > 1:
+        raise TypeError(f"there are {' and '.join(sorted(kinds))} among them")
+    array = pa.array(values, from_pandas=nan_is_null)
+    if any(hasattr(one, "nanosecond") or hasattr(one, "nanoseconds") for one in types):
+        array = _with_nanoseconds(array, values, nan_is_null)
+    return array
+
+
+def _kind(kind: type) -> str:
+    """Name what an object of some type is; only objects of one name go together."""
+    if kind.__name__ in ("NoneType", "NAType", "NaTType"):
+        return "missing"
+    if issubclass(kind, (Number, np.number, np.bool_)):
+        return "number"
+    return next((base.__name__ for base in _BASES if issubclass(kind, base)), kind.__name__)
+
+
+def _is_nan(value: Any) -> bool:
+    """Tell whether a value, if it is a number at all, is NaN."""
+    return _kind(type(value)) != "number" or bool(value != value)
+
+
+def _with_nanoseconds(array: pa.Array, values: list[Any], nan_is_null: bool) -> pa.Array:
+    """Return pandas' timestamps or durations in nanoseconds, where some have any."""
+    if not any(getattr(one, "nanosecond", 0) or getattr(one, "nanoseconds", 0) for one in values):
+        return array
+    fine = pa.duration("ns")
+    if pa.types.is_timestamp(array.type):
+        fine = pa.timestamp("ns", array.type.tz)
+    return pa.array(values, fine, from_pandas=nan_is_null)
