@@ -4,11 +4,20 @@ The known algorithms are functions; one's own are vertex programs in plain Pytho
 engines run.
 """
 
+from cugraph_ws.algorithms.belief_propagation import BeliefPropagation, belief_propagation
 from cugraph_ws.algorithms.bfs import BFS, bfs
 from cugraph_ws.algorithms.circuit import Circuit, circuit
+from cugraph_ws.algorithms.components import (
+    WeaklyConnectedComponents,
+    weakly_connected_components,
+)
+from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
 from cugraph_ws.algorithms.heat import Heat, heat
+from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
+from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
 from cugraph_ws.algorithms.pagerank import PageRank, pagerank
+from cugraph_ws.algorithms.paths import shortest_path
 from cugraph_ws.algorithms.sssp import SSSP, sssp
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
 from cugraph_ws.declarations import (
@@ -60,8 +69,10 @@ __version__ = "0.1.0"
 __all__ = [
     "BFS",
     "SSSP",
+    "BeliefPropagation",
     "Circuit",
     "ConvergenceError",
+    "CoreNumber",
     "CugraphWsError",
     "FileError",
     "Graph",
@@ -70,17 +81,22 @@ __all__ = [
     "Heat",
     "InputError",
     "Interrupted",
+    "MaximalBipartiteMatching",
+    "MultiSource",
     "NeuralNetwork",
     "PageRank",
     "ProgramError",
     "Result",
     "VertexProgram",
+    "WeaklyConnectedComponents",
     "WidestPath",
     "aggregate",
     "any_message",
+    "belief_propagation",
     "bfs",
     "boolean",
     "circuit",
+    "core_number",
     "distribution",
     "edge",
     "estimate_memory",
@@ -92,9 +108,13 @@ __all__ = [
     "in_weight",
     "int32",
     "int64",
+    "k_core",
     "l1_norm",
     "like",
     "max_norm",
+    "maximal_bipartite_matching",
+    "multi_source_bfs",
+    "multi_source_sssp",
     "neural_network",
     "nullable",
     "optional_vertex_set",
@@ -104,11 +124,13 @@ __all__ = [
     "parameter",
     "predecessor",
     "run",
+    "shortest_path",
     "sssp",
     "vertex_id",
     "vertex_parameter",
     "vertex_program",
     "vertex_set",
     "vertex_value",
+    "weakly_connected_components",
     "widest_path",
 ]

@@ -111,18 +111,28 @@ def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> 
             zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
         )
         program.validate(graph, named)
-    trial = _Trial(program, tuple(state), kinds, constants, values, graph.number_of_vertices)
-    message, is_tuple = trial.run()
-    types = Types(
-        state=tuple(state),
-        constants=tuple(array.dtype.name for array in constants),
-        edges=kinds,
-        missing_edges=missing,
-        parameters=tuple(value.dtype.name for value in values),
-        message=message,
-        tuple_message=is_tuple,
+    kinds_here = tuple(array.dtype.name for array in constants)
+    # A vertex's number decides nothing about types; other parameters may, as a cutoff might.
+    telling = tuple(
+        value
+        for value, declared in zip(values, program.parameters.values(), strict=True)
+        if isinstance(declared, Parameter)
     )
-    accumulates = program.idempotent and trial.accumulates()
+    key = (tuple(state), kinds, missing, kinds_here, telling)
+    if key not in program.memory:
+        trial = _Trial(program, tuple(state), kinds, constants, values, graph.number_of_vertices)
+        message, is_tuple = trial.run()
+        types = Types(
+            state=tuple(state),
+            constants=kinds_here,
+            edges=kinds,
+            missing_edges=missing,
+            parameters=tuple(value.dtype.name for value in values),
+            message=message,
+            tuple_message=is_tuple,
+        )
+        program.memory[key] = types, program.idempotent and trial.accumulates()
+    types, accumulates = program.memory[key]
     return BoundProgram(program, types, columns, constants, values, accumulates)
 
 
@@ -221,7 +231,9 @@ def _constant(
     given = arguments.get(name)
     if isinstance(declared, VertexSet):
         members = np.zeros(n, dtype=np.bool_)
-        if given is not None:
+        if isinstance(given, np.ndarray) and given.dtype == np.bool_ and given.shape == (n,):
+            members |= given
+        elif given is not None:
             members[graph.numbers(_as_ids(given), name)] = True
         elif not declared.optional:
             raise InputError(f"{program.name} needs {name}=, a vertex or a list of vertices")
@@ -414,10 +426,8 @@ class _Trial:
         for place, own in zip(self.places, self.own, strict=True):
             first = self.as_state("init", self.call("init", np.int64(place), self.p, own))
             vertices.append(self.Vertex(*first, *own))
-            for sample in itertools.islice(
-                zip(*(sample_values(kind) for kind in self.state), strict=False), 5
-            ):
-                vertices.append(self.Vertex(*sample, *own))
+            samples = zip(*(sample_values(kind) for kind in self.state), strict=False)
+            vertices += [self.Vertex(*sample, *own) for sample in itertools.islice(samples, 5)]
         return vertices
 
     def run(self) -> tuple[tuple[str, ...], bool]:
@@ -508,8 +518,8 @@ class _Trial:
         pick: Callable[..., Any] = {"min": min, "max": max, "any": lambda a, _: a}[
             self.program.combine
         ]
-        for vertex in self.states():
-            for a, b in itertools.product(self.messages[:6], repeat=2):
+        for vertex in self.states()[:8]:
+            for a, b in itertools.product(self.messages[:4], repeat=2):
                 own = vertex[len(self.state) :]
                 one = self.as_state("apply", self._apply(vertex, a))
                 after = self.Vertex(*one, *own)

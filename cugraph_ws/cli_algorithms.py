@@ -159,13 +159,16 @@ def _need(words: Sequence[str], file: Path | None, name: str = "start") -> None:
         raise click.UsageError(f"give --{name} or --{name}-file")
 
 
+VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_out_weight")
+
+
 @click.command("pagerank")
 @job_options
 @click.option("--alpha", type=float, default=0.85, show_default=True, help="Odds to follow edges.")
 @_values("personalization", "Where the surfer goes otherwise, by vertex.")
 @_values("nstart", "First ranks.")
 @_values("dangling", "Where the surfer goes from vertices without out-edges.")
-@_values("out-weight", "Sums of the vertices' out-weights.")
+@_values("precomputed-vertex-out-weight", "Sums of the vertices' out-weights.")
 @_max_iter(100)
 @TOLERANCE
 def pagerank_command(job: Job, alpha: float, max_iter: int, tol: float, **given: Any) -> None:
@@ -177,7 +180,7 @@ def pagerank_command(job: Job, alpha: float, max_iter: int, tol: float, **given:
 
     values = {
         name: _given_values(name.replace("_", "-"), given[name], given[f"{name}_file"])
-        for name in ("personalization", "nstart", "dangling", "out_weight")
+        for name in VERTEX_VALUES
     }
     with job.graph() as graph:
         job.run(
@@ -254,7 +257,7 @@ def heat_command(
     initial = _given_values("temperature", temperature, temperature_file, required=True)
     with job.graph() as graph:
         kept = _given_set(job, "fixed", fixed, fixed_file)
-        job.run(graph, Heat, initial=initial, fixed=kept, max_iter=max_iter, tol=tol)
+        job.run(graph, Heat, temperature=initial, fixed=kept, max_iter=max_iter, tol=tol)
 
 
 @click.command("circuit")
@@ -300,7 +303,7 @@ def neural_network_command(
     initial = _given_values("activation", activation, activation_file, required=True)
     with job.graph() as graph:
         kept = _given_set(job, "fixed", fixed, fixed_file)
-        job.run(graph, NeuralNetwork, initial=initial, fixed=kept, max_iter=max_iter, tol=tol)
+        job.run(graph, NeuralNetwork, activation=initial, fixed=kept, max_iter=max_iter, tol=tol)
 
 
 @click.command("belief-propagation")

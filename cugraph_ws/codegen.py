@@ -21,6 +21,7 @@ import types
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -315,10 +316,15 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
         ],
         _adaptors(program, types_),
     ]
-    for loop in LOOPS:
-        tree = ast.parse(_loop_file(loop).read_text())
-        parts += [ast.unparse(node) for node in _without_interface(tree)]
+    parts += [_loop_text(loop) for loop in LOOPS]
     return "\n\n".join(parts) + "\n"
+
+
+@lru_cache
+def _loop_text(loop: str) -> str:
+    """Return a loop module's source without what an instance replaces."""
+    tree = ast.parse(_loop_file(loop).read_text())
+    return "\n\n".join(ast.unparse(node) for node in _without_interface(tree))
 
 
 def _split(text: str) -> list[str]:
@@ -343,11 +349,15 @@ def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     module
         With the functions of every loop in `kernels/cpu`.
     """
+    if types_ in program.memory:
+        known: types.ModuleType = program.memory[types_]
+        return known
     text = generated_source(program, types_)
     digest = hashlib.sha256(text.encode()).hexdigest()[:20]
     name = f"cugraph_ws_generated_{program.name}_{digest}"
     if name not in _modules:
         _modules[name] = _import_text(name, text)
+    program.memory[types_] = _modules[name]
     return _modules[name]
 
 

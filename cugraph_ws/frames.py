@@ -323,7 +323,7 @@ def open_frame(data: Any, argument: str) -> Frame:
         raise InputError(f"{argument}: {error}; rename the columns") from error
     backend = table.implementation.value
     if backend not in ("pandas", "polars", "pyarrow"):
-        raise InputError(f"{argument}: a {backend} frame is not supported; convert it to {_KINDS}")
+        raise InputError(f"{argument}: frames of {backend} are not supported; convert it to {_KINDS}")
     return Frame(data, table, backend, argument)
 
 

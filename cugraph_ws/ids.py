@@ -66,8 +66,9 @@ class IdType:
             return pa.nulls(len(values))
         if isinstance(values, np.ndarray):
             values = pa.array(values)
-        if pt.is_integer(values.type) and pt.is_temporal(self.arrow) and self.arrow.bit_width == 32:
-            values = values.cast(pa.int32())  # Arrow casts to 32-bit times from int32 only
+        if pt.is_integer(values.type) and pt.is_temporal(self.arrow):
+            # Arrow casts to a time only from the integer of the same width
+            values = values.cast(pa.int32() if self.arrow.bit_width == 32 else pa.int64())
         return values.cast(self.arrow)
 
     def output(self, values: Array | pa.Array, *, nullable: bool = False) -> Ids:
@@ -199,9 +200,8 @@ def _family(arrow: pa.DataType) -> str | None:
     if pt.is_binary(arrow) or pt.is_large_binary(arrow) or pt.is_fixed_size_binary(arrow):
         return "binary"
     if pt.is_timestamp(arrow):
-        return (
-            "timestamp with a time zone" if arrow.tz else "timestamp"
-        )  # zones differ in print only
+        # moments in two zones are printed differently, but are of one kind
+        return "timestamp with a time zone" if arrow.tz else "timestamp"
     if pt.is_date(arrow):
         return "date"
     if pt.is_time(arrow):

@@ -193,6 +193,8 @@ class VertexProgram:
         The user's functions, for plain Python and for compilation.
     sources : dict
         Their checked sources.
+    memory : dict
+        What binding and code generation found out before, by the types and values at hand.
     """
 
     name: str
@@ -213,6 +215,7 @@ class VertexProgram:
     functions: dict[str, Callable[..., Any]]
     aggregates: dict[str, Callable[..., Any]]
     sources: dict[str, FunctionSource] = field(default_factory=dict)
+    memory: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def idempotent(self) -> bool:

@@ -200,12 +200,21 @@ class Share:
 
 def facts(update: ProgressUpdate) -> str:
     """Return one line about a superstep."""
-    parts = [f"superstep {update.superstep:,}", f"{update.active:,} active"]
-    parts.append(f"{update.edges:,} edges")
+    parts = [f"superstep {update.superstep:,}", f"{_short(update.active)} active"]
+    parts.append(f"{_short(update.edges)} edges")
     if not math.isnan(update.residual):
         goal = "" if update.tol is None else f" → {update.tol:g}"
         parts.append(f"residual {update.residual:.2g}{goal}")
     return " · ".join(parts)
+
+
+def _short(count: int) -> str:
+    """Return a count in a few characters, for there is little room on a line."""
+    if count < 10_000:
+        return f"{count:,}"
+    if count < 10**6:
+        return f"{count / 10**3:.0f} k"
+    return f"{count / 10**6:.1f} M" if count < 10**9 else f"{count / 10**9:.1f} G"
 
 
 def reporter(progress: Progress, name: str) -> Reporter:

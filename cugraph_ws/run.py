@@ -64,11 +64,22 @@ class Step:
 
 
 class Loop(Protocol):
-    """An algorithm in supersteps; one instance is one call."""
+    """An algorithm in supersteps; one instance is one call.
+
+    Attributes
+    ----------
+    name : str
+        For messages and checkpoints.
+    max_iter, tol : int or None, float or None
+        When to stop.
+    by_vertex : bool
+        Whether the result has one row for each vertex; else its columns are all of one length.
+    """
 
     name: str
     max_iter: int | None
     tol: float | None
+    by_vertex: bool
 
     @property
     def converged(self) -> bool:
@@ -87,7 +98,7 @@ class Loop(Protocol):
         """Go on from what `state` returned, after `start`."""
 
     def columns(self) -> Mapping[str, Column]:
-        """Return the result's columns, one row for each vertex, by vertex number."""
+        """Return the result's columns; by vertex number if there is one row for each vertex."""
 
 
 @dataclass
@@ -120,11 +131,14 @@ class Result:
     residual: float
     stopped: Stopped
     rows: Trace = field(repr=False)
+    by_vertex: bool = field(default=True, repr=False)
 
     @property
     def frame(self) -> Any:
         """The vertex frame, of the kind of the edge frame, sorted by vertex."""
-        return self.graph.vertex_frame(self.arrays)
+        if self.by_vertex:
+            return self.graph.vertex_frame(self.arrays)
+        return self.graph.frame_like(self.arrays)
 
     @property
     def trace(self) -> Any:
@@ -365,7 +379,14 @@ def _drive(
 
     def result() -> Result:
         return Result(
-            graph, dict(loop.columns()), iterations, loop.converged, residual, stopped, trace
+            graph,
+            dict(loop.columns()),
+            iterations,
+            loop.converged,
+            residual,
+            stopped,
+            trace,
+            loop.by_vertex,
         )
 
     def save() -> None:

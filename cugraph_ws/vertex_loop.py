@@ -36,7 +36,11 @@ class VertexLoop:
         As in `run()`, and so on.
     max_iter, tol, direction, in_place, priorities, fused
         As in `run()`.
+    threads : int, optional
+        Most threads; all cores if not given.
     """
+
+    by_vertex = True
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class VertexLoop:
         in_place: bool | None = None,
         priorities: bool = True,
         fused: bool = True,
+        threads: int | None = None,
     ) -> None:
         self.name = program.name
         self.max_iter = program.max_iter if max_iter is None else max_iter
@@ -61,6 +66,7 @@ class VertexLoop:
         self._in_place = program.in_place if in_place is None else in_place
         self._priorities = priorities
         self._fused = fused
+        self._threads = threads
         self._executors: list[Executor] = []
         self._exchange: Exchange = NoExchange()
         self._counts = Counts()
@@ -93,6 +99,7 @@ class VertexLoop:
                 in_place=bool(self._in_place),
                 ordered=self._priorities,
                 plain=self._engine == "python",
+                threads=self._threads,
             )
         ]
         self._counts = Counts.merged([executor.start() for executor in self._executors])

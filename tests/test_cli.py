@@ -6,6 +6,7 @@ import importlib
 import io
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -178,6 +179,13 @@ def test_commands_give_what_the_functions_give(words, expected):
     command, *rest = words.split()
     found = result(command, "edges.parquet", "--vertices", "vertices.parquet", *rest)
     assert found.equals(expected())
+
+
+def test_ids_in_a_file_are_its_first_column_unless_one_is_named_as_ids_are():
+    expected = ws.bfs(EDGES, ["b", "c"])
+    for text in ("town,vertex\nx,b\ny,c\n", "town,no\nb,x\nc,y\n", "no,source\n1,b\n2,c\n"):
+        Path("starts.csv").write_text(text)
+        assert result("bfs", "edges.parquet", "--start-file", "starts.csv").equals(expected)
 
 
 def test_every_function_on_edges_has_a_command():
@@ -484,10 +492,14 @@ def test_help_and_version_end_with_0(capsys):
         assert "Usage: cugraph-ws" in capsys.readouterr().out
 
 
-def test_main_ends_the_process(capsys):
+def test_main_ends_the_process(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["nonsense"])
     assert ended.value.code == 2
+    monkeypatch.setattr(sys, "argv", ["cugraph-ws", "info"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(cli.__file__, run_name="__main__")
+    assert ended.value.code == 0
 
 
 def interrupt_after(monkeypatch, supersteps: int) -> None:
@@ -506,16 +518,15 @@ def interrupt_after(monkeypatch, supersteps: int) -> None:
 
 def test_an_interrupt_ends_with_130_and_leaves_a_checkpoint(monkeypatch, capsys):
     whole = result("pagerank", "edges.parquet")
-    interrupt_after(monkeypatch, 2)
     words = ("pagerank", "edges.parquet", "-o", "r.parquet", "--checkpoint", "state")
-    assert run(*words) == 130
-    err = capsys.readouterr().err
-    assert err.strip() == "cugraph-ws: PageRank was interrupted after 2 supersteps"
-    assert not Path("r.parquet").exists()
-    assert run(*words, "--partial") == 130
-    assert pq.read_table("r.parquet").num_rows == 5
-    monkeypatch.undo()
-    os.chdir(Path(words[3]).resolve().parent)
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 2)
+        assert run(*words) == 130
+        err = capsys.readouterr().err
+        assert err.strip() == "cugraph-ws: PageRank was interrupted after 2 supersteps"
+        assert not Path("r.parquet").exists()
+        assert run(*words, "--partial") == 130
+        assert pq.read_table("r.parquet").num_rows == 5
     assert result("pagerank", "edges.parquet", "--resume", "state").equals(whole)
 
 

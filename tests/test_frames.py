@@ -29,6 +29,7 @@ THREE = {
     "day": [DAY, DAY + STEP, DAY + 2 * STEP],
     "span": [STEP, 2 * STEP, 3 * STEP],
     "bytes": [b"", b"\x00", b"\xff"],
+    "byte": [b"\x00", b"a", b"\xff"],
 }
 
 PANDAS = [
@@ -81,6 +82,7 @@ ARROW = [
     (pa.duration("ms"), "span"),
     (pa.binary(), "bytes"),
     (pa.large_binary(), "bytes"),
+    (pa.binary(1), "byte"),
 ]
 
 
@@ -245,6 +247,17 @@ def test_record_batch_becomes_a_table():
     assert isinstance(Graph(batch).vertex_frame({}), pa.Table)
 
 
+def test_codes_widen_where_all_ids_outnumber_them():
+    def column(low):
+        codes = pa.array(np.arange(100, dtype=np.int8))
+        return pa.DictionaryArray.from_arrays(codes, pa.array(np.arange(low, low + 100)))
+
+    graph = Graph(pa.table({"source": column(0), "destination": column(100)}))
+    out = graph.vertex_frame({}).column("vertex")
+    assert out.to_pylist() == list(range(200))
+    assert out.type == pa.dictionary(pa.int32(), pa.int64())
+
+
 def test_differing_categories_are_joined():
     frame = pd.DataFrame({"source": ["b", "a"], "destination": ["c", "b"]}, dtype="category")
     assert frame["source"].dtype != frame["destination"].dtype
@@ -304,6 +317,23 @@ def test_times_that_the_finer_unit_cannot_hold():
     frame = pd.DataFrame({"source": far, "destination": pd.Series([MOMENT], dtype="M8[ns]")})
     with pytest.raises(InputError, match="cast the columns of ids to one unit"):
         Graph(frame)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.timestamp("s"), pa.duration("ns"), pa.date32(), pa.date64(), pa.time32("s")],
+    ids=str,
+)
+def test_times_that_are_their_own_numbers(kind):
+    step = 86_400_000 if kind == pa.date64() else 1
+    width = pa.int32() if kind.bit_width == 32 else pa.int64()
+    source, destination = (pa.array([step * i], width).cast(kind) for i in (0, 1))
+    graph = Graph(pa.table({"source": source, "destination": destination}))
+    assert graph.edge_frame().to_pydict() == {
+        "source": source.to_pylist(),
+        "destination": destination.to_pylist(),
+    }
+    assert graph.report.renumbered == ("compacted" if step > 1 else "no")
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])
@@ -399,6 +429,15 @@ def test_cudf_pandas_proxies_are_unwrapped():
 def test_other_things_are_refused_with_a_remedy(data, remedy):
     with pytest.raises(InputError, match=rf"edges: .*{remedy}"):
         Graph(data)
+
+
+def test_frames_that_only_narwhals_knows(monkeypatch):
+    stand_in = types.SimpleNamespace(
+        columns=["source"], implementation=types.SimpleNamespace(value="modin")
+    )
+    monkeypatch.setattr("cugraph_ws.frames.nw.from_native", lambda data, **options: stand_in)
+    with pytest.raises(InputError, match="edges: frames of modin are not supported; convert"):
+        Graph(object())
 
 
 def test_two_columns_of_one_name():

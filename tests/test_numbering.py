@@ -204,6 +204,14 @@ def test_wrong_ids_of_several_columns(wrong):
     assert graph.numbers([], "start").tolist() == []
 
 
+def test_no_ids_of_several_columns():
+    table = pa.table({"a": [0], "b": [0], "c": [0], "d": [0]}).slice(0, 0)
+    graph = Graph(table, ["a", "b"], ["c", "d"])
+    assert graph.vertex_frame({}).num_rows == 0
+    with pytest.raises(InputError, match=r"start: \(0, 0\) is not a vertex"):
+        graph.number((0, 0), "start")
+
+
 def test_columns_of_different_lengths_in_several_pieces(monkeypatch):
     monkeypatch.setattr(numbering, "number_of_threads", lambda: 4)
     columns = [np.arange(300_000) % 5, np.arange(3)]

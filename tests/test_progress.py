@@ -122,7 +122,8 @@ def test_anything_else_is_refused(wrong):
 
 
 def test_facts():
-    assert facts(an_update()) == "superstep 3 · 1,234 active · 5,678,901 edges"
+    assert facts(an_update()) == "superstep 3 · 1,234 active · 5.7 M edges"
+    assert facts(an_update(active=43_210, edges=6 * 10**9)).endswith("43 k active · 6.0 G edges")
     assert facts(an_update(residual=0.00123)).endswith("residual 0.0012")
     assert facts(an_update(residual=0.00123, tol=1e-6)).endswith("residual 0.0012 → 1e-06")
 

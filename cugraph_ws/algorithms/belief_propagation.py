@@ -133,6 +133,7 @@ class BeliefPropagation:
     """
 
     name = "belief_propagation"
+    by_vertex = True
 
     def __init__(
         self,

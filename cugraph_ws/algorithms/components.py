@@ -90,6 +90,7 @@ class WeaklyConnectedComponents:
     """The algorithm as a loop for `run`: sampled neighbours first, then the arcs in blocks."""
 
     name = "weakly_connected_components"
+    by_vertex = True
     max_iter: int | None = None
     tol: float | None = None
 

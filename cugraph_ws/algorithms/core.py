@@ -151,6 +151,7 @@ class CoreNumber:
     """
 
     name = "core_number"
+    by_vertex = True
     max_iter: int | None = None
     tol: float | None = None
     _core: Array  # degrees among the vertices left; core numbers of the others

@@ -97,6 +97,7 @@ class MaximalBipartiteMatching:
     """
 
     name = "maximal_bipartite_matching"
+    by_vertex = True
     max_iter: int | None = None
     tol: float | None = None
     _free: Array  # vertices that may still find a mate

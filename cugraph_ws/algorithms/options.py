@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -63,7 +64,7 @@ def with_unreachable(result: Result, column: str, unreachable: Unreachable) -> A
         dtype = values.values.dtype
         greatest = np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max
         arrays = {**arrays, column: np.where(values.valid, values.values, dtype.type(greatest))}
-    return result.graph.vertex_frame(arrays)
+    return replace(result, arrays=arrays).frame
 
 
 def check_finite(argument: str, graph: Graph, values: npt.NDArray[Any]) -> None:

@@ -53,6 +53,8 @@ class CpuExecutor:
         Whether the program's priorities are honoured.
     plain : bool
         Whether to run as plain Python.
+    threads : int, optional
+        Most threads; all cores if not given.
     """
 
     def __init__(
@@ -63,12 +65,13 @@ class CpuExecutor:
         in_place: bool = False,
         ordered: bool = True,
         plain: bool = False,
+        threads: int | None = None,
     ) -> None:
         self._bound = bound
         self._part = partition
         self._loops = (python_module if plain else compiled_module)(bound.program, bound.types)
-        self._threads = 1 if plain else number_of_threads()
-        self._parallel = _serial if plain else parallel
+        self._threads = 1 if plain else threads or number_of_threads()
+        self._parallel = _serial if self._threads == 1 else parallel
         self._in_place = in_place
         size = partition.size
         self.state: tuple[npt.NDArray[Any], ...] = tuple(

@@ -1,0 +1,294 @@
+"""Searches from many sources at once: one row for each source and vertex.
+
+The sources are shared out among the cores: each runs whole searches of its own, with the loops of
+`bfs` and `sssp`, which needs no locks and no exchange.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.algorithms.bfs import BFS
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Unreachable,
+    check_unreachable,
+    with_unreachable,
+)
+from cugraph_ws.algorithms.sssp import SSSP
+from cugraph_ws.engines.threads import number_of_threads, parallel
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import Masked, VertexNumbers
+from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.program import VertexProgram
+from cugraph_ws.run import Column, Step, check_count, check_number, run
+from cugraph_ws.vertex_loop import VertexLoop
+
+__all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]
+
+SEARCHES_A_STEP = 4  # for each core: often enough to stop, seldom enough to keep cores busy
+
+
+class MultiSource:
+    """Runs a search from each of many sources; see `cugraph_ws.run.Loop` for the interface.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        `BFS` or `SSSP`.
+    argument : str
+        Its argument for the source.
+    sources : list of ids
+        The sources, each a search of its own.
+    engine : str
+        As in `run`.
+    max_iter : int, optional
+        Most supersteps of each search.
+    parameters : Any
+        Further arguments of the program.
+    """
+
+    by_vertex = False
+    tol = None
+    max_iter = None  # of the run, whose steps are batches of searches
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        argument: str,
+        sources: Any,
+        *,
+        engine: str = "auto",
+        max_iter: int | None = None,
+        **parameters: Any,
+    ) -> None:
+        self.name = f"multi_source_{program.name.lower()}"
+        self._program = program
+        self._argument = argument
+        self._sources = sources
+        self._engine = engine
+        self._limit = max_iter
+        self._parameters = parameters
+        self._done = 0
+
+    @property
+    def converged(self) -> bool:
+        """Whether every source has been searched from."""
+        return self._done == len(self._numbers)
+
+    def start(self, graph: Graph) -> None:
+        """Look the sources up and make room for the results."""
+        if isinstance(self._sources, (str, bytes, tuple)) or not hasattr(self._sources, "__len__"):
+            raise InputError(f"sources={self._sources!r} must be a list of vertices")
+        self._graph = graph
+        self._numbers = graph.numbers(self._sources, "sources")
+        size = (len(self._numbers), graph.number_of_vertices)
+        first = self._loop(0) if len(self._numbers) else None
+        kind = first.state()["distance"].dtype if first is not None else np.dtype(np.int64)
+        self._distance = np.zeros(size, kind)
+        self._valid = np.zeros(size, np.bool_)
+        self._predecessor = np.full(size, -1, np.int64)
+
+    def _loop(self, place: int) -> VertexLoop:
+        members = np.zeros(self._graph.number_of_vertices, np.bool_)
+        members[self._numbers[place]] = True
+        loop = VertexLoop(
+            self._program,
+            {self._argument: members, **self._parameters},
+            engine=self._engine,
+            max_iter=self._limit,
+            threads=1,
+        )
+        loop.start(self._graph)
+        return loop
+
+    def _search(self, place: int) -> tuple[int, int]:
+        """Search from one source; return its supersteps and the arcs read."""
+        loop = self._loop(place)
+        steps = arcs = 0
+        while not loop.converged and (self._limit is None or steps < self._limit):
+            step = loop.step()
+            steps += len(step.history)
+            arcs += step.edges
+        columns = loop.columns()
+        distance, predecessor = columns["distance"], columns["predecessor"]
+        assert isinstance(predecessor, VertexNumbers)
+        if isinstance(distance, Masked):
+            self._distance[place], self._valid[place] = distance.values, distance.valid
+        else:
+            assert isinstance(distance, np.ndarray)
+            self._distance[place], self._valid[place] = distance, True
+        self._predecessor[place] = predecessor.numbers
+        return steps, arcs
+
+    def step(self) -> Step:
+        """Search from the next few sources."""
+        threads = 1 if self._engine == "python" else number_of_threads()
+        stop = min(self._done + SEARCHES_A_STEP * threads, len(self._numbers))
+        places = list(range(self._done, stop))
+        # The first alone, so that the program is compiled once.
+        totals = [self._search(places[0])]
+        rest = [(place,) for place in places[1:]]
+        if threads == 1:
+            totals += [self._search(*task) for task in rest]
+        else:
+            totals += parallel(self._search, rest)
+        self._done = stop
+        return Step(
+            active=len(self._numbers) - stop,
+            edges=sum(arcs for _, arcs in totals),
+            direction="push",
+            filter="list",
+        )
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the finished searches."""
+        done = slice(0, self._done)
+        return {
+            "distance": self._distance[done].ravel(),
+            "valid": self._valid[done].ravel(),
+            "predecessor": self._predecessor[done].ravel(),
+            "sources": self._numbers,
+            "done": np.array([self._done]),
+        }
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on after the finished searches."""
+        if not np.array_equal(state["sources"], self._numbers):
+            raise InputError("the checkpoint has other sources; resume with the same list")
+        self._done = int(state["done"][0])
+        for name in ("distance", "valid", "predecessor"):
+            matrix = getattr(self, f"_{name}")
+            matrix[: self._done] = state[name].reshape(self._done, -1)
+
+    def columns(self) -> dict[str, Column]:
+        """Return one row for each source searched from, in their order, and vertex."""
+        done, vertices = self._done, self._graph.number_of_vertices
+        rows = slice(0, done)
+        return {
+            "source": VertexNumbers(np.repeat(self._numbers[rows], vertices)),
+            "vertex": VertexNumbers(np.tile(np.arange(vertices), done)),
+            "distance": Masked(self._distance[rows].ravel(), self._valid[rows].ravel()),
+            "predecessor": VertexNumbers(self._predecessor[rows].ravel()),
+        }
+
+
+def multi_source_bfs(
+    graph: Any,
+    sources: Any,
+    depth_limit: int | None = None,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    directed: bool = True,
+    unreachable: Unreachable = "null",
+    **options: Unpack[RunOptions],
+) -> Any:
+    """Count the hops from each of many sources to every vertex.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    sources : list of ids
+        Each is searched from on its own.
+    depth_limit : int, optional
+        Most hops; 0 reaches the source alone.
+    source, destination : str or list of str
+        For an edge frame: its columns.
+    directed : bool
+        For an edge frame: whether edges go one way.
+    unreachable : {"null", "max"}
+        How the distance of unreachable vertices looks: null, or the greatest int32.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        source, vertex, distance (int32, hops), predecessor; one row for each source, in the given
+        order, and vertex, sorted.
+
+    Raises
+    ------
+    InputError
+        If a source is unknown, or an argument cannot be used.
+    ConvergenceError
+        If `timeout` is reached first; `.result` has the searches that are done.
+    """
+    check_unreachable(unreachable)
+    if depth_limit is not None:
+        check_count("depth_limit", depth_limit)
+    loop = MultiSource(
+        BFS, "start", sources, engine=options.get("engine", "auto"), max_iter=depth_limit
+    )
+    result = run(
+        loop,
+        as_graph(graph, source=source, destination=destination, directed=directed),
+        **options,
+    )
+    result.require_convergence(loop.name)
+    return with_unreachable(result, "distance", unreachable)
+
+
+def multi_source_sssp(
+    graph: Any,
+    sources: Any,
+    cutoff: float | None = None,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    unreachable: Unreachable = "null",
+    **options: Unpack[RunOptions],
+) -> Any:
+    """Compute the length of the shortest path from each of many sources to every vertex.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame. Without weights every edge has length 1.
+    sources : list of ids
+        Each is searched from on its own.
+    cutoff : float, optional
+        Greatest length of a path; vertices farther away are unreachable.
+    source, destination : str or list of str
+        For an edge frame: its columns.
+    weight : str, optional
+        For an edge frame: the column of lengths, 0 or more.
+    directed : bool
+        For an edge frame: whether edges go one way.
+    unreachable : {"null", "max"}
+        How the distance of unreachable vertices looks: null, or the type's greatest value.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        source, vertex, distance (as in `sssp`), predecessor; one row for each source, in the given
+        order, and vertex, sorted.
+
+    Raises
+    ------
+    InputError
+        If a source is unknown, a weight is negative, or integer paths could overflow.
+    ConvergenceError
+        If `timeout` is reached first; `.result` has the searches that are done.
+    """
+    check_unreachable(unreachable)
+    if cutoff is not None:
+        check_number("cutoff", cutoff)
+    loop = MultiSource(SSSP, "source", sources, engine=options.get("engine", "auto"), cutoff=cutoff)
+    result = run(
+        loop,
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
+        **options,
+    )
+    result.require_convergence(loop.name)
+    return with_unreachable(result, "distance", unreachable)

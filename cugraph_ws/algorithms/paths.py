@@ -1,0 +1,203 @@
+"""Paths out of a search's result: predecessors walked back from all targets at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import Column, Frame, Masked, VertexNumbers, open_frame
+from cugraph_ws.graph import Graph
+from cugraph_ws.run import Result
+
+__all__ = ["shortest_path"]
+
+Array = npt.NDArray[Any]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+PREDECESSOR = "predecessor"
+VALUES = ("distance", "width")  # whichever a result has comes along
+
+
+def shortest_path(result: Any, targets: Any) -> Any:
+    """Return the paths that a search has found, as a frame.
+
+    Parameters
+    ----------
+    result : DataFrame or Result
+        What `bfs`, `sssp` or `widest_path` returned, with all of its rows, or what `run` returned
+        for a program with a predecessor.
+    targets : id or list of ids
+        Where the paths end (an id of several columns is a tuple).  A Series, an array and a frame
+        of ids will do as well.
+
+    Returns
+    -------
+    DataFrame
+        Of the kind of the result, one row for each vertex on each path: `target`; `position`
+        (int64), 0 for the start; `vertex`; and `distance` or `width`, from the result.  Targets
+        are in the order in which they were given, a repeated one once.  A target that is not
+        reachable has no rows; a start has one.
+
+    Raises
+    ------
+    InputError
+        If a target is unknown, the result has no predecessors, has rows of several searches or
+        lacks rows, or its predecessors run in a circle.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "a"], "destination": ["b", "c", "d"]})
+    >>> ws.shortest_path(ws.bfs(edges, "a"), "c")[["position", "vertex", "distance"]]
+       position vertex  distance
+    0         0      a         0
+    1         1      b         1
+    2         2      c         2
+    """
+    tree = _tree_of_result(result) if isinstance(result, Result) else _tree_of_frame(result)
+    numbers = tree.graph.numbers(_listed(targets), "targets")
+    _, first = np.unique(numbers, return_index=True)
+    numbers = numbers[np.sort(first)]
+    numbers = numbers[tree.reached(numbers)]
+    path, position, vertex = _walk(tree, numbers)
+    columns: dict[str, Any] = {
+        "target": VertexNumbers(numbers[path]),
+        "position": position,
+        "vertex": VertexNumbers(vertex),
+    }
+    if tree.name is not None:
+        columns[tree.name] = tree.values[vertex]
+    return tree.graph.frame_like(columns)
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """A search's tree, by vertex number.
+
+    Attributes
+    ----------
+    graph : Graph
+        Knows the ids.
+    predecessors : ndarray of int64, shape (vertices + 1,)
+        -1 for none; the last one is -1, so that -1 leads to itself.
+    name : str or None
+        The column of distances or widths, if there is one.
+    values : ndarray, shape (vertices,)
+        That column, or zeros.
+    valid : ndarray of bool, shape (vertices,)
+        Where it is not null.
+    """
+
+    graph: Graph
+    predecessors: Integers
+    name: str | None
+    values: Array
+    valid: Mask
+
+    def reached(self, vertices: Integers) -> Mask:
+        """Tell which vertices the search has reached; others are null, or the type's maximum."""
+        values = self.values[vertices]
+        limits = np.finfo(values.dtype) if values.dtype.kind == "f" else np.iinfo(values.dtype)
+        found: Mask = self.valid[vertices] & (values != limits.max)
+        return found
+
+
+def _walk(tree: _Tree, targets: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return path, position and vertex of each row; paths are numbered as the targets."""
+    previous = tree.predecessors
+    path, vertex, ahead = np.arange(len(targets)), targets, targets
+    paths, vertices = [path], [vertex]
+    while len(path):
+        vertex, ahead = previous[vertex], previous[previous[ahead]]
+        goes_on = vertex >= 0
+        path, vertex, ahead = path[goes_on], vertex[goes_on], ahead[goes_on]
+        if (vertex == ahead).any():  # of two walkers, one twice as fast: they meet in circles alone
+            raise InputError("result: the predecessors run in a circle; give a search's own result")
+        paths.append(path)
+        vertices.append(vertex)
+    row_path, row_vertex = np.concatenate(paths), np.concatenate(vertices)
+    steps_back = np.repeat(np.arange(len(paths)), [len(part) for part in paths])
+    position = np.bincount(row_path, minlength=len(targets))[row_path] - 1 - steps_back
+    order = np.lexsort((position, row_path))
+    return row_path[order], position[order], row_vertex[order]
+
+
+def _tree_of_result(result: Result) -> _Tree:
+    predecessor = result.arrays.get(PREDECESSOR)
+    if not isinstance(predecessor, VertexNumbers):
+        raise InputError(
+            f"result: it has no column {PREDECESSOR!r}, it has {', '.join(result.arrays)}; run a "
+            f"program that declares `{PREDECESSOR}: ws.predecessor`"
+        )
+    name = next((name for name in VALUES if name in result.arrays), None)
+    column = np.zeros(len(predecessor.numbers)) if name is None else result.arrays[name]
+    assert not isinstance(column, VertexNumbers)
+    values = column.values if isinstance(column, Masked) else column
+    valid = column.valid if isinstance(column, Masked) else ~np.isnan(column)
+    return _Tree(result.graph, np.append(predecessor.numbers, -1), name, values, valid)
+
+
+def _tree_of_frame(data: Any) -> _Tree:
+    """Read a frame as a graph whose edges lead from each vertex to its predecessor."""
+    frame = open_frame(data, "result")
+    ids, before = _id_names(frame)
+    table = nw.from_native(frame.native, eager_only=True)
+    linked = table.filter(~nw.col(before[0]).is_null()).select(*ids, *before)
+    try:
+        graph = Graph(linked.to_native(), ids, before, vertices=table.select(ids).to_native())
+    except InputError as error:
+        raise InputError(f"result: {error}; give the rows of one search") from error
+    if graph.number_of_vertices != len(frame):
+        raise InputError(
+            "result: some predecessors are missing among the vertices; give all rows of the result"
+        )
+    rows = graph.numbers(table.select(ids).to_native(), "result")
+    follows = graph.csr.degrees > 0
+    predecessors = np.full(len(frame) + 1, -1, np.int64)
+    predecessors[:-1][follows] = graph.csr.indices
+    name = next((name for name in VALUES if name in frame.names), None)
+    values, valid = np.zeros(len(frame)), np.ones(len(frame), np.bool_)
+    if name is not None:
+        read, valid[rows] = _read_values(frame.column(name, "result"))
+        values = np.empty(len(frame), read.dtype)
+        values[rows] = read
+    return _Tree(graph, predecessors, name, values, valid)
+
+
+def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
+    """Return the columns of the vertices' ids, and those of their predecessors'."""
+    if PREDECESSOR in frame.names:
+        return ["vertex"], [PREDECESSOR]
+    ids = [name for name in frame.names if f"{PREDECESSOR}_{name}" in frame.names]
+    if not ids:
+        raise InputError(
+            f"result: it has no column {PREDECESSOR!r}, it has {', '.join(frame.names)}; give what "
+            f"bfs, sssp or widest_path returned"
+        )
+    return ids, [f"{PREDECESSOR}_{name}" for name in ids]
+
+
+def _read_values(column: Column) -> tuple[Array, Mask]:
+    """Return numbers, and where they are not null."""
+    values = column.values
+    if not isinstance(values, np.ndarray):
+        valid = np.asarray(values.is_valid())
+        values = np.asarray(values.fill_null(0)) if values.null_count < len(values) else ~valid
+    else:
+        valid = np.ones(len(values), np.bool_)
+    if values.dtype.kind not in "iuf":
+        raise InputError(f"{column} holds {column.arrow_type}; numbers are needed")
+    return values, valid & ~np.isnan(values)
+
+
+def _listed(targets: Any) -> Any:
+    """Return one id as a list."""
+    one = isinstance(targets, (str, bytes, tuple)) or not hasattr(targets, "__len__")
+    return [targets] if one else targets
