@@ -4,6 +4,7 @@ The known algorithms are functions; one's own are vertex programs in plain Pytho
 engines run.
 """
 
+from cugraph_ws.accessor import register as _register_accessors
 from cugraph_ws.algorithms.belief_propagation import BeliefPropagation, belief_propagation
 from cugraph_ws.algorithms.bfs import BFS, bfs
 from cugraph_ws.algorithms.circuit import Circuit, circuit
@@ -65,6 +66,8 @@ from cugraph_ws.program import (
 from cugraph_ws.run import Result, run
 
 __version__ = "0.1.0"
+
+_register_accessors()
 
 __all__ = [
     "BFS",

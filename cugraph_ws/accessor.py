@@ -21,6 +21,7 @@ from cugraph_ws.algorithms.components import weakly_connected_components
 from cugraph_ws.algorithms.core import core_number, k_core
 from cugraph_ws.algorithms.heat import heat
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
+from cugraph_ws.algorithms.multi_source import multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
 from cugraph_ws.algorithms.sssp import sssp
@@ -78,6 +79,8 @@ class EdgeFrameAccessor:
     heat = _method(heat)
     k_core = _method(k_core)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
+    multi_source_bfs = _method(multi_source_bfs)
+    multi_source_sssp = _method(multi_source_sssp)
     neural_network = _method(neural_network)
     pagerank = _method(pagerank)
     run = _method(run)

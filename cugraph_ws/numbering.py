@@ -336,8 +336,6 @@ def _dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
     wide = pa.large_binary() if _is_bytes(kind) else pa.large_string()
     if pa.types.is_dictionary(column.type):
         part = column.unify_dictionaries().combine_chunks()
-        if isinstance(part, pa.ChunkedArray):  # what no chunks combine to
-            part = pa.array([], kind).dictionary_encode()
     else:
         if not pa.types.is_integer(kind):
             column = column.cast(wide)

@@ -333,7 +333,7 @@ def test_times_that_are_their_own_numbers(kind):
         "source": source.to_pylist(),
         "destination": destination.to_pylist(),
     }
-    assert graph.report.renumbered == ("compacted" if step > 1 else "no")
+    assert graph.report.renumbered == ("sorted" if step > 1 else "no")
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])

@@ -451,6 +451,12 @@ def test_empty_frames_of_any_type(frame):
         graph.number("a", "start")
 
 
+def test_describe_names_a_vertex_as_errors_do():
+    assert Graph(pa.table({"source": ["a"], "destination": ["b"]})).describe(1) == "'b'"
+    several = Graph(pa.table({"a": ["x"], "b": [1], "c": ["y"], "d": [0]}), ["a", "b"], ["c", "d"])
+    assert several.describe(1) == "('y', 0)"
+
+
 def test_one_edge():
     graph = Graph(frame_of([(4, 4, 2)]), weight="w", directed=False)
     assert graph.csc.indices.tolist() == [0]

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column, Frame, Masked, VertexNumbers, open_frame
@@ -186,14 +187,13 @@ def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
 
 def _read_values(column: Column) -> tuple[Array, Mask]:
     """Return numbers, and where they are not null."""
-    values = column.values
-    if not isinstance(values, np.ndarray):
-        valid = np.asarray(values.is_valid())
-        values = np.asarray(values.fill_null(0)) if values.null_count < len(values) else ~valid
-    else:
-        valid = np.ones(len(values), np.bool_)
-    if values.dtype.kind not in "iuf":
-        raise InputError(f"{column} holds {column.arrow_type}; numbers are needed")
+    kind, values = column.arrow_type, column.values
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(f"{column} holds {kind}; the numbers of a search's result are needed")
+    if isinstance(values, np.ndarray):
+        return values, ~np.isnan(values)
+    valid = np.asarray(values.is_valid())
+    values = np.asarray(values.fill_null(0))
     return values, valid & ~np.isnan(values)
 
 
