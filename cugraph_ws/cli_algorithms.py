@@ -77,28 +77,20 @@ def _given_values(name: str, word: str | None, file: Path | None, *, required: b
         return word
 
 
-def _given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> list[Any]:
-    """Return the ids of a set of vertices."""
-    ids = job.vertex_ids(words, f"--{name}")
+def _given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> pa.Table | None:
+    """Return the ids of a set of vertices; None where none are given."""
+    import pyarrow as pa
+
+    given = [job.vertex_ids(words, f"--{name}")] if words else []
     if file is not None:
-        table = _vertex_file(file)
-        columns = [column.to_pylist() for column in _id_columns(job, table)]
-        ids += columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-    return ids
+        given.append(job.ids_in(file, f"--{name}-file"))
+    return pa.concat_tables(given) if given else None
 
 
 def _vertex_file(path: Path) -> pa.Table:
     from cugraph_ws.readers import read_frame
 
     return read_frame(path)
-
-
-def _id_columns(job: Job, table: pa.Table) -> list[pa.ChunkedArray]:
-    """Return the columns of a vertex file that hold ids: by name, else the first."""
-    for names in (("vertex",), job.source):
-        if all(name in table.column_names for name in names):
-            return [table[name] for name in names]
-    return list(table.columns[: len(job.source)])
 
 
 @click.command("bfs")
@@ -117,7 +109,7 @@ def bfs_command(
     _need(start, start_file)
     with job.graph() as graph:
         starts = _given_set(job, "start", start, start_file)
-        job.run(graph, BFS, partial=True, start=starts, max_iter=depth_limit)
+        job.run(graph, BFS, limited=True, start=starts, max_iter=depth_limit)
 
 
 @click.command("sssp")

@@ -35,7 +35,13 @@ def info_command(as_json: bool) -> None:
 
 
 def facts() -> dict[str, dict[str, str]]:
-    """Return what the command shows: titles, names and values."""
+    """Return what the command shows.
+
+    Returns
+    -------
+    dict of dict of str
+        Titles, names and values.
+    """
     import psutil
 
     from cugraph_ws.engines.threads import number_of_threads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -109,7 +110,7 @@ class Job:
             duplicates=self.duplicates,  # type: ignore[arg-type]  # click has checked the choice
             self_loops=self.self_loops,  # type: ignore[arg-type]
         )
-        self.id_types = [edges.schema.field(name).type for name in self.source]
+        self.id_types = [_plain(edges.schema.field(name).type) for name in self.source]
         return graph
 
     @property
@@ -135,7 +136,7 @@ class Job:
         program: Any,
         *,
         rank_by: str | None = None,
-        partial: bool = False,
+        limited: bool = False,
         **parameters: Any,
     ) -> None:
         """Run a program, and write or show its result and trace.
@@ -146,7 +147,7 @@ class Job:
         program : VertexProgram or Loop
         rank_by : str, optional
             Column whose greatest values are shown first.
-        partial : bool
+        limited : bool
             Whether `max_iter` is a limit that was asked for, and no failure to converge.
         **parameters
             The program's own.
@@ -163,26 +164,67 @@ class Job:
                 deliver_result(self, done, rank_by)
             after = "" if done is None else f" after {done.iterations:,} supersteps"
             raise Interrupted(f"{program.name} was interrupted{after}", done) from None
-        if not (result.converged or self.partial or (partial and result.stopped == "max_iter")):
+        if not (result.converged or self.partial or (limited and result.stopped == "max_iter")):
+            left = "" if math.isnan(result.residual) else f", residual {result.residual:.2g}"
             raise ConvergenceError(
                 f"{program.name} was stopped by {result.stopped} after {result.iterations:,} "
-                f"supersteps, residual {result.residual:.2g}; raise --max-iter, --tol or "
-                "--timeout, or take the state so far with --partial",
+                f"supersteps{left}; raise --max-iter, --tol or --timeout, or take the state so far "
+                "with --partial",
                 result,
             )
         deliver_result(self, result, rank_by)
 
     def vertex_id(self, text: str, argument: str) -> Any:
-        """Return the vertex id that a word of the command line means, in the type of the file.
+        """Return the vertex id that a word of the command line means.
 
         The parts of an id of several columns are separated by commas.
         """
+        parts = [part[0].as_py() for part in self._parts(text, argument)]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    def vertex_ids(self, texts: Sequence[str], argument: str) -> pa.Table:
+        """Return the vertex ids that words of the command line mean, in the types of the file."""
+        import pyarrow as pa
+
+        ids = [self._parts(text, argument) for text in texts]
+        columns = zip(*ids, strict=True) if ids else ([] for _ in self.source)
+        return pa.table(
+            {
+                name: pa.chunked_array(list(column), kind)
+                for name, kind, column in zip(self.source, self.id_types, columns, strict=True)
+            }
+        )
+
+    def ids_in(self, path: Path, argument: str) -> pa.Table:
+        """Return the vertex ids of a file: named as ids are, or else its first columns."""
+        import pyarrow as pa
+
+        from cugraph_ws.errors import InputError
+        from cugraph_ws.readers import read_frame
+
+        table = read_frame(path)
+        for names in (("vertex",), self.source, table.column_names[: len(self.source)]):
+            if len(names) == len(self.source) and set(names) <= set(table.column_names):
+                break
+        else:
+            raise InputError(f"{argument}: {path} lacks columns {', '.join(self.source)}; add them")
+        try:
+            columns = [
+                table[name].cast(kind) for name, kind in zip(names, self.id_types, strict=True)
+            ]
+        except pa.ArrowInvalid as error:
+            raise InputError(
+                f"{argument}: {path} has other ids than the edges, {self.id_types}: {error}"
+            ) from error
+        return pa.table(dict(zip(self.source, columns, strict=True)))
+
+    def _parts(self, text: str, argument: str) -> list[pa.Array]:
         import csv
 
         from cugraph_ws.errors import InputError
 
         if len(self.id_types) == 1:
-            return _parsed(text, self.id_types[0], argument)
+            return [_parsed(text, self.id_types[0], argument)]
         parts = next(csv.reader([text]), [])
         if len(parts) != len(self.id_types):
             raise InputError(
@@ -190,26 +232,25 @@ class Job:
                 f"separate {', '.join(self.source)} by commas"
             )
         kinds = zip(parts, self.id_types, strict=True)
-        return tuple(_parsed(part, kind, argument) for part, kind in kinds)
-
-    def vertex_ids(self, texts: Sequence[str], argument: str) -> list[Any]:
-        """Return the vertex ids that words of the command line mean."""
-        return [self.vertex_id(text, argument) for text in texts]
+        return [_parsed(part, kind, argument) for part, kind in kinds]
 
 
 def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
     return names[0] if len(names) == 1 else list(names)
 
 
-def _parsed(text: str, kind: pa.DataType, argument: str) -> Any:
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, whether they are listed in a dictionary or not."""
+    return getattr(kind, "value_type", kind)
+
+
+def _parsed(text: str, kind: pa.DataType, argument: str) -> pa.Array:
     import pyarrow as pa
 
     from cugraph_ws.errors import InputError
 
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
     try:
-        return pa.array([text.strip()]).cast(kind)[0].as_py()
+        return pa.array([text.strip()]).cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
             f"{argument}: {text!r} is not of the type of the vertex ids, {kind}; "
@@ -319,6 +360,16 @@ def job_options(command: F) -> Callable[..., Any]:
     """Add the options that all runs have, after the command's own, and hand them over as a `Job`.
 
     To be the topmost decorator but for `click.command` and arguments before the edges.
+
+    Parameters
+    ----------
+    command : callable
+        Takes a `Job`, then its own options by name.
+
+    Returns
+    -------
+    callable
+        What click can make a command of.
     """
     names = [entry.name for entry in fields(Job) if entry.init]
 

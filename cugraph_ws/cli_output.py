@@ -69,13 +69,27 @@ def deliver_result(job: Job, result: Result, rank_by: str | None = None) -> None
 
 
 def say(job: Job, line: str) -> None:
-    """Write a line to stderr where somebody watches."""
+    """Write a line to stderr where somebody watches.
+
+    Parameters
+    ----------
+    job : Job
+        Which may be a quiet one.
+    line : str
+        What to say.
+    """
     if not job.quiet and sys.stderr.isatty():
         click.echo(line, err=True)
 
 
 def show_table(table: pa.Table) -> None:
-    """Show a table on stdout: drawn on a terminal, cells between tabs in a pipe."""
+    """Show a table on stdout: drawn on a terminal, cells between tabs in a pipe.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        All of it is shown.
+    """
     columns = [[_cell(value) for value in column.to_pylist()] for column in table.columns]
     rows = zip(*columns, strict=True)
     if not sys.stdout.isatty():

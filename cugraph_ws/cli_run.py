@@ -52,11 +52,10 @@ def run_command(
     loaded = load_program(program)
     with job.graph(attributes=tuple(loaded.edges)) as graph:
         given = _parse(job, loaded, parameters)
-        limited = max_iter is not None
         job.run(
             graph,
             loaded,
-            partial=limited,
+            limited=max_iter is not None,
             max_iter=max_iter,
             tol=tol,
             direction=direction,
@@ -75,6 +74,7 @@ def load_program(text: str) -> VertexProgram:
     Returns
     -------
     VertexProgram
+        The program of that name.
 
     Raises
     ------
@@ -150,7 +150,8 @@ def _value(job: Job, name: str, declared: Any, text: str) -> Any:
     if isinstance(declared, VertexParameter):
         return job.vertex_id(text, name)
     if text.startswith("@"):
-        return read_frame(text[1:])
+        path = Path(text[1:])
+        return job.ids_in(path, name) if isinstance(declared, VertexSet) else read_frame(path)
     if isinstance(declared, VertexSet):
         separator = "," if len(job.id_types) == 1 else ";"
         return job.vertex_ids(next(csv.reader([text], delimiter=separator), []), name)

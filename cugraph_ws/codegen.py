@@ -31,7 +31,11 @@ from cugraph_ws.program import VertexProgram
 
 __all__ = ["Types", "cache_folder", "compiled_module", "generated_source", "python_module"]
 
-LOOPS = ("dense", "pull", "push", "scatter", "tree")
+LOOPS = ("dense", "pull", "buckets", "push", "scatter", "tree")
+REPLACED = {
+    "__future__",
+    *(f"cugraph_ws.kernels.cpu.{name}" for name in (*LOOPS, "interface", "jit")),
+}
 INFINITY = {"int32": 2**30, "int64": 2**62}  # what math.inf becomes in an integer state field
 
 
@@ -79,11 +83,7 @@ def _without_interface(tree: ast.Module) -> list[ast.stmt]:
     """Drop a loop module's docstring, `__all__`, and the imports that the instance replaces."""
     kept: list[ast.stmt] = []
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module in (
-            "cugraph_ws.kernels.cpu.interface",
-            "cugraph_ws.kernels.cpu.jit",
-            "__future__",
-        ):
+        if isinstance(node, ast.ImportFrom) and node.module in REPLACED:
             continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue

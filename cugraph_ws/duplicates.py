@@ -36,7 +36,10 @@ def repeats(adjacency: Adjacency) -> npt.NDArray[np.bool_]:
 
 
 def merge_parallel(
-    adjacency: Adjacency, values: dict[str, Array], policy: Merge
+    adjacency: Adjacency,
+    values: dict[str, Array],
+    policy: Merge,
+    repeated: npt.NDArray[np.bool_],
 ) -> tuple[Adjacency, dict[str, Array]]:
     """Make one arc of all that join the same two vertices in the same direction.
 
@@ -47,6 +50,8 @@ def merge_parallel(
     values : dict of str to ndarray, shape (arcs,)
     policy : {"sum", "min", "max", "mean", "first"}
         What becomes of their values.
+    repeated : ndarray of bool, shape (arcs,)
+        As `repeats` gives it.
 
     Returns
     -------
@@ -59,28 +64,26 @@ def merge_parallel(
     InputError
         If a sum of integers exceeds int64.
     """
-    kept = ~repeats(adjacency)
+    kept = ~repeated
+    counts = np.zeros(len(adjacency.offsets), np.int64)
+    filled = np.flatnonzero(adjacency.degrees)
+    if len(filled):
+        counts[filled + 1] = np.add.reduceat(kept, adjacency.offsets[filled], dtype=np.int64)
+    merged = Adjacency(np.cumsum(counts), adjacency.indices[kept])
+    return merged, {name: _reduce(name, array, kept, policy) for name, array in values.items()}
+
+
+def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge) -> Array:
+    if policy == "first" or not len(values):
+        return values[kept]
     starts = np.flatnonzero(kept)
-    before = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum(kept, out=before[1:])
-    merged = Adjacency(before[adjacency.offsets], adjacency.indices[starts])
-    sizes = np.diff(np.append(starts, len(kept)))
-    return merged, {
-        name: _reduce(name, array, starts, sizes, policy) for name, array in values.items()
-    }
-
-
-def _reduce(
-    name: str, values: Array, starts: npt.NDArray[np.int64], sizes: Array, policy: Merge
-) -> Array:
-    if policy == "first" or not len(starts):
-        return values[starts]
     if policy == "min":
         return np.asarray(np.minimum.reduceat(values, starts))
     if policy == "max":
         return np.asarray(np.maximum.reduceat(values, starts))
     rough = np.add.reduceat(values, starts, dtype=np.float64)
     if policy == "mean":
+        sizes = np.diff(starts, append=len(values))
         return (rough / sizes).astype(np.float64 if values.dtype.kind == "i" else values.dtype)
     if values.dtype.kind == "f":
         return rough.astype(values.dtype)

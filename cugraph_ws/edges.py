@@ -107,10 +107,12 @@ def _number(
     extra_names = [] if extra is None else id_columns(extra, sources)
     types, parts = [], []
     for which, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
-        columns = [frame.column(source, "source"), frame.column(destination, "destination")]
+        ends = (frame.column(source, "source"), frame.column(destination, "destination"))
+        columns = [read_ids(column) for column in ends]
         if extra is not None:
-            columns.append(extra.column(extra_names[which], "vertices"))
-        kind, values = agree([read_ids(column) for column in columns])
+            more = extra.column(extra_names[which], "vertices")
+            columns.append(read_ids(more, foreign=extra.backend != frame.backend))
+        kind, values = agree(columns)
         types.append(kind)
         parts.append(values)
     rows = len(frame) + (0 if extra is None else len(extra))

@@ -286,7 +286,7 @@ class Frame:
 
 def is_frame(data: Any) -> bool:
     """Tell whether something has columns, as frames of all kinds do."""
-    return hasattr(_unwrap(data), "columns")
+    return hasattr(type(_unwrap(data)), "columns")  # a lazy frame would compute its own
 
 
 def open_frame(data: Any, argument: str) -> Frame:
@@ -323,7 +323,9 @@ def open_frame(data: Any, argument: str) -> Frame:
         raise InputError(f"{argument}: {error}; rename the columns") from error
     backend = table.implementation.value
     if backend not in ("pandas", "polars", "pyarrow"):
-        raise InputError(f"{argument}: frames of {backend} are not supported; convert it to {_KINDS}")
+        raise InputError(
+            f"{argument}: frames of {backend} are not supported; convert it to {_KINDS}"
+        )
     return Frame(data, table, backend, argument)
 
 
@@ -367,8 +369,8 @@ def open_values(data: Any, argument: str) -> Column:
 
 
 def join_dtypes(dtypes: Sequence[Any]) -> Any:
-    """Return a frame's dtype for the values of several columns; None is the library's usual one."""
-    if not dtypes:
+    """Return a dtype with the categories of several; None is the library's usual one."""
+    if any(dtype is None for dtype in dtypes):
         return None
     if all(dtype == dtypes[0] for dtype in dtypes):
         return dtypes[0]

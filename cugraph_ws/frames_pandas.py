@@ -69,19 +69,32 @@ def _masked(column: Masked) -> Any:
 
 
 def _ids(column: Ids, arrow_backed: bool) -> Any:
-    """Return ids in the dtype that they came in as, or the nullable one of the same width."""
-    values, dtype = column.values, column.dtype
+    """Return ids in the dtype that they came in as, or the nullable one of the same width.
+
+    No step may go through pandas' default of float64 for integers with nulls: it is not exact.
+    """
+    values: pa.Array = column.values
+    dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return pd.Categorical(values.to_pandas(), dtype=dtype)
+        return _categories(values, dtype)
     if dtype is None and arrow_backed:
         dtype = pd.ArrowDtype(values.type)
     if isinstance(dtype, pd.ArrowDtype):
         return pd.Series(values.cast(dtype.pyarrow_dtype), dtype=dtype)
+    if hasattr(dtype, "__from_arrow__"):  # pandas' own extension dtypes
+        return dtype.__from_arrow__(values)
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return pd.Series(np.array([*values.to_pylist(), None], dtype=object)[:-1], dtype=object)
-    if pa.types.is_integer(values.type) and (dtype is None or isinstance(dtype, np.dtype)):
+    if pa.types.is_integer(values.type):
         return _integer_ids(column)
     return values.to_pandas() if dtype is None else values.to_pandas().astype(dtype)
+
+
+def _categories(values: pa.Array, dtype: pd.CategoricalDtype) -> Any:
+    codes = np.full(len(values), -1, np.int64)
+    present = values.is_valid().to_numpy(zero_copy_only=False)
+    codes[present] = dtype.categories.get_indexer(pd.Index(values.drop_null().to_pandas()))
+    return pd.Categorical.from_codes(codes, dtype=dtype)
 
 
 def _integer_ids(column: Ids) -> Any:

@@ -231,11 +231,11 @@ def chunks(generator: str, size: int = CHUNK, **parameters: Any) -> Iterator[rec
     **parameters
         That function's arguments, without `frame`.
 
-    Yields
-    ------
-    dict of ndarray
-        As the function would return; together the pieces are the whole graph in the same order.
-        A graph without edges is one empty piece.
+    Returns
+    -------
+    iterator of dict of ndarray
+        Columns as the function would return; together the pieces are the whole graph in the same
+        order.  A graph without edges is one empty piece.
 
     Raises
     ------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from threading import RLock
 from types import TracebackType
 from typing import Any, Literal, get_args
 
@@ -16,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
-from cugraph_ws.duplicates import Merge, merge_parallel, repeats
+from cugraph_ws.arcs import Arcs, Order
+from cugraph_ws.duplicates import Merge
 from cugraph_ws.edges import Loops, read_edges
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
@@ -28,7 +28,6 @@ __all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph"]
 Array = npt.NDArray[Any]
 Columns = str | Sequence[str]
 Duplicates = Literal["keep", "sum", "min", "max", "mean", "first", "error"]
-Order = Literal["csc", "csr"]
 ResultColumn = Array | VertexNumbers | Masked | list[str]
 
 
@@ -160,28 +159,19 @@ class Graph:
         )
         self.directed = directed
         self.weight = weight
-        self._lock = RLock()
-        self._open = True
         self._source_names, self._destination_names = names
         self._carried = carried
         self._kind = read.kind
         self._vertices = read.vertices
         self._edges = read.number_of_edges
-        self._self_loops: int | None = read.self_loops
+        self._self_loops = read.self_loops
         self._duplicates: int | None = None
-        self._isolated: int | None = None
-        self._base: Adjacency | None = read.adjacency  # rows of sources in input order
-        self._base_values = read.values
-        self._csc: Adjacency | None = None
-        self._csr: Adjacency | None = None
-        self._values: dict[tuple[str, Order], Array] = {}
-        self._in_degrees: npt.NDArray[np.int64] | None = None
-        self._out_degrees: npt.NDArray[np.int64] | None = None
+        self._arcs: Arcs | None = Arcs(read.adjacency, read.values, directed=directed)
         if duplicates != "keep":
             self._merge(duplicates)
 
     def __repr__(self) -> str:
-        if not self._open:
+        if self._arcs is None:
             return "<Graph, closed>"
         direction = "directed" if self.directed else "undirected"
         return (
@@ -190,7 +180,7 @@ class Graph:
         )
 
     def __enter__(self) -> Graph:
-        self._check_open()
+        self._open()
         return self
 
     def __exit__(
@@ -203,25 +193,20 @@ class Graph:
 
     def close(self) -> None:
         """Give the graph's memory back; using the graph afterwards raises InputError."""
-        with self._lock:
-            if not self._open:
-                return
-            self._open = False
-            self._base = self._csc = self._csr = None
-            self._in_degrees = self._out_degrees = None
-            self._base_values, self._values = {}, {}
+        if self._arcs is not None:
+            self._arcs = None
             del self._vertices
 
     @property
     def number_of_vertices(self) -> int:
         """Number of vertices, isolated ones included."""
-        self._check_open()
+        self._open()
         return self._vertices.size
 
     @property
     def number_of_edges(self) -> int:
         """Number of edges kept; an undirected edge counts once."""
-        self._check_open()
+        self._open()
         return self._edges
 
     @property
@@ -232,45 +217,22 @@ class Graph:
     @property
     def csc(self) -> Adjacency:
         """In-neighbours of every vertex; made when first read, then kept."""
-        with self._lock:
-            self._check_open()
-            if self._csc is None:
-                assert self._base is not None
-                self._csc, moved = self._base.transpose(*self._base_values.values())
-                for name, values in zip(self._base_values, moved, strict=True):
-                    self._values[name, "csc"] = values
-                self._out_degrees = self._base.degrees
-                self._base, self._base_values = None, {}
-            return self._csc
+        return self._open().csc
 
     @property
     def csr(self) -> Adjacency:
         """Out-neighbours of every vertex; made when first read, then kept."""
-        with self._lock:
-            csc = self.csc
-            if not self.directed:
-                return csc
-            if self._csr is None:
-                self._csr, _ = csc.transpose()
-            return self._csr
+        return self._open().csr
 
     @property
     def in_degrees(self) -> npt.NDArray[np.int64]:
         """Number of edges into every vertex; int64, shape (vertices,)."""
-        with self._lock:
-            if self._in_degrees is None:
-                self._in_degrees = self.csc.degrees
-            return self._in_degrees
+        return self._open().csc.degrees
 
     @property
     def out_degrees(self) -> npt.NDArray[np.int64]:
         """Number of edges out of every vertex; int64, shape (vertices,)."""
-        with self._lock:
-            self._check_open()
-            if self._out_degrees is None:
-                known = self._base if self._base is not None else self._csr
-                self._out_degrees = known.degrees if known is not None else self.csc.count_targets()
-            return self._out_degrees
+        return self._open().out_degrees
 
     def edge_values(self, name: str, order: Order = "csc") -> Array:
         """Return an edge column in the order of an adjacency.
@@ -298,13 +260,7 @@ class Graph:
                 f"{', '.join(map(repr, self._carried)) or 'none'}; name it in "
                 f"Graph(weight=...) or Graph(attributes=[...])"
             )
-        with self._lock:
-            csc = self.csc
-            if order == "csc" or not self.directed:
-                return self._values[name, "csc"]
-            if (name, order) not in self._values:
-                self._values[name, order] = csc.carry(self._values[name, "csc"])
-            return self._values[name, order]
+        return self._open().values(name, order)
 
     def number(self, value: Any, argument: str) -> int:
         """Return the number of a vertex.
@@ -325,7 +281,7 @@ class Graph:
         InputError
             If it is no vertex of the graph.
         """
-        self._check_open()
+        self._open()
         return self._vertices.number(value, argument)
 
     def numbers(self, values: Any, argument: str) -> npt.NDArray[np.int64]:
@@ -347,7 +303,7 @@ class Graph:
         InputError
             If one is no vertex of the graph.
         """
-        self._check_open()
+        self._open()
         return self._vertices.numbers(values, argument)
 
     def describe(self, number: int) -> str:
@@ -362,7 +318,7 @@ class Graph:
         -------
         str
         """
-        self._check_open()
+        self._open()
         return self._vertices.describe(number)
 
     def vertex_values(
@@ -400,7 +356,7 @@ class Graph:
             If a vertex is unknown, repeated or, without a default, missing; or if a value is null,
             NaN, not numeric, or does not fit the dtype.
         """
-        self._check_open()
+        self._open()
         return self._vertices.values(data, argument, dtype, default, column)
 
     def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> Any:
@@ -417,7 +373,7 @@ class Graph:
             The ids in `vertex` (or, of several columns, under the source columns' names), then the
             columns.
         """
-        self._check_open()
+        self._open()
         everyone = VertexNumbers(np.arange(self.number_of_vertices))
         ids = self._vertices.columns(None, everyone)
         return self._kind.make({**ids, **self._decoded(columns)})
@@ -434,7 +390,7 @@ class Graph:
         -------
         DataFrame or Table
         """
-        self._check_open()
+        self._open()
         return self._kind.make(self._decoded(columns))
 
     def edge_frame(self, keep: npt.NDArray[np.bool_] | None = None) -> Any:
@@ -451,80 +407,55 @@ class Graph:
         DataFrame or Table
             Ordered by destination, then source; an undirected edge once, the smaller id as source.
         """
-        csc = self.csc
-        rows = csc.rows()
-        if not self.directed:
-            once = csc.indices <= rows
+        held = self._open()
+        once = held.once()
+        if once is not None:
             keep = once if keep is None else keep & once
-        arcs = slice(None) if keep is None else np.flatnonzero(keep)
-        ends = (self._source_names, csc.indices[arcs]), (self._destination_names, rows[arcs])
+        csc, rows = held.csc, held.csc.rows()
+        which = slice(None) if keep is None else np.flatnonzero(keep)
+        ends = (self._source_names, csc.indices[which]), (self._destination_names, rows[which])
         columns: dict[str, Any] = {}
         for names, numbers in ends:
             parts = self._vertices.columns(None, VertexNumbers(numbers))
             columns.update(zip(names, parts.values(), strict=True))
         for name in self._carried:
-            columns.setdefault(name, self.edge_values(name)[arcs])
+            columns.setdefault(name, held.values(name, "csc")[which])
         return self._kind.make(columns)
 
     @property
     def report(self) -> GraphReport:
         """What the build did; counting builds the CSC when first read."""
-        with self._lock:
-            csc = self.csc
-            if self._self_loops is None:
-                self._self_loops = int(np.count_nonzero(csc.indices == csc.rows()))
-            if self._duplicates is None:
-                self._duplicates = self._count_once(repeats(csc))
-            if self._isolated is None:
-                self._isolated = int(np.count_nonzero(self.in_degrees + self.out_degrees == 0))
-            return GraphReport(
-                vertices=self.number_of_vertices,
-                edges=self.number_of_edges,
-                isolated=self._isolated,
-                duplicates=self._duplicates,
-                self_loops=self._self_loops,
-                renumbered=self._vertices.numbering.renumbered,
-                bytes=self._bytes(),
-            )
-
-    def _bytes(self) -> int:
-        adjacencies = [one for one in (self._base, self._csc, self._csr) if one is not None]
-        arrays = [*self._base_values.values(), *self._values.values()]
-        return (
-            sum(one.nbytes for one in adjacencies)
-            + sum(array.nbytes for array in arrays)
-            + self._vertices.numbering.nbytes
-            + self._vertices.attribute_bytes
+        arcs = self._open()
+        if self._self_loops is None:
+            self._self_loops = arcs.count_loops()
+        if self._duplicates is None:
+            self._duplicates = arcs.count(arcs.repeated())
+        numbering = self._vertices.numbering
+        return GraphReport(
+            vertices=numbering.size,
+            edges=self._edges,
+            isolated=arcs.count_isolated(),
+            duplicates=self._duplicates,
+            self_loops=self._self_loops,
+            renumbered=numbering.renumbered,
+            bytes=arcs.nbytes + numbering.nbytes + self._vertices.attribute_bytes,
         )
 
     def _merge(self, policy: Merge | Literal["error"]) -> None:
         """Apply a policy on parallel edges."""
-        csc = self.csc
-        repeated = repeats(csc)
-        surplus = self._duplicates = self._count_once(repeated)
-        if not surplus:
-            return
-        if policy == "error":
-            arc = int(np.argmax(repeated))
-            row = int(np.searchsorted(csc.offsets, arc, side="right")) - 1
-            source = self._vertices.describe(int(csc.indices[arc]))
+        arcs = self._open()
+        repeated = arcs.repeated()
+        surplus = self._duplicates = arcs.count(repeated)
+        if surplus and policy == "error":
+            source, destination = arcs.ends(int(np.argmax(repeated)))
             raise InputError(
-                f"duplicates='error': {surplus} edges repeat another, such as {source} to "
-                f"{self._vertices.describe(row)}; choose what becomes of them: 'keep', 'sum', "
-                f"'min', 'max', 'mean' or 'first'"
+                f"duplicates='error': {surplus} edges repeat another, such as "
+                f"{self.describe(source)} to {self.describe(destination)}; choose what becomes of "
+                f"them: 'keep', 'sum', 'min', 'max', 'mean' or 'first'"
             )
-        values = {name: self._values[name, "csc"] for name in self._carried}
-        self._csc, merged = merge_parallel(csc, values, policy)
-        self._values = {(name, "csc"): array for name, array in merged.items()}
-        self._in_degrees = self._out_degrees = None
-        self._edges -= surplus
-
-    def _count_once(self, arcs: npt.NDArray[np.bool_]) -> int:
-        """Count the marked arcs of the CSC, of an undirected edge only one."""
-        if not self.directed:
-            csc = self.csc
-            arcs = arcs & (csc.indices <= csc.rows())
-        return int(np.count_nonzero(arcs))
+        if surplus and policy != "error":
+            arcs.merge(policy, repeated)
+            self._edges -= surplus
 
     def _decoded(self, columns: Mapping[str, ResultColumn]) -> dict[str, Any]:
         decoded: dict[str, Any] = {}
@@ -535,9 +466,11 @@ class Graph:
                 decoded[name] = column
         return decoded
 
-    def _check_open(self) -> None:
-        if not self._open:
+    def _open(self) -> Arcs:
+        """Return the arcs of a graph that is not closed."""
+        if self._arcs is None:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
+        return self._arcs
 
 
 def as_graph(

@@ -40,7 +40,7 @@ class IdType:
     arrow : pyarrow.DataType
         Plain type of a value.
     dtype : object
-        The frame's own dtype, for results.
+        The frame's own dtype, for results; None is the library's usual one for such values.
     categorical : bool
         Whether the dtype lists the values that it allows.
     """
@@ -96,12 +96,14 @@ class IdColumn:
     column: Column
 
 
-def read_ids(column: Column) -> IdColumn:
+def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
     """Check that a column can be ids.
 
     Parameters
     ----------
     column : Column
+    foreign : bool
+        Whether results are to be frames of another library, which has other dtypes.
 
     Returns
     -------
@@ -114,14 +116,15 @@ def read_ids(column: Column) -> IdColumn:
     """
     column.refuse_nulls()
     arrow, values = column.arrow_type, column.values
-    if pt.is_dictionary(arrow) and any(chunk.dictionary.null_count for chunk in values.chunks):
-        values = values.cast(arrow.value_type)
+    dtype = None if foreign else column.dtype
+    if pt.is_dictionary(arrow) and _null_category(values):
+        values = pc.cast(values, arrow.value_type)
         replace(column, values=values).refuse_nulls()
-    if len(column) == 0 and pt.is_null(arrow):
-        return IdColumn(values, IdType("nothing", arrow, column.dtype), column)
     categorical = pt.is_dictionary(arrow)
     if categorical:
         arrow = arrow.value_type
+    if len(column) == 0 and pt.is_null(arrow):
+        return IdColumn(values, IdType("nothing", arrow, dtype), column)
     family = _family(arrow)
     if family is None:
         raise InputError(_refusal(column, arrow))
@@ -129,7 +132,7 @@ def read_ids(column: Column) -> IdColumn:
         values, arrow = pc.cast(values, pa.binary()), pa.binary()
     if family not in ("text", "binary"):
         values = _as_integers(values, arrow)
-    return IdColumn(values, IdType(family, arrow, column.dtype, categorical), column)
+    return IdColumn(values, IdType(family, arrow, dtype, categorical), column)
 
 
 def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[IdValues]]:
@@ -138,7 +141,7 @@ def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[IdValues]]:
     Parameters
     ----------
     columns : sequence of IdColumn
-        The first has a say in the dtype of results; where all dtypes are equal, it is kept.
+        The dtype of results is the first one's that holds the values of all.
 
     Returns
     -------
@@ -192,6 +195,11 @@ def conform(column: IdColumn, kind: IdType) -> IdValues:
     return column.values if kind.family == "integer" else _converted(column, kind)
 
 
+def _null_category(values: Any) -> bool:
+    """Tell whether null is a value of a dictionary, which no count of null codes shows."""
+    return any(chunk.dictionary.null_count for chunk in values.chunks)
+
+
 def _family(arrow: pa.DataType) -> str | None:
     if pt.is_integer(arrow):
         return "integer"
@@ -220,7 +228,7 @@ def _refusal(column: Column, arrow: pa.DataType) -> str:
 
 
 def _describe(kind: IdType) -> str:
-    return f"{kind.family} ({kind.dtype})"
+    return f"{kind.family} ({kind.arrow if kind.dtype is None else kind.dtype})"
 
 
 def _as_integers(values: IdValues, arrow: pa.DataType) -> Array:
@@ -245,9 +253,10 @@ def _common(types: Sequence[IdType]) -> IdType:
         arrow = (plain or types)[0].arrow
     else:
         arrow = max(types, key=_fineness).arrow
-    # categories hold only their own column's values, so where one column has none, none has
-    dtypes = [kind.dtype for kind in plain or types if not plain or kind.arrow == arrow]
-    return IdType(family, arrow, join_dtypes(dtypes), categorical=not plain)
+    if not plain:  # categories hold only their own column's values
+        return IdType(family, arrow, join_dtypes([kind.dtype for kind in types]), True)
+    known = [kind.dtype for kind in plain if kind.arrow == arrow and kind.dtype is not None]
+    return IdType(family, arrow, known[0] if known else None)
 
 
 def _fineness(kind: IdType) -> int:

@@ -109,7 +109,7 @@ def estimate_memory(
     index = 4 if number_of_vertices < 2**31 else 8
     adjacency = arcs * index + 8 * (number_of_vertices + 1)
     values = arcs * 8 * columns
-    numbering = 8 * number_of_vertices + (0 if dense else 2 * index * number_of_edges)
+    numbering = 8 * number_of_vertices + (0 if dense else 4 * index * number_of_edges)
     cursors = min(8 * number_of_vertices * number_of_threads(), 2 * arcs + 8 * number_of_vertices)
     peak = numbering + 2 * adjacency + values + (8 * arcs if columns else 0) + 2 * cursors
     return MemoryEstimate(

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from cugraph_ws.adjacency import index_dtype
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
+from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu.build import mark_present
 
 __all__ = ["Numbered", "Numbering", "number_integers", "number_rows", "number_values"]
@@ -46,7 +47,7 @@ class Numbering(Protocol):
     def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
         """Return the numbers of ids given as one column for each part; -1 where unknown."""
 
-    def decode(self, numbers: Array) -> list[Array | pa.Array]:
+    def decode(self, numbers: Array) -> list[pa.Array]:
         """Return the ids of vertex numbers, one column for each part; null for -1."""
 
 
@@ -71,7 +72,7 @@ class Numbered:
 
     def numbers(self, which: int) -> Array:
         """Return the vertex numbers of column `which`."""
-        shifted = self.columns[which] - self.low
+        shifted = self.columns[which].astype(np.int64) - self.low
         return self.table[shifted] if len(self.table) else shifted
 
 
@@ -92,7 +93,7 @@ class DenseIntegers:
         numbers[known] = ids[known]
         return numbers
 
-    def decode(self, numbers: Array) -> list[Array | pa.Array]:
+    def decode(self, numbers: Array) -> list[pa.Array]:
         """Return the numbers."""
         missing = numbers < 0
         return [pa.array(numbers, mask=missing) if missing.any() else pa.array(numbers)]
@@ -120,13 +121,15 @@ class SortedIntegers:
         (ids,) = columns
         if not self.size:
             return np.full(len(ids), -1, np.int64)
-        # ids of another width or sign are compared as this dtype: first leave out what it lacks
-        fits = (ids >= self.ids[0]) & (ids <= self.ids[-1])
-        wanted = np.where(fits, ids, self.ids[0]).astype(self.ids.dtype)
+        # Arrays of int64 and uint64 are compared as float64, which is not exact: leave out by
+        # Python's integers what the dtype of these ids lacks, then compare in that dtype.
+        fits = (ids >= int(self.ids[0])) & (ids <= int(self.ids[-1]))
+        wanted = ids.astype(self.ids.dtype)
+        wanted[~fits] = self.ids[0]
         places = np.searchsorted(self.ids, wanted)
         return np.where(fits & (self.ids[places] == wanted), places, -1).astype(np.int64)
 
-    def decode(self, numbers: Array) -> list[Array | pa.Array]:
+    def decode(self, numbers: Array) -> list[pa.Array]:
         """Look the ids up."""
         return [_take(pa.array(self.ids), numbers)]
 
@@ -157,7 +160,7 @@ class SortedText:
         places = pc.index_in(text.cast(self.ids.type), value_set=self.ids)
         return np.asarray(pc.fill_null(places, -1).to_numpy()).astype(np.int64)
 
-    def decode(self, numbers: Array) -> list[Array | pa.Array]:
+    def decode(self, numbers: Array) -> list[pa.Array]:
         """Look the ids up."""
         return [_take(self.ids, numbers)]
 
@@ -188,7 +191,7 @@ class Pairs:
         found = SortedIntegers(self.keys, "sorted").encode([head * self.last.size + last])
         return np.where((head >= 0) & (last >= 0), found, -1)
 
-    def decode(self, numbers: Array) -> list[Array | pa.Array]:
+    def decode(self, numbers: Array) -> list[pa.Array]:
         """Look the pairs up, then their parts."""
         missing = numbers < 0
         keys = self.keys[numbers] if len(self.keys) else np.zeros(len(numbers), np.int64)
@@ -212,24 +215,28 @@ def number_rows(columns: Sequence[Sequence[IdValues]], *, dense_up_to: int) -> N
     -------
     Numbered
         With a column for each that every part has.
+
+    Raises
+    ------
+    InputError
+        If pairs of ids' parts are too many to count.
     """
     head = number_values(columns[0], dense_up_to=dense_up_to)
     for part in columns[1:]:
         last = number_values(part, dense_up_to=dense_up_to)
         width = last.numbering.size
-        # rows of the head are below 2**31 in practice, so a pair of numbers fits 63 bits
+        if head.numbering.size * width > _INT64_MAX:
+            raise InputError(
+                f"ids of several columns: {head.numbering.size:,} times {width:,} combinations are "
+                f"more than int64 counts; make one column of strings of them"
+            )
         keys = [
             head.numbers(which).astype(np.int64) * width + last.numbers(which)
             for which in range(len(part))
         ]
-        pairs = number_integers(keys, dense_up_to=0)
-        assert isinstance(pairs.numbering, (SortedIntegers, DenseIntegers))
-        distinct = (
-            pairs.numbering.ids
-            if isinstance(pairs.numbering, SortedIntegers)
-            else np.arange(pairs.numbering.size, dtype=np.int64)
-        )
-        pairs.numbering = Pairs(head.numbering, last.numbering, distinct)
+        pairs = number_integers(keys, dense_up_to=dense_up_to)
+        (distinct,) = pairs.numbering.decode(np.arange(pairs.numbering.size))
+        pairs.numbering = Pairs(head.numbering, last.numbering, distinct.to_numpy())
         head = pairs
     return head
 
@@ -259,7 +266,7 @@ def number_integers(columns: Sequence[Array], *, dense_up_to: int) -> Numbered:
         numbering: Numbering = (
             DenseIntegers(size)
             if low == 0
-            else SortedIntegers(np.arange(low, high + 1).astype(filled[0].dtype), "compacted")
+            else SortedIntegers((np.arange(span) + low).astype(filled[0].dtype), "compacted")
         )
         return Numbered(columns, low, _NO_TABLE, numbering)
     table = np.cumsum(present, dtype=index_dtype(size))
@@ -312,7 +319,7 @@ def _presence(columns: Sequence[Array], low: int, span: int) -> npt.NDArray[np.u
 
 def _number_by_hash(columns: Sequence[pa.ChunkedArray]) -> Numbered:
     """Give numbers to values by their distinct ones, sorted: only those are ever compared."""
-    encoded = [_dictionary(column) for column in columns]
+    encoded = parallel(_dictionary, [(column,) for column in columns])
     distinct = pc.unique(pa.chunked_array([_used(part) for part in encoded]))
     if pa.types.is_integer(distinct.type):
         ids = np.sort(distinct.to_numpy())
@@ -321,13 +328,17 @@ def _number_by_hash(columns: Sequence[pa.ChunkedArray]) -> Numbered:
     else:
         distinct = distinct.take(pc.sort_indices(distinct))
         numbering = SortedText(distinct)
-    dtype = index_dtype(len(distinct))
-    numbers = []
-    for part in encoded:
-        # values of a dictionary that no row has are found nowhere, and looked up by no row
-        rank = pc.fill_null(pc.index_in(part.dictionary, value_set=distinct), -1).to_numpy()
-        numbers.append(rank.astype(dtype)[part.indices.to_numpy()])
+    numbers = parallel(_ranks, [(part, distinct) for part in encoded])
+    del encoded
+    pa.default_memory_pool().release_unused()  # the adjacency is about to need it
     return Numbered(numbers, 0, _NO_TABLE, numbering)
+
+
+def _ranks(part: pa.DictionaryArray, distinct: pa.Array) -> Array:
+    """Return the place of each row's value among all distinct ones."""
+    # values of a dictionary that no row has are found nowhere, and looked up by no row
+    rank = pc.fill_null(pc.index_in(part.dictionary, value_set=distinct), -1).to_numpy()
+    return np.asarray(rank.astype(index_dtype(len(distinct)))[part.indices.to_numpy()])
 
 
 def _dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
@@ -336,11 +347,10 @@ def _dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
     wide = pa.large_binary() if _is_bytes(kind) else pa.large_string()
     if pa.types.is_dictionary(column.type):
         part = column.unify_dictionaries().combine_chunks()
+    elif pa.types.is_integer(kind):
+        part = pc.dictionary_encode(column).combine_chunks()
     else:
-        if not pa.types.is_integer(kind):
-            column = column.cast(wide)
-        encoded = pc.dictionary_encode(column)
-        part = encoded.combine_chunks()
+        part = pc.dictionary_encode(column.cast(wide)).combine_chunks()
     if pa.types.is_integer(kind):
         return part
     return pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(wide))

@@ -42,7 +42,10 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
         kinds -= {"number"}
     if len(kinds) > 1:
         raise TypeError(f"there are {' and '.join(sorted(kinds))} among them")
-    array = pa.array(values, from_pandas=nan_is_null)
+    try:
+        array = pa.array(values, from_pandas=nan_is_null)
+    except OverflowError:  # integers: perhaps those that only uint64 holds
+        array = pa.array(values, pa.uint64(), from_pandas=nan_is_null)
     if any(hasattr(one, "nanosecond") or hasattr(one, "nanoseconds") for one in types):
         array = _with_nanoseconds(array, values, nan_is_null)
     return array

@@ -73,6 +73,7 @@ def read_frame(
     Returns
     -------
     pyarrow.Table
+        Columns as for `read_edges`.
 
     Raises
     ------

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from cugraph_ws.kernels.cpu import generate as kernels
 
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.errors import InputError
+from cugraph_ws.kernels.cpu import generate as kernels
 
 __all__ = ["MOST_VERTICES", "RECIPES", "Arrays", "Recipe", "Weights", "whole"]
 
@@ -183,7 +183,27 @@ RECIPES: dict[str, Callable[..., Recipe]] = {
 
 
 def whole(value: Any, name: str, least: int, most: int) -> int:
-    """Return `value` as an int, or raise an InputError that names the argument."""
+    """Check that an argument is a whole number in a range.
+
+    Parameters
+    ----------
+    value : object
+        The argument.
+    name : str
+        Its name, for the error.
+    least, most : int
+        The range, both included.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    InputError
+        If it is none, or out of range.
+    """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError(f"{name} is {value!r}: give a whole number")
     if not least <= value <= most:

@@ -130,7 +130,7 @@ class Vertices:
         given = np.zeros(self.size, np.bool_)
         values = np.zeros(self.size, np.dtype(dtype))
         if isinstance(data, (abstract.Real, np.generic)):
-            scalar = Column(argument, argument, np.asarray([data]), None)
+            scalar = open_values([data], argument)
             values[:], given[:] = cast_numbers(scalar, dtype), True
             return values, given
         rows, source = self._pairs(data, argument, column)

@@ -118,6 +118,7 @@ SHAPES: dict[str, Edges] = {
     "one edge": _edges([(0, 1)], 2),
     "star": _edges([(0, leaf) for leaf in range(1, 9)], 9),
     "star inwards": _edges([(leaf, 8) for leaf in range(8)], 9),
+    "short path": _edges([(v, v + 1) for v in range(9)], 10),
     "path": _edges([(v, v + 1) for v in range(49)], 50),
     "path backwards": _edges([(v + 1, v) for v in range(49)], 50),
     "cycle": _edges([(v, (v + 1) % 20) for v in range(20)], 20),

@@ -45,6 +45,16 @@ def test_engines_agree(tiny_shape):
         assert np.array_equal(compiled, plain)
 
 
+def test_the_predecessor_is_the_least_neighbour_one_hop_nearer():
+    for edges in (SHAPES["rmat"], undirected(SHAPES["grid"]), SHAPES["clique"]):
+        distance, predecessor = search(edges, 1)
+        source, destination, _ = edges.arcs()
+        nearer = (distance[source] >= 0) & (distance[source] + 1 == distance[destination])
+        least = np.full(edges.n, edges.n)
+        np.minimum.at(least, destination[nearer], source[nearer])
+        assert np.array_equal(predecessor, np.where(least < edges.n, least, -1))
+
+
 @pytest.mark.parametrize("limit", [0, 1, 2, 5, 1000])
 @pytest.mark.parametrize("name", ["path", "clique", "random sparse", "grid"])
 def test_depth_limit(name, limit):

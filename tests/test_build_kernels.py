@@ -130,7 +130,7 @@ def test_repeats_do_not_reach_over_row_ends():
 @pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
 def test_merge_reduces_values(policy, expected, dtype):
     values = np.array([3, 2, 4, 7, 8, 9], dtype)
-    merged, out = merge_parallel(PARALLEL, {"w": values}, policy)
+    merged, out = merge_parallel(PARALLEL, {"w": values}, policy, repeats(PARALLEL))
     assert rows_of(merged) == [[], [1, 3], [], [0, 3]]
     assert out["w"].tolist() == [expected, 7, 8, 9]
     wanted = np.float64 if policy == "mean" and dtype == np.int64 else dtype
@@ -140,10 +140,10 @@ def test_merge_reduces_values(policy, expected, dtype):
 def test_sum_beyond_int64_is_refused():
     values = np.full(6, 2**62, np.int64)
     with pytest.raises(ValueError, match=r"'w' come near int64's limit; cast it to float64"):
-        merge_parallel(PARALLEL, {"w": values}, "sum")
+        merge_parallel(PARALLEL, {"w": values}, "sum", repeats(PARALLEL))
 
 
 def test_merge_of_nothing():
     empty = Adjacency(np.array([0, 0]), np.empty(0, np.int32))
-    merged, out = merge_parallel(empty, {"w": np.empty(0)}, "sum")
+    merged, out = merge_parallel(empty, {"w": np.empty(0)}, "sum", repeats(empty))
     assert merged.number_of_arcs == len(out["w"]) == 0

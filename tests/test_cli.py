@@ -232,6 +232,17 @@ def test_ids_of_several_columns():
     assert found["distance"].to_pylist() == [None, None, 0]
 
 
+def test_a_file_of_ids_that_cannot_be(capsys):
+    Path("e.txt").write_text("1 2\n2 3\n")
+    Path("names.txt").write_text("ann\n")
+    assert run("bfs", "e.txt", "--start-file", "names.txt") == 1
+    assert "names.txt has other ids than the edges" in capsys.readouterr().err
+    pq.write_table(pa.table({"a": [1], "b": [2], "c": [2], "d": [3]}), "two.parquet")
+    names = ["--source", "a", "--source", "b", "--destination", "c", "--destination", "d"]
+    assert run("bfs", "two.parquet", *names, "--start-file", "names.txt") == 1
+    assert "names.txt lacks columns a, b" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -411,6 +422,8 @@ def test_a_program_may_import_its_neighbours_and_replaces_no_module():
         (["pagerank", "edges.parquet", "--resume", "absent"], "absent"),
         (["pagerank", "edges.parquet", "--max-iter", "1"],
          "PageRank was stopped by max_iter after 1 supersteps, residual"),
+        (["wcc", "edges.parquet", "--timeout", "1e-9"],
+         "weakly_connected_components was stopped by timeout after 0 supersteps; raise"),
         (["pagerank", "edges.parquet", "--alpha", "2"], "alpha"),
         (["pagerank", "edges.parquet", "--duplicates", "error", "--timeout", "-1"], "timeout"),
         (["heat", "edges.parquet", "--weight", "w", "--temperature", "warmth"], "warmth"),

@@ -145,13 +145,24 @@ def rows_of(edges: Edges, dtype=np.int32):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_samples_link_one_neighbour_each(dtype):
-    offsets, indices = rows_of(SHAPES["path"], dtype)
-    parent = np.arange(50, dtype=dtype)
-    assert link_samples(offsets, indices, parent, 0, 0, 50) == 49
-    assert link_samples(offsets, indices, parent, 1, 0, 50) == 0
-    compress(parent, 0, 50)
-    assert (parent == 0).all()
+def test_samples_link_the_first_and_the_last_neighbour(dtype):
+    offsets, indices = np.array([0, 0, 0, 0, 3, 4]), np.array([0, 1, 2, 0], dtype)
+    parent = np.arange(5, dtype=dtype)
+    assert link_samples(offsets, indices, parent, False, 0, 5) == 2
+    assert parent.tolist() == [0, 1, 2, 0, 0]
+    assert link_samples(offsets, indices, parent, True, 0, 5) == 1
+    assert parent.tolist() == [0, 1, 0, 0, 0]
+    assert link_arcs(offsets, indices, parent, 1, -1, 3, 0, 4) == 1
+    assert parent.tolist() == [0, 0, 0, 0, 0]
+
+
+def test_ways_to_the_root_are_halved_and_then_gone():
+    parent = np.array([0, 0, 1, 2, 3, 4, 5], np.int32)
+    offsets, indices = np.array([0] * 7 + [1]), np.array([0], np.int32)  # an arc from 0 to 6
+    assert link_arcs(offsets, indices, parent, 0, -1, 6, 0, 1) == 1
+    assert parent.tolist() == [0, 0, 0, 1, 2, 3, 4]
+    compress(parent, 0, 7)
+    assert not parent.any()
 
 
 def test_links_in_any_order_reach_the_smallest_vertex():

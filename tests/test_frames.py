@@ -23,6 +23,7 @@ STEP = dt.timedelta(days=1)
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 THREE = {
     "integer": [3, 7, 100],
+    "big": [2**53 + 1, 2**53 + 2, 2**63 - 1],  # float64 would not tell the first two apart
     "text": ["", "a", "ß"],
     "moment": [MOMENT, MOMENT + STEP, MOMENT + 2 * STEP],
     "zoned": [ZONED, ZONED + STEP, ZONED + 2 * STEP],
@@ -36,6 +37,8 @@ PANDAS = [
     *[(name, "integer") for name in INTEGERS],
     *[(name.replace("i", "I").replace("u", "U"), "integer") for name in INTEGERS],
     *[(f"{name}[pyarrow]", "integer") for name in INTEGERS],
+    *[(dtype, "big") for dtype in ("int64", "Int64", "uint64", "UInt64", "object")],
+    *[(dtype, "big") for dtype in ("int64[pyarrow]", pd.CategoricalDtype(THREE["big"]))],
     ("object", "integer"),
     ("object", "text"),
     ("object", "day"),
@@ -59,6 +62,7 @@ PANDAS = [
 ]
 POLARS = [
     *[(getattr(pl, name.replace("i", "I").replace("u", "U")), "integer") for name in INTEGERS],
+    (pl.Int64, "big"),
     (pl.String, "text"),
     (pl.Categorical, "text"),
     (pl.Enum(["ß", "a", ""]), "text"),
@@ -70,6 +74,8 @@ POLARS = [
 ]
 ARROW = [
     *[(getattr(pa, name)(), "integer") for name in INTEGERS],
+    (pa.uint64(), "big"),
+    (pa.dictionary(pa.int32(), pa.int64()), "big"),
     (pa.string(), "text"),
     (pa.large_string(), "text"),
     (pa.string_view(), "text"),
@@ -270,6 +276,35 @@ def test_a_categorical_and_plain_strings_give_strings():
     frame = pd.DataFrame({"source": ["b"], "destination": ["a"]}, dtype="str")
     frame["source"] = frame["source"].astype("category")
     assert Graph(frame).vertex_frame({})["vertex"].dtype == "str"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "kept"),
+    [
+        ("int64", [1, 2, 3], "int64"),
+        ("int32", [1, 2, 3], "int64"),
+        ("Int64", [1, 2, 3], "Int64"),
+        ("object", ["a", "b", "c"], "object"),
+        ("str", ["a", "b", "c"], "str"),
+        ("category", ["a", "b", "c"], "str"),
+    ],
+)
+def test_vertices_of_another_library(dtype, values, kept):
+    frame = pd.DataFrame({"source": values[:1], "destination": values[1:2]}).astype(dtype)
+    out = Graph(frame, vertices=pl.DataFrame({"vertex": values[2:]})).vertex_frame({})
+    assert out["vertex"].tolist() == values
+    assert out["vertex"].dtype == kept
+    back = Graph(
+        pl.DataFrame({"source": values[:1], "destination": values[1:2]}),
+        vertices=pd.DataFrame({"vertex": values[2:]}).astype(dtype),
+    ).vertex_frame({})
+    assert back["vertex"].to_list() == values
+
+
+def test_categories_of_another_library():
+    frame = pd.DataFrame({"source": ["a"], "destination": ["b"]}, dtype="category")
+    vertices = pl.DataFrame({"vertex": ["c"]}, schema={"vertex": pl.Categorical})
+    assert Graph(frame, vertices=vertices).vertex_frame({})["vertex"].dtype == "str"
 
 
 def test_differing_enums_give_strings():

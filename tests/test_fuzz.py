@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,7 @@ WEIGHTS = {
 class Case:
     """A frame, and the lists that it was made of."""
 
+    what: str
     frame: Any
     source: list[Any]
     destination: list[Any]
@@ -141,8 +143,8 @@ def judge(values: list[Any], content: Content) -> str:
 
 
 @st.composite
-def cases(draw: st.DrawFn, weights: tuple[str, ...] | None = None) -> Case:
-    """Draw a frame of edges; one column in a few is spoilt."""
+def cases(draw: st.DrawFn, weights: Sequence[str] = sorted(WEIGHTS)) -> Case:
+    """Draw a frame of edges, some with weights of the named contents."""
     ids = [IDS[draw(st.sampled_from(sorted(IDS)))]] * 2
     if draw(st.integers(0, 9)) == 0:
         ids[1] = IDS[draw(st.sampled_from(sorted(IDS)))]
@@ -150,16 +152,18 @@ def cases(draw: st.DrawFn, weights: tuple[str, ...] | None = None) -> Case:
     ends = [draw(st.lists(end.values, min_size=length, max_size=length)) for end in ids]
     columns = {"from": (ends[0], ids[0]), "to": (ends[1], ids[1])}
     weight = None
-    if weights or draw(st.booleans()):
-        content = WEIGHTS[draw(st.sampled_from(weights or sorted(WEIGHTS)))]
+    if weights and draw(st.integers(0, 3)):
+        content = WEIGHTS[draw(st.sampled_from(weights))]
         weight = draw(st.lists(content.values, min_size=length, max_size=length))
         columns["weight"] = (weight, content)
-    frame = make_frame(columns, draw(st.sampled_from(FRAME_KINDS)))
+    kind = draw(st.sampled_from(FRAME_KINDS))
+    frame = make_frame(columns, kind)
+    what = ", ".join([kind, *(str(content.type) for _, content in columns.values())])
     judgements = {judge(values, content) for values, content in columns.values()}
     if ids[0] is not ids[1]:
         judgements.add(EITHER)
     deserves = next(word for word in (ERROR, EITHER, RIGHT) if word in judgements)
-    return Case(frame, *ends, weight, deserves, draw(st.booleans()), draw(st.booleans()))
+    return Case(what, frame, *ends, weight, deserves, draw(st.booleans()), draw(st.booleans()))
 
 
 def answer(case: Case, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -218,17 +222,14 @@ def a_vertex(case: Case, pick: int) -> Any:
 picks = st.integers(0, 1000)
 
 
-@given(cases(), picks, st.none() | st.integers(0, 4))
+@given(cases(()), picks, st.none() | st.integers(0, 4))
 def test_bfs(case, pick, limit):
     start = a_vertex(case, pick)
     result = answer(case, ws.bfs, start, depth_limit=limit)
     if result is not None:
         edges, ids, (distance,) = read(case, result, "distance")
         predecessor = numbers(ids, plain(result, "predecessor"))
-        hops = Edges(edges.source, edges.destination, edges.n, directed=edges.directed)
-        verify.check_shortest_paths(
-            hops, ids.index(start), distance.astype(np.int64), predecessor, limit=limit
-        )
+        verify.check_shortest_paths(edges, ids.index(start), distance, predecessor, limit=limit)
 
 
 @given(cases(), picks)
@@ -274,7 +275,7 @@ def test_pagerank(case, alpha):
         verify.check_pagerank(edges, rank, 1e-5, alpha=alpha)
 
 
-@given(cases())
+@given(cases(()))
 def test_weakly_connected_components(case):
     result = answer(case, ws.weakly_connected_components)
     if result is not None:
@@ -282,7 +283,7 @@ def test_weakly_connected_components(case):
         verify.check_components(edges, numbers(ids, plain(result, "labels")))
 
 
-@given(cases(), st.sampled_from(["both", "in", "out"]))
+@given(cases(()), st.sampled_from(["both", "in", "out"]))
 def test_core_number(case, degree_type):
     result = answer(case, ws.core_number, degree_type=degree_type)
     if result is not None:
@@ -290,7 +291,7 @@ def test_core_number(case, degree_type):
         verify.check_core_numbers(edges, core, degree_type)
 
 
-@given(cases(), st.integers(0, 4))
+@given(cases(()), st.integers(0, 4))
 def test_k_core(case, k):
     result = answer(case, ws.k_core, k)
     if result is not None:
@@ -311,8 +312,8 @@ def test_k_core(case, k):
 STEADY = ("floats", "integers", "single floats", "negative", "huge floats", "nulls")
 
 
-@given(cases(STEADY), st.sampled_from([0.0, 1.5]), st.floats(0.001, 0.2))
-def test_heat(case, temperature, scale):
+@given(cases(STEADY), st.sampled_from([0.0, 1.5]))
+def test_heat(case, temperature):
     if case.deserves == RIGHT:
         case.deserves = EITHER  # refused where unstable, unsettled where it swings
     result = answer(case, ws.heat, temperature)
@@ -326,7 +327,7 @@ def test_circuit(case, pick):
     if case.deserves == RIGHT:
         case.deserves = EITHER
     source = a_vertex(case, pick)
-    result = answer(case, ws.circuit, {source: 2.0})
+    result = answer(case, ws.circuit, {source: 2.0} if hashable(case) else 2.0)
     if result is not None:
         edges, ids, (found,) = read(case, result, "voltage")
         verify.check_circuit(edges, found, {ids.index(source): 2.0}, 1e-3)
@@ -342,7 +343,7 @@ def test_neural_network(case, activation):
         verify.check_neural_network(edges, found, {}, 1e-3)
 
 
-@given(cases(), st.sets(picks))
+@given(cases(()), st.sets(picks))
 def test_maximal_bipartite_matching(case, chosen):
     left = {a_vertex(case, pick) for pick in chosen} if case.source and hashable(case) else set()
     crossing = all(
@@ -375,10 +376,13 @@ FUNCTIONS = [
     (ws.belief_propagation, ({0: [0.5, 0.5]}, [[1.0, 2.0], [2.0, 1.0]])),
     (ws.maximal_bipartite_matching, ([0],)),
 ]
-anything = st.one_of(
+scalars = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3),
-    st.lists(st.integers(0, 3), max_size=3), st.dictionaries(st.integers(0, 3), st.floats()),
-    st.binary(max_size=3), st.just(np.arange(3)), st.just(object()), st.just(np.eye(2)),
+    st.binary(max_size=3), st.builds(object),
+)  # fmt: skip
+anything = st.one_of(
+    scalars, st.lists(st.integers(0, 3), max_size=3), st.just(np.arange(3)), st.just(np.eye(2)),
+    st.dictionaries(st.integers(0, 3), st.floats()),
     st.just(pd.DataFrame({"vertex": [0, 0], "values": [1.0, np.nan]})),
     st.just(pl.DataFrame({"vertex": ["a"], "values": [[1]]})),
 )  # fmt: skip
@@ -389,7 +393,7 @@ anything = st.one_of(
 def test_senseless_frames_are_refused(function, data):
     arguments = dict(FUNCTIONS)[function]
     with pytest.raises(ws.CugraphWsError):
-        function(data.draw(anything.filter(lambda value: value is not ws)), *arguments)
+        function(data.draw(anything), *arguments)
 
 
 @pytest.mark.parametrize("function", [f for f, _ in FUNCTIONS], ids=lambda f: f.__name__)
@@ -410,6 +414,8 @@ def test_senseless_arguments_never_crash(function, data):
         ws.belief_propagation: ("damping", "tol"),
     }  # fmt: skip
     names = (*known.get(function, ()), "engine", "every", "directed")
-    options = data.draw(st.dictionaries(st.sampled_from(names), anything, max_size=2))
+    options = data.draw(st.dictionaries(st.sampled_from(names), scalars, max_size=2))
+    if "weight" in inspect.signature(function).parameters:
+        options["weight"] = "w"
     with contextlib.suppress(ws.CugraphWsError):
-        assert isinstance(function(edges, *arguments, **options, weight="w"), pd.DataFrame)
+        assert isinstance(function(edges, *arguments, **options), pd.DataFrame)

@@ -353,6 +353,9 @@ def test_vertex_values_of_a_scalar(three, scalar):
         (np.nan, float, r"row 0 is nan"),
         (1j, float, r"not complex"),
         ([1, 2, 3], float, r"not list"),
+        (-(2**63) - 1, float, r"prior: values of one kind are needed"),
+        (np.datetime64("2024-01-01", "s"), float, r"numbers are needed"),
+        (pl.LazyFrame({"vertex": [1], "v": [1]}), float, r"it is lazy: .collect\(\) it"),
         (pd.DataFrame({"vertex": [1, 1], "v": [1, 2]}), float, r"vertex 1 is given 2 times"),
         (pd.DataFrame({"id": [1], "v": [1]}), float, r"must be in 'vertex' or 'source'.*'id', 'v'"),
         (
@@ -431,6 +434,7 @@ def test_empty_frames_give_empty_results_of_the_right_types():
         pd.DataFrame({"source": [], "destination": []}, dtype=object),
         pd.DataFrame({"source": [], "destination": []}, dtype="str"),
         pd.DataFrame({"source": [], "destination": []}, dtype="datetime64[ns]"),
+        pd.DataFrame({"source": [], "destination": []}, dtype="category"),
         pl.DataFrame({"source": [], "destination": []}),
         pl.DataFrame({"source": [], "destination": []}, schema_overrides={"source": pl.String}),
         pa.table({"source": pa.nulls(0), "destination": pa.nulls(0)}),

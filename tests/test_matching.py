@@ -208,6 +208,7 @@ def test_ranks_are_the_same_from_both_ends_and_spread():
     ranks = [int(rank_of(12345, u, v)) for u in range(20) for v in range(20, 40)]
     assert ranks == [int(rank_of(12345, v, u)) for u in range(20) for v in range(20, 40)]
     assert len(set(ranks)) == 400
+    assert int(rank_of(12345, np.int32(3), np.int32(20))) == 8635274828959019  # on any machine
     assert 0 <= min(ranks) < 2**50 < max(ranks) < 2**53
 
 

@@ -92,6 +92,33 @@ def test_unknown_integers_of_any_other_type(ids, dtype):
         assert numbered.numbering.encode([wanted]).tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("dtype", "ids"),
+    [
+        ("int64", [2**63 - 1]),
+        ("int64", [-(2**63), 2**63 - 1]),
+        ("int64", [2**63 - 3, 2**63 - 2, 2**63 - 1]),
+        ("uint64", [0, 2**63 - 1]),
+        ("uint64", [0, 2**63 - 1, 2**63]),
+        ("uint64", [2**63 - 1, 2**63, 2**63 + 1]),
+        ("uint64", [0, 2**64 - 1]),
+        ("object", [2**63 - 1, 2**63, 2**64 - 1]),
+    ],
+)
+def test_ids_at_the_ends_of_64_bits(dtype, ids):
+    column = pd.Series(ids, dtype=dtype)
+    graph = Graph(pd.DataFrame({"source": column, "destination": column[::-1].to_numpy()}))
+    assert graph.vertex_frame({})["vertex"].tolist() == ids
+    near = {0, 1, 2**53, 2**63 - 2, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1, -(2**63)}
+    for one in sorted(near):
+        if one in ids:
+            assert graph.number(one, "start") == ids.index(one)
+            assert graph.numbers([one], "start").tolist() == [ids.index(one)]
+        else:
+            with pytest.raises(InputError, match=f"start: {one} is not a vertex"):
+                graph.number(one, "start")
+
+
 def test_nulls_for_none():
     for ids in ([0, 1, 2], [4, 6, 9]):
         numbered = number_integers([np.array(ids)], dense_up_to=20)
@@ -202,6 +229,13 @@ def test_wrong_ids_of_several_columns(wrong):
     with pytest.raises(InputError, match="start"):
         graph.numbers(wrong, "start")
     assert graph.numbers([], "start").tolist() == []
+
+
+def test_too_many_pairs(monkeypatch):
+    monkeypatch.setattr(numbering, "_INT64_MAX", 3)
+    table = pa.table({"a": ["x", "y"], "b": [0, 1], "c": ["x", "y"], "d": [0, 0]})
+    with pytest.raises(InputError, match=r"2 times 2 combinations.*make one column of strings"):
+        Graph(table, ["a", "b"], ["c", "d"])
 
 
 def test_no_ids_of_several_columns():

@@ -201,6 +201,18 @@ def test_rows_of_two_searches_are_refused():
         shortest_path(pd.concat([result, result]), "c")
 
 
+def test_one_of_many_searches():
+    edges = frame(CHAIN)
+    result = ws.multi_source_bfs(edges, ["a", "b"])
+    found = shortest_path(result[result["source"] == "b"], ["a", "c"])
+    assert column(found, "vertex").tolist() == ["b", "c"]
+    with ws.Graph(edges) as graph:
+        searches = ws.run(ws.MultiSource(ws.BFS, "start", ["a", "b"]), graph)
+        for several in (result, searches):
+            with pytest.raises(ws.InputError, match="rows of one"):
+                shortest_path(several, "c")
+
+
 def test_a_part_of_a_result_is_refused():
     result = ws.bfs(frame(CHAIN), "a")
     with pytest.raises(ws.InputError, match=r"predecessors are missing.*all rows"):

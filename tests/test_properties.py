@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,12 +10,32 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from shapes import FRAME_KINDS, build, column, edge_frame, undirected
+from shapes import (
+    FRAME_KINDS,
+    build,
+    column,
+    edge_frame,
+    grid,
+    rmat,
+    undirected,
+    vertex_frame,
+)
 from verify import Array, Edges
 
 import cugraph_ws as ws
+
+
+def some_steps(program: ws.VertexProgram, argument: str) -> Callable[..., Any]:
+    """Return a function that iterates a fixed number of times, settled or not."""
+
+    def call(graph: ws.Graph, value: Any, **options: Any) -> Any:
+        values = {argument: value}
+        return ws.run(program, graph, tol=0.0, max_iter=20, **values, **options).frame
+
+    return call
+
 
 # name -> the call, from vertex number 0 where it needs a start, and its column
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
@@ -24,9 +45,9 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "pagerank": (ws.pagerank, (), "pagerank"),
     "components": (ws.weakly_connected_components, (), "labels"),
     "core_number": (ws.core_number, (), "core_number"),
-    "heat": (ws.heat, ("temperature",), "temperature"),
-    "circuit": (ws.circuit, ({0: 8.0},), "voltage"),
-    "neural_network": (ws.neural_network, (0.5,), "activation"),
+    "heat": (some_steps(ws.Heat, "temperature"), ("temperature",), "temperature"),
+    "circuit": (some_steps(ws.Circuit, "sources"), ({0: 8.0},), "voltage"),
+    "neural_network": (some_steps(ws.NeuralNetwork, "activation"), (0.5,), "activation"),
 }
 UNAFFECTED_BY_COPIES = ("bfs", "sssp", "widest_path", "components")
 UNREACHED = -7.0
@@ -42,27 +63,23 @@ def graphs(draw: st.DrawFn) -> Edges:
     ends = draw(st.lists(st.tuples(vertices, vertices), max_size=30))
     weight = draw(st.lists(st.integers(1, 16), min_size=len(ends), max_size=len(ends)))
     source, destination = np.array(ends, np.int64).reshape(-1, 2).T
-    return Edges(source, destination, n, np.array(weight) / 1024, draw(st.booleans()))
+    return Edges(source, destination, n, np.array(weight) / 512, draw(st.booleans()))
 
 
-def solve(call: str, edges: Edges, kind: str = "pandas", start: Any = 0, **options: Any) -> Array:
+def solve(call: str, edges: Edges, kind: str = "pandas", **options: Any) -> Array:
     """Return the column of a call in the order of vertex numbers."""
     function, arguments, name = CALLS[call]
-    heat = np.arange(edges.n) * 5.0
-    arguments = tuple({"temperature": vertex_values(edges, heat)}.get(str(a), a) for a in arguments)
+    if call == "heat":
+        arguments = (vertex_frame(edges, values=np.arange(edges.n) * 5.0),)
     with build(edges, kind) as graph:
         result = function(graph, *arguments, **options)
     return column(result, name, UNREACHED)
 
 
-def vertex_values(edges: Edges, values: Array) -> pd.DataFrame:
-    return pd.DataFrame({"vertex": np.arange(edges.n), "values": values})
-
-
 def assert_same(call: str, found: Array, expected: Array) -> None:
     """Compare exactly what is exact, and sums in any order up to rounding."""
     if call in {"pagerank", "heat", "circuit", "neural_network"}:
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
     else:
         assert np.array_equal(found, expected)
 
@@ -191,3 +208,84 @@ def test_distances_and_widths_scale_with_the_weights(edges, factor):
 def test_shortest_hops_are_shortest_paths_of_unit_weights(edges):
     units = replace(edges, weight=np.ones(len(edges.source), np.int64))
     assert np.array_equal(solve("bfs", edges), solve("sssp", units))
+
+
+# What the plan chooses by itself can be forced, and changes nothing but the speed.
+SEARCHES: dict[str, tuple[ws.VertexProgram, dict[str, Any]]] = {
+    "bfs": (ws.BFS, {"start": 0}),
+    "sssp": (ws.SSSP, {"source": 0}),
+    "widest_path": (ws.WidestPath, {"source": 0}),
+}
+CHOICES = st.fixed_dictionaries(
+    {},
+    optional={
+        "direction": st.sampled_from(["auto", "push", "pull", "gather"]),
+        "in_place": st.booleans(),
+        "priorities": st.booleans(),
+        "fused": st.booleans(),
+        "engine": st.sampled_from(["cpu", "python"]),
+    },
+)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@given(edges=graphs(), choices=CHOICES)
+def test_forced_choices_do_not_matter(search, edges, choices):
+    program, start = SEARCHES[search]
+    assume(search != "bfs" or choices.get("direction") != "gather")  # refused: see below
+    with build(edges) as graph:
+        forced = ws.run(program, graph, **start, **choices).frame
+        free = ws.run(program, graph, **start).frame
+    pd.testing.assert_frame_equal(forced, free)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("direction", ["push", "pull", "gather"])
+def test_forced_choices_do_not_matter_on_larger_graphs(search, direction):
+    program, start = SEARCHES[search]
+    for edges in (rmat(10, 8, seed=20), grid(30, 30, 0.28, seed=21)):
+        with build(edges) as graph:
+            if (search, direction) == ("bfs", "gather"):
+                with pytest.raises(ws.InputError, match="gather"):
+                    ws.run(program, graph, **start, direction=direction)
+                continue
+            free = ws.run(program, graph, **start)
+            for fused, in_place in ((True, None), (False, False), (False, True)):
+                forced = ws.run(program, graph, **start, direction=direction, fused=fused,
+                                in_place=in_place)  # fmt: skip
+                pd.testing.assert_frame_equal(forced.frame, free.frame)
+
+
+@every_call
+@given(edges=graphs(), threads=st.integers(1, 5))
+def test_the_number_of_threads_does_not_matter(call, edges, threads):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUGRAPH_WS_THREADS", str(threads))
+        found = solve(call, edges)
+    assert_same(call, found, solve(call, edges))
+
+
+@pytest.mark.parametrize("call", ["sssp", "widest_path", "pagerank", "components", "core_number"])
+def test_an_interrupted_run_resumes_to_the_same_answer(call, tmp_path):
+    function, arguments, name = CALLS[call]
+    stops = iter([True, True, False])
+    with build(grid(20, 20, 0.1, seed=22)) as graph:
+        whole = function(graph, *arguments)
+        options = {"checkpoint": tmp_path / "state.parquet", "every": 1}
+        with contextlib.suppress(ws.ConvergenceError):
+            function(graph, *arguments, progress=lambda update: next(stops, False), **options)
+        resumed = function(graph, *arguments, resume=options["checkpoint"])
+    assert_same(call, column(resumed, name, UNREACHED), column(whole, name, UNREACHED))
+
+
+@given(edges=graphs(), picks=st.lists(st.integers(0, 11), min_size=1, max_size=5))
+def test_many_sources_are_searched_as_each_alone(edges, picks):
+    sources = [pick % edges.n for pick in picks]
+    with build(edges) as graph:
+        for many, one in ((ws.multi_source_bfs, ws.bfs), (ws.multi_source_sssp, ws.sssp)):
+            expected = pd.concat(
+                [one(graph, source).assign(source=source) for source in sources],
+                ignore_index=True,
+            )
+            found = many(graph, sources)
+            pd.testing.assert_frame_equal(found, expected[found.columns])

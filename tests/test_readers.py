@@ -312,6 +312,34 @@ def test_a_head_that_ends_within_a_line(tmp_path, monkeypatch):
     assert read_edges(put(tmp_path, "f.txt", "1 2\n2 3\n3 1\n")).to_pydict() == EDGES
 
 
+@settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    name=st.sampled_from(["e.csv", "e.tsv", "e.txt", "e.mtx", "e.parquet", "e", "e.csv.gz"]),
+    start=st.sampled_from(
+        [
+            *(b"", b"PAR1", b"\x1f\x8b", b"%%MatrixMarket ", b"a,b\n", b"1 2\n", b"\xef\xbb\xbf"),
+            (MTX + "real symmetric\n3 3 2\n").encode(),
+        ]
+    ),
+    content=st.one_of(
+        st.binary(max_size=60),
+        st.text(alphabet="0123456789,.-e \t\n\r#%\"'ab\u00e9", max_size=60).map(str.encode),
+    ),
+)
+def test_whatever_is_in_a_file_there_is_a_table_or_an_error_of_ours(tmp_path, name, start, content):
+    path = put(tmp_path, name, start + content)
+    for read in (read_edges, read_frame):
+        try:
+            table = read(path)
+        except FileError as error:
+            assert str(path) in str(error)  # noqa: PT017 - either outcome is right
+        else:
+            assert isinstance(table, pa.Table)
+            assert all(not pa.types.is_null(field.type) for field in table.schema)
+
+
 # --- what is written ------------------------------------------------------------------------
 
 

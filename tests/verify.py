@@ -342,9 +342,9 @@ def check_heat(edges: Edges, temperature: Array, fixed: dict[int, float], bound:
         Largest change that one more step may make.
     """
     value = _of_length(edges, temperature, "temperature").astype(np.float64)
-    flow = edges.matrix().T
-    _check_steady(value + flow @ value - np.asarray(flow.sum(axis=1)).ravel() * value,
-                  value, fixed, bound)  # fmt: skip
+    source, destination, weight = edges.arcs()
+    flow = np.bincount(destination, weight * (value[source] - value[destination]), edges.n)
+    _check_steady(value + flow, value, fixed, bound)
 
 
 def check_circuit(edges: Edges, voltage: Array, sources: dict[int, float], bound: float) -> None:
@@ -362,9 +362,11 @@ def check_circuit(edges: Edges, voltage: Array, sources: dict[int, float], bound
         Largest change that one more step may make.  Vertices without conductance are passed.
     """
     value = _of_length(edges, voltage, "voltage").astype(np.float64)
-    conductance = edges.matrix().T
-    total = np.asarray(conductance.sum(axis=1)).ravel()
-    mean = np.divide(conductance @ value, total, out=value.copy(), where=total > 0)
+    source, destination, weight = edges.arcs()
+    weight = weight / (weight.max(initial=0) or 1)  # only ratios count, and these cannot overflow
+    total = np.bincount(destination, weight, edges.n)
+    current = np.bincount(destination, weight * value[source], edges.n)
+    mean = np.divide(current, total, out=value.copy(), where=total > 0)
     _check_steady(mean, value, sources, bound)
 
 
@@ -385,7 +387,9 @@ def check_neural_network(
         Largest change that one more step may make.
     """
     value = _of_length(edges, activation, "activation").astype(np.float64)
-    _check_steady(np.tanh(edges.matrix().T @ value), value, fixed, bound)
+    source, destination, weight = edges.arcs()
+    gathered = np.bincount(destination, weight * value[source], edges.n)
+    _check_steady(np.tanh(gathered), value, fixed, bound)
 
 
 def _check_steady(step: Array, value: Array, fixed: dict[int, float], bound: float) -> None:

@@ -15,7 +15,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames import is_frame, open_frame
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
-from cugraph_ws.run import Step, run
+from cugraph_ws.run import Step, check_count, check_number, run
 from cugraph_ws.vertices import id_columns
 
 __all__ = ["BeliefPropagation", "belief_propagation"]
@@ -24,8 +24,6 @@ Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-WHOLE = (int, np.integer)
-REAL = (*WHOLE, float, np.floating)
 LEAST_RATIO = 1e-300  # of a coupling's entries: what float64 can multiply without losing them
 GREATEST_STRENGTH = 690.0  # its logarithm
 
@@ -143,12 +141,11 @@ class BeliefPropagation:
         tol: float = 1e-6,
         max_iter: int = 100,
     ) -> None:
-        if not isinstance(damping, REAL) or not 0 <= damping < 1:
-            raise InputError(f"damping={damping!r} must be at least 0 and below 1")
-        if not isinstance(tol, REAL) or not tol >= 0:
-            raise InputError(f"tol={tol!r} must be a number, 0 or more")
-        if isinstance(max_iter, bool) or not isinstance(max_iter, WHOLE) or max_iter < 0:
-            raise InputError(f"max_iter={max_iter!r} must be a whole number, 0 or more")
+        check_number("damping", damping)
+        if damping >= 1:
+            raise InputError(f"damping={damping!r} must be below 1, or messages never change")
+        check_number("tol", tol)
+        check_count("max_iter", max_iter)
         self.tol: float | None = float(tol)
         self.max_iter: int | None = int(max_iter)
         self._priors, self._coupling, self._damping = priors, coupling, float(damping)
@@ -308,7 +305,7 @@ def _read_priors(graph: Graph, priors: Any) -> Floats:
     if not usable.all():
         vertex = int(np.argmin(usable))
         raise InputError(
-            f"priors: vertex {graph._vertices.describe(vertex)} has {values[vertex].tolist()}; "
+            f"priors: vertex {graph.describe(vertex)} has {values[vertex].tolist()}; "
             f"probabilities must be finite, not negative, and not all 0"
         )
     return values

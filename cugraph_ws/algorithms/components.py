@@ -2,7 +2,8 @@
 
 Two neighbours of every vertex are enough to join most of a graph with a giant component; where
 edges stand in the rows of both ends, the rest of that component's rows need not be read (Afforest:
-Sutton, Ben-Nun and Barak, IPDPS 2018).  Hooking is that of ECL-CC (Jaiganesh and Burtscher, HPDC
+Sutton, Ben-Nun and Barak, IPDPS 2018).  They are the first and the last of the row, which differ
+most: in meshes and road networks these two alone join nearly everything.  Hooking is that of ECL-CC (Jaiganesh and Burtscher, HPDC
 2018), under the smaller root, so a label is its component's smallest vertex by construction.
 """
 
@@ -22,7 +23,7 @@ from cugraph_ws.run import Step, run
 
 __all__ = ["WeaklyConnectedComponents", "weakly_connected_components"]
 
-SAMPLED = 2  # neighbours of each vertex that are linked first; from the paper
+SAMPLED = 2  # neighbours of each vertex that are linked at first: one at each end of its row
 PROBES = 1024  # vertices asked for their label to find the largest component
 ARCS_A_STEP = 1 << 24
 GRAIN = 1 << 13  # vertices or arcs that are worth a task of their own
@@ -129,7 +130,7 @@ class WeaklyConnectedComponents:
     def _sample(self) -> Step:
         rows, ranges = self._rows, _ranges(len(self._parent))
         tasks = [
-            (rows.offsets, rows.indices, self._parent, self._sampled, low, high)
+            (rows.offsets, rows.indices, self._parent, self._sampled > 0, low, high)
             for low, high in ranges
         ]
         read = sum(parallel(link_samples, tasks))
@@ -145,7 +146,7 @@ class WeaklyConnectedComponents:
         cuts = [(first + low, first + high) for low, high in _ranges(self._arc - first)]
         starts = np.searchsorted(rows.offsets, [low for low, _ in cuts], side="right") - 1
         tasks = [
-            (rows.offsets, rows.indices, self._parent, SAMPLED, self._largest, row, low, high)
+            (rows.offsets, rows.indices, self._parent, 1, self._largest, row, low, high)
             for (low, high), row in zip(cuts, starts.tolist(), strict=True)
         ]
         active = int(np.count_nonzero(self._parent != self._largest))

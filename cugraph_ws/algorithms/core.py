@@ -12,7 +12,7 @@ from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Adjacency, Graph, as_graph
 from cugraph_ws.kernels.cpu.core import add_degrees, peel
-from cugraph_ws.run import Result, Step, run
+from cugraph_ws.run import Result, Step, check_count, run
 
 __all__ = ["CoreNumber", "core_number", "k_core"]
 
@@ -121,8 +121,8 @@ def k_core(
     ConvergenceError
         If the run was stopped early; `.result` has the state so far.
     """
-    if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 0):
-        raise InputError(f"k={k!r} must be a whole number, 0 or more")
+    if k is not None:
+        check_count("k", k)
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )

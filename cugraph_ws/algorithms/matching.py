@@ -13,7 +13,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose
-from cugraph_ws.run import Step, run
+from cugraph_ws.run import Step, check_count, run
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
 
@@ -103,8 +103,7 @@ class MaximalBipartiteMatching:
     _free: Array  # vertices that may still find a mate
 
     def __init__(self, left: Any, seed: int = 0) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise InputError(f"seed={seed!r} must be a whole number, 0 or more")
+        check_count("seed", seed)
         self._left = left
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
 
@@ -168,10 +167,9 @@ def _check_sides(graph: Graph, left: npt.NDArray[np.bool_]) -> None:
     for destination, source in parallel(find_inside, tasks):
         if destination < 0:
             continue
-        describe = graph._vertices.describe
         side = "left" if left[source] else "right"
         raise InputError(
-            f"left: the edge {describe(source)} -> {describe(destination)} has both ends on the "
-            f"{side}; every edge must join the left with the right: correct `left`, or leave such "
-            f"edges out"
+            f"left: the edge {graph.describe(source)} -> {graph.describe(destination)} has both "
+            f"ends on the {side}; every edge must join the left with the right: correct `left`, "
+            f"or leave such edges out"
         )

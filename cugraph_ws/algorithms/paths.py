@@ -137,6 +137,8 @@ def _tree_of_result(result: Result) -> _Tree:
             f"result: it has no column {PREDECESSOR!r}, it has {', '.join(result.arrays)}; run a "
             f"program that declares `{PREDECESSOR}: ws.predecessor`"
         )
+    if len(predecessor.numbers) != result.graph.number_of_vertices:
+        raise InputError("result: it has the rows of several searches; give the rows of one")
     name = next((name for name in VALUES if name in result.arrays), None)
     column = np.zeros(len(predecessor.numbers)) if name is None else result.arrays[name]
     assert not isinstance(column, VertexNumbers)

@@ -19,8 +19,8 @@ from cugraph_ws.codegen import compiled_module, python_module
 from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
+from cugraph_ws.kernels.cpu import buckets
 from cugraph_ws.kernels.cpu import frontier as frontiers
-from cugraph_ws.kernels.cpu.push import FAR, NEAR
 from cugraph_ws.kernels.cpu.tree import UNDECIDED
 
 __all__ = ["CpuExecutor"]
@@ -31,7 +31,8 @@ FUSED_ARCS = 1 << 15  # most arcs of a frontier that one thread handles in a fus
 FUSED_BUDGET = 1 << 22  # arcs of a fused call, so that Ctrl-C and progress get their turn
 FUSED_SUPERSTEPS = 1 << 12
 SUM_RANGES = 64  # sums over vertices are cut so whatever the number of threads: same rounding
-BUCKET_GOAL = 256  # vertices that a priority bucket should hold about
+BUCKET_GOAL = 64  # vertices that a priority bucket should hold about, at least
+BUCKET_SHARE = 256  # or this part of all vertices
 
 
 def _serial(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
@@ -81,11 +82,7 @@ class CpuExecutor:
         self._index = np.int64 if size > np.iinfo(np.int32).max else np.int32
         self._list: npt.NDArray[Any] | None = np.empty(0, self._index)
         self._bitmap: npt.NDArray[np.uint32] | None = None
-        self._far = np.empty(0, self._index)
-        self._far_size = 0
-        ordered = ordered and "priority" in bound.program.functions
-        # limit, width (0: not yet known), and size of a priority bucket
-        self._bucket = np.array([-np.inf if ordered else np.inf, 0.0, BUCKET_GOAL])
+        self._piles = self._new_piles(ordered and "priority" in bound.program.functions)
         self._marks = np.empty(0, np.uint8)
         self._locks = np.empty(0, np.uint8)
         self._sums = np.zeros(len(bound.program.aggregates))
@@ -291,25 +288,25 @@ class CpuExecutor:
         room = [min(self._part.owned, high - low) for low, high in ranges]
         lists = [(np.empty(most, self._index), np.empty(most, self._index)) for most in room]
         totals = np.zeros((len(ranges), 3), np.int64)
+        limit = self._piles[2][buckets.LIMIT]
         tasks = [
             (
                 *bounds, frontier, prefix, csr, edges, self.state, self._part.constants,
-                self._values(), (self._marks, self._locks, near, far), self._bucket[0], total,
+                self._values(), (self._marks, self._locks, near, pending), limit, total,
             )
-            for bounds, (near, far), total in zip(ranges, lists, totals, strict=True)
+            for bounds, (near, pending), total in zip(ranges, lists, totals, strict=True)
         ]  # fmt: skip
         self._parallel(self._loops.push, tasks)
         near = [lists[i][0][: totals[i, 0]] for i in range(len(ranges))]
-        far = [lists[i][1][: totals[i, 1]] for i in range(len(ranges))]
         self._set_list(np.concatenate(near) if near else np.empty(0, self._index))
-        self._append_far(far)
         following = int(totals[:, 2].sum())
-        if not len(self._as_list()) and self._far_size:
-            following = self._advance()
+        if self._ordered:
+            self._file([lists[i][1][: totals[i, 1]] for i in range(len(ranges))])
+            following = self._balance(following)
         return Counts(
             active=len(self._as_list()),
             arcs=following,
-            waiting=self._far_size,
+            waiting=self._waiting,
             read=arcs,
             history=[(len(frontier), arcs)],
         )
@@ -318,25 +315,23 @@ class CpuExecutor:
         """Run several supersteps in one call, in one thread."""
         csr, edges = self._adjacency("csr"), self._part.edges("csr")
         self._prepare_queues()
-        room = self._part.owned + len(self._as_list())
-        near, spare = np.empty(room, self._index), np.empty(room, self._index)
+        near, spare = np.empty((2, self._part.size), self._index)
         near[: len(self._as_list())] = self._as_list()
-        sizes = np.array([len(self._as_list()), self._far_size, self._list_arcs()], dtype=np.int64)
+        sizes = np.array([len(self._as_list()), self._list_arcs()], dtype=np.int64)
         history = np.empty((min(supersteps, FUSED_SUPERSTEPS), 2), np.int64)
         # The plan has chosen: at least one superstep runs, whatever its size.
-        most = max(FUSED_ARCS, int(sizes[2]))
+        most = max(FUSED_ARCS, int(sizes[1]))
         limits = np.array([most, FUSED_BUDGET, len(history)], dtype=np.int64)
         steps = self._loops.push_fused(
             sizes, csr, edges, self.state, self._part.constants, self._values(),
-            (self._marks, near, spare, self._far), self._bucket, limits, history,
+            (self._marks, near, spare), self._piles, limits, history,
         )  # fmt: skip
         self._set_list((near, spare)[steps % 2][: sizes[0]].copy())
-        self._far_size = int(sizes[1])
         rows = [(int(active), int(arcs)) for active, arcs in history[:steps]]
         return Counts(
             active=int(sizes[0]),
-            arcs=int(sizes[2]),
-            waiting=self._far_size,
+            arcs=int(sizes[1]),
+            waiting=self._waiting,
             read=sum(arcs for _, arcs in rows),
             history=rows,
         )
@@ -407,17 +402,15 @@ class CpuExecutor:
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return the state fields, and what else is needed to go on from here.
 
-        `queue` numbers the frontier from 1 up and the later buckets' vertices from −1 down, in
-        their order, on which the rounding of sums depends.
+        `_queue` numbers the frontier from 1 up in its order, on which the rounding of sums depends,
+        and is −1 for vertices that wait in later buckets.
         """
         arrays = dict(zip(self._bound.program.state, self.state, strict=True))
         queue = np.zeros(self._part.size, np.int64)
         queue[self._as_list()] = np.arange(1, len(self._as_list()) + 1)
-        if self._far_size:
-            waiting = self._far[: self._far_size]
-            waiting = waiting[self._marks[waiting] == FAR]
-            queue[waiting] = -np.arange(1, len(waiting) + 1)
-        return {**arrays, "_queue": queue, "_bucket": self._bucket.copy()}
+        waiting = np.flatnonzero(self._marks > buckets.NEAR)
+        queue[waiting] = -1
+        return {**arrays, "_queue": queue, "_piles": self._piles[2].copy()}
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> Counts:
         """Go on from a snapshot."""
@@ -429,14 +422,16 @@ class CpuExecutor:
                 )
             np.copyto(column, arrays[name], casting="same_kind")
         queue = arrays["_queue"]
-        self._bucket[:] = arrays["_bucket"]
-        active = np.flatnonzero(queue > 0)
-        waiting = np.flatnonzero(queue < 0)
         self._prepare_queues()
+        active = np.flatnonzero(queue > 0)
         self._set_list(active[np.argsort(queue[active])].astype(self._index))
-        self._marks[self._as_list()] = NEAR if self._bound.accumulates else 0
-        self._marks[waiting] = FAR
-        self._append_far([waiting[np.argsort(-queue[waiting])].astype(self._index)])
+        self._marks[self._as_list()] = buckets.NEAR if self._bound.accumulates else 0
+        if self._ordered:
+            self._piles[2][:] = arrays["_piles"]
+            self._piles[2][[buckets.MIDDLE_SIZE, buckets.FAR_SIZE]] = 0
+            waiting = np.flatnonzero(queue < 0).astype(self._index)
+            self._marks[waiting] = buckets.PENDING
+            self._file([waiting])
         return self._frontier_counts()
 
     # ---------------------------------------------------------------------------------- helpers
@@ -469,26 +464,42 @@ class CpuExecutor:
         if not len(self._marks):
             self._marks = np.zeros(self._part.size, np.uint8)
             self._locks = np.zeros(self._part.size, np.uint8)
-            if np.isfinite(self._bucket[0]) or self._bucket[0] < 0:
-                self._far = np.empty(self._part.size, self._index)
 
-    def _append_far(self, lists: list[npt.NDArray[Any]]) -> None:
-        total = sum(len(one) for one in lists)
-        if not total:
-            return
-        together = np.concatenate([self._far[: self._far_size], *lists])
-        if len(together) > len(self._far):  # entries that have been near since, and come again
-            together = np.unique(together[self._marks[together] == FAR])
-        self._far[: len(together)] = together
-        self._far_size = len(together)
+    def _new_piles(self, ordered: bool) -> tuple[npt.NDArray[Any], ...]:
+        """Make the priority piles; for a program without priorities, ones that stay empty."""
+        self._ordered = ordered
+        size = self._part.size if ordered else 0
+        numbers = np.zeros(buckets.NUMBERS)
+        numbers[[buckets.LIMIT, buckets.HORIZON]] = -np.inf if ordered else np.inf
+        numbers[buckets.GOAL] = max(BUCKET_GOAL, size // BUCKET_SHARE)
+        return np.empty(size, self._index), np.empty(size, self._index), numbers
 
-    def _advance(self) -> int:
-        """Open the next priority bucket; return the arcs of its vertices."""
-        near = np.empty(self._far_size, self._index)
-        size, self._far_size = self._loops.advance(
-            self._far, self._far_size, self._marks, self.state, self._part.constants,
-            self._values(), near, self._bucket,
+    @property
+    def _waiting(self) -> int:
+        return int(self._piles[2][[buckets.MIDDLE_SIZE, buckets.FAR_SIZE]].sum())
+
+    def _file(self, lists: list[npt.NDArray[Any]]) -> None:
+        """Put the vertices that a push found to come later on their piles."""
+        for pending in lists:
+            near = np.empty(len(pending), self._index)
+            size = self._loops.file_pending(
+                pending, self._marks, self.state, self._part.constants, self._values(),
+                self._piles, near,
+            )  # fmt: skip
+            if size:
+                self._set_list(np.concatenate([self._as_list(), near[:size]]))
+
+    def _balance(self, arcs: int) -> int:
+        """Bring the near list to a good size; return the arcs of its vertices."""
+        before = len(self._as_list())
+        near = np.empty(self._part.size, self._index)
+        near[:before] = self._as_list()
+        size = self._loops.balance(
+            near, before, self._marks, self.state, self._part.constants, self._values(),
+            self._piles,
         )  # fmt: skip
+        if size == before:
+            return arcs
         self._set_list(near[:size].copy())
         return self._list_arcs()
 
@@ -520,7 +531,7 @@ class CpuExecutor:
     def _frontier_counts(self) -> Counts:
         """Count the active vertices and their out-arcs."""
         if self._list is not None:
-            return Counts(active=len(self._list), arcs=self._list_arcs(), waiting=self._far_size)
+            return Counts(active=len(self._list), arcs=self._list_arcs(), waiting=self._waiting)
         assert self._bitmap is not None
         size = self._part.size
         ranges = _on_words(cut_evenly(size, self._pieces(size)))

@@ -3,6 +3,7 @@
 ECL-CC (Jaiganesh and Burtscher, HPDC 2018): trees are hooked, the larger root under the smaller,
 by compare-and-swap; parents are only ever smaller numbers, so no cycle can arise, and a tree's
 root is the smallest vertex of what has been joined so far whatever the order of the threads.
+Climbing to a root shortens the way ("intermediate pointer jumping").
 """
 
 from __future__ import annotations
@@ -20,24 +21,39 @@ Array = npt.NDArray[Any]
 
 
 @inline
+def find(parent: Array, vertex: int) -> int:
+    """Return the root of a vertex, and halve the way there for whoever comes next.
+
+    Only a root's parent is ever hooked, and what is written here is the parent of a vertex that
+    is none: another thread can undo the shortcut, but lose no hook.
+    """
+    below, above = vertex, load(parent, vertex)
+    while True:
+        next_above = load(parent, above)
+        if next_above == above:
+            return above
+        store(parent, below, next_above)
+        below, above = above, next_above
+
+
+@inline
 def link(parent: Array, one: int, other: int) -> None:
-    """Join the trees of two vertices, climbing from both only as far as it takes."""
-    first, second = load(parent, one), load(parent, other)
+    """Join the trees of two vertices."""
+    if load(parent, one) == load(parent, other):
+        return
+    first, second = find(parent, one), find(parent, other)
     while first != second:
         high, low = max(first, second), min(first, second)
-        above = load(parent, high)
-        if above == low:
+        if compare_and_swap(parent, high, high, low):
             return
-        if above == high and compare_and_swap(parent, high, high, low):
-            return
-        first, second = load(parent, load(parent, high)), load(parent, low)
+        first, second = find(parent, high), low  # another thread has hooked `high`
 
 
 @jit
 def link_samples(
-    offsets: npt.NDArray[np.int64], indices: Array, parent: Array, nth: int, lo: int, hi: int
+    offsets: npt.NDArray[np.int64], indices: Array, parent: Array, last: bool, lo: int, hi: int
 ) -> int:
-    """Link the vertices from `lo` to `hi` with the `nth` neighbour of each, where it has one.
+    """Link each vertex from `lo` to `hi` with its first or last neighbour, if it has one.
 
     Parameters
     ----------
@@ -45,8 +61,8 @@ def link_samples(
         Rows of neighbours.
     parent : ndarray of int, shape (vertices,)
         The forest; every vertex its own parent at first.
-    nth : int
-        Counted from 0.
+    last : bool
+        Take the last one, where it is not also the first.
     lo, hi : int
         Range of vertices.
 
@@ -57,9 +73,9 @@ def link_samples(
     """
     read = 0
     for vertex in range(lo, hi):
-        arc = offsets[vertex] + nth
-        if arc < offsets[vertex + 1]:
-            link(parent, vertex, indices[arc])
+        first, end = offsets[vertex], offsets[vertex + 1]
+        if end - first > (1 if last else 0):
+            link(parent, vertex, indices[end - 1 if last else first])
             read += 1
     return read
 
@@ -69,7 +85,7 @@ def link_arcs(
     offsets: npt.NDArray[np.int64],
     indices: Array,
     parent: Array,
-    done: int,
+    ends: int,
     skipped: int,
     row: int,
     lo: int,
@@ -85,8 +101,8 @@ def link_arcs(
         Rows of neighbours.
     parent : ndarray of int, shape (vertices,)
         The forest, compressed.
-    done : int
-        Leading arcs of every row that have been linked.
+    ends : int
+        How many arcs at each end of every row have been linked.
     skipped : int
         Rows of this root's tree are skipped (every edge that leaves it must also be in the row
         of its other end); -1 for none.
@@ -103,12 +119,13 @@ def link_arcs(
     read = 0
     while lo < hi:
         end = min(offsets[row + 1], hi)
-        # `skipped` itself is asked for by number: its parent may have changed a moment ago.
+        # Its root is asked for by number: it may have been hooked a moment ago.
         if row != skipped and load(parent, row) != skipped:
-            first = max(lo, offsets[row] + done)
-            for arc in range(first, end):
+            first = max(lo, offsets[row] + ends)
+            last = min(end, offsets[row + 1] - ends)
+            for arc in range(first, last):
                 link(parent, row, indices[arc])
-            read += max(end - first, 0)
+            read += max(last - first, 0)
         lo = max(lo, end)
         row += 1
     return read

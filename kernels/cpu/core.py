@@ -34,8 +34,10 @@ def add_degrees(offsets: Integers, indices: Array, degrees: Array, lo: int, hi: 
         Range of vertices.
     """
     for vertex in range(lo, hi):
+        count = 0  # in a register: `degrees` and `indices` could overlap for all the compiler knows
         for arc in range(offsets[vertex], offsets[vertex + 1]):
-            degrees[vertex] += indices[arc] != vertex
+            count += indices[arc] != vertex
+        degrees[vertex] += count
 
 
 @inline

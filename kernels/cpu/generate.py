@@ -52,7 +52,8 @@ def mix(value: int) -> int:
 @inline
 def unit(key: int, counter: int) -> float:
     """Return the uniform float64 in [0, 1) that belongs to `counter`."""
-    return ((mix((key + counter * GOLDEN) & MASK) >> 11) & 0x1FFFFFFFFFFFFF) * TO_UNIT
+    drawn: float = ((mix((key + counter * GOLDEN) & MASK) >> 11) & 0x1FFFFFFFFFFFFF) * TO_UNIT
+    return drawn
 
 
 @inline
@@ -219,6 +220,18 @@ def key_of(seed: int, stream: int) -> int:
     """Return the signed 64-bit key of one stream of random numbers of a seed.
 
     Edges, weights, left-out edges and permutations each have a stream of their own.
+
+    Parameters
+    ----------
+    seed : int
+        Below 2**64.
+    stream : int
+        Which of the seed's streams.
+
+    Returns
+    -------
+    int
+        For the kernels' `key`.
     """
     key: int = _mix((_mix(seed & MASK) + stream * GOLDEN) & MASK)
     return key - 2**64 if key >= 2**63 else key

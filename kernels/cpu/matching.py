@@ -29,7 +29,7 @@ POSITIVE = 0x1FFFFFFFFFFFFF  # bits of a hash that are the same number, signed o
 @inline
 def rank_of(key: int, one: int, other: int) -> int:
     """Return the rank of the edge between two vertices: the same from both ends."""
-    low, high = min(one, other), max(one, other)
+    low, high = int(min(one, other)), int(max(one, other))  # 64 bits wide, compiled or not
     rank: int = (mix((mix((key + low) & MASK) + high) & MASK) >> 11) & POSITIVE
     return rank
 

@@ -1,0 +1,131 @@
+"""A graph's edges in the orders that algorithms read them in, each made when first needed.
+
+They start as rows of sources in input order.  One transposition gives the CSC, with ascending
+rows, and the start is forgotten; another gives the CSR.
+"""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.adjacency import Adjacency
+from cugraph_ws.duplicates import Merge, merge_parallel, repeats
+
+__all__ = ["Arcs", "Order"]
+
+Array = npt.NDArray[Any]
+Degrees = npt.NDArray[np.int64]
+Order = Literal["csc", "csr"]
+
+
+class Arcs:
+    """The edges of a graph; an undirected edge is two arcs, a self-loop one.
+
+    Safe to read from several threads: what one of them needs first, it makes for all.
+
+    Parameters
+    ----------
+    base : Adjacency
+        Rows of sources in input order.
+    values : dict of str to ndarray, shape (arcs,)
+        The edge columns that the graph carries, in that order.
+    directed : bool
+    """
+
+    def __init__(self, base: Adjacency, values: dict[str, Array], *, directed: bool) -> None:
+        self._directed = directed
+        self._lock = RLock()
+        self._base: Adjacency | None = base
+        self._base_values = values
+        self._csc: Adjacency | None = None
+        self._csr: Adjacency | None = None
+        self._values: dict[tuple[str, Order], Array] = {}
+        self._out_degrees: Degrees | None = None
+
+    @property
+    def csc(self) -> Adjacency:
+        """In-neighbours of every vertex."""
+        with self._lock:
+            if self._csc is None:
+                assert self._base is not None
+                self._csc, moved = self._base.transpose(*self._base_values.values())
+                for name, values in zip(self._base_values, moved, strict=True):
+                    self._values[name, "csc"] = values
+                self._out_degrees = self._base.degrees
+                self._base, self._base_values = None, {}
+            return self._csc
+
+    @property
+    def csr(self) -> Adjacency:
+        """Out-neighbours of every vertex; of an undirected graph, the CSC itself."""
+        with self._lock:
+            if not self._directed:
+                return self.csc
+            if self._csr is None:
+                self._csr, _ = self.csc.transpose()
+            return self._csr
+
+    @property
+    def out_degrees(self) -> Degrees:
+        """Number of arcs out of every vertex, from whichever adjacency there is."""
+        with self._lock:
+            if self._base is not None:
+                return self._base.degrees
+            if self._out_degrees is None:
+                self._out_degrees = self.csc.count_targets()
+            return self._out_degrees
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is held now."""
+        adjacencies = [one for one in (self._base, self._csc, self._csr) if one is not None]
+        arrays = [*self._base_values.values(), *self._values.values()]
+        return sum(one.nbytes for one in adjacencies) + sum(array.nbytes for array in arrays)
+
+    def values(self, name: str, order: Order) -> Array:
+        """Return a carried column in an adjacency's order."""
+        with self._lock:
+            csc = self.csc
+            if order == "csc" or not self._directed:
+                return self._values[name, "csc"]
+            if (name, order) not in self._values:
+                self._values[name, order] = csc.carry(self._values[name, "csc"])
+            return self._values[name, order]
+
+    def merge(self, policy: Merge, repeated: npt.NDArray[np.bool_]) -> None:
+        """Merge parallel arcs, before anything but the CSC was read."""
+        with self._lock:
+            values = {name: array for (name, _), array in self._values.items()}
+            self._csc, merged = merge_parallel(self.csc, values, policy, repeated)
+            self._values = {(name, "csc"): array for name, array in merged.items()}
+            self._out_degrees = None
+
+    def once(self) -> npt.NDArray[np.bool_] | None:
+        """Mark one arc of each undirected edge, from the smaller vertex; None where all count."""
+        return None if self._directed else self.csc.indices <= self.csc.rows()
+
+    def count(self, marked: npt.NDArray[np.bool_]) -> int:
+        """Count the edges among marked arcs of the CSC."""
+        once = self.once()
+        return int(np.count_nonzero(marked if once is None else marked & once))
+
+    def count_loops(self) -> int:
+        """Count the edges from a vertex to itself."""
+        return int(np.count_nonzero(self.csc.indices == self.csc.rows()))
+
+    def count_isolated(self) -> int:
+        """Count the vertices without any edge."""
+        return int(np.count_nonzero((self.csc.degrees == 0) & (self.out_degrees == 0)))
+
+    def repeated(self) -> npt.NDArray[np.bool_]:
+        """Mark the arcs of the CSC that repeat the one before."""
+        return repeats(self.csc)
+
+    def ends(self, arc: int) -> tuple[int, int]:
+        """Return the source and the destination of an arc of the CSC."""
+        row = int(np.searchsorted(self.csc.offsets, arc, side="right")) - 1
+        return int(self.csc.indices[arc]), row

@@ -1,0 +1,211 @@
+"""Priority buckets: near vertices go first, others wait in a middle or a far pile by their rank.
+
+Delta-stepping (Meyer, Sanders 2003) in its near-far form (Davidson et al. 2014), with a bucket
+width that follows the work at hand (as in ADDS: Wang, Fussell, Lin 2021).  The next bucket is
+picked out of the middle pile, which is short; only when that is empty is the far pile gone
+through.  Piles are arrays to which vertices are appended; one that has moved on since, by its
+mark, is dropped when it is met.
+
+`piles` is a tuple: the middle pile, the far pile, and numbers: see the places below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from cugraph_ws.kernels.cpu.interface import load, order
+from cugraph_ws.kernels.cpu.jit import inline, jit
+
+__all__ = [
+    "FAR",
+    "FAR_SIZE",
+    "GOAL",
+    "HORIZON",
+    "LIMIT",
+    "MIDDLE",
+    "MIDDLE_SIZE",
+    "NEAR",
+    "NUMBERS",
+    "PENDING",
+    "WIDTH",
+    "balance",
+    "file_later",
+    "file_pending",
+]
+
+NEAR = 1  # queued for the next superstep
+MIDDLE = 2  # in the middle pile
+FAR = 3  # in the far pile
+PENDING = 4  # to be filed after the superstep
+
+LIMIT = 0  # greatest rank that is near
+HORIZON = 1  # greatest rank that belongs in the middle
+WIDTH = 2  # of a bucket; 0 before the first vertices are known
+GOAL = 3  # vertices that a bucket should hold about
+MIDDLE_SIZE = 4
+FAR_SIZE = 5
+NUMBERS = 6
+
+SPAN = 8.0  # buckets between a new limit and the horizon
+CROWDED = 8  # times the goal: a near list that is worth splitting
+
+
+@inline
+def file_later(vertex: Any, rank: Any, marks: Any, piles: Any) -> Any:
+    """Put a vertex on the pile of its rank; return False if the pile is full.
+
+    A pile has room for every vertex.  It is full only if ranks rise again, which they may in a
+    program whose priority does not fall with every change.
+    """
+    middle, far, numbers = piles
+    if rank <= numbers[HORIZON]:
+        size = int(numbers[MIDDLE_SIZE])
+        if marks[vertex] != MIDDLE:
+            if size == len(middle):
+                return False
+            marks[vertex] = MIDDLE
+            middle[size] = vertex
+            numbers[MIDDLE_SIZE] += 1
+    elif marks[vertex] != FAR:
+        size = int(numbers[FAR_SIZE])
+        if size == len(far):
+            return False
+        marks[vertex] = FAR
+        far[size] = vertex
+        numbers[FAR_SIZE] += 1
+    return True
+
+
+@jit
+def file_pending(
+    pending: Any, marks: Any, state: Any, constants: Any, values: Any, piles: Any, near: Any
+) -> Any:
+    """File the vertices that a parallel push found to come later; return how many are near.
+
+    Those are the ones that found no room; they are listed in `near`.
+    """
+    size = 0
+    for place in range(len(pending)):
+        vertex = pending[place]
+        if marks[vertex] != PENDING:
+            continue
+        marks[vertex] = 0
+        rank = order(load(state, constants, vertex), values)
+        if not file_later(vertex, rank, marks, piles):
+            marks[vertex] = NEAR
+            near[size] = vertex
+            size += 1
+    return size
+
+
+@inline
+def _refill_middle(marks: Any, state: Any, constants: Any, values: Any, piles: Any) -> None:
+    """Move the horizon on, and the vertices within it from the far to the middle pile."""
+    middle, far, numbers = piles
+    kept = 0
+    least = np.inf
+    total = 0.0
+    for place in range(int(numbers[FAR_SIZE])):
+        vertex = far[place]
+        if marks[vertex] == FAR:
+            rank = order(load(state, constants, vertex), values)
+            far[kept] = vertex
+            kept += 1
+            least = min(least, rank)
+            total += rank
+    numbers[FAR_SIZE] = kept
+    if kept == 0:
+        return
+    if not numbers[WIDTH] > 0.0:
+        numbers[WIDTH] = 2.0 * (total / kept - least) * min(numbers[GOAL] / kept, 1.0)
+    numbers[HORIZON] = least + SPAN * numbers[WIDTH]
+    size = 0
+    left = 0
+    for place in range(kept):
+        vertex = far[place]
+        if order(load(state, constants, vertex), values) > numbers[HORIZON]:
+            far[left] = vertex
+            left += 1
+        else:  # a rank that is not a number too: it may not wait for ever
+            marks[vertex] = MIDDLE
+            middle[size] = vertex
+            size += 1
+    numbers[FAR_SIZE] = left
+    numbers[MIDDLE_SIZE] = size
+
+
+@inline
+def _next_bucket(near: Any, marks: Any, state: Any, constants: Any, values: Any, piles: Any) -> Any:
+    """Make the next bucket's vertices near; return how many."""
+    middle, _, numbers = piles
+    kept = 0
+    least = np.inf
+    while kept == 0:
+        if numbers[MIDDLE_SIZE] == 0:
+            _refill_middle(marks, state, constants, values, piles)
+            if numbers[MIDDLE_SIZE] == 0:
+                return 0
+        for place in range(int(numbers[MIDDLE_SIZE])):
+            vertex = middle[place]
+            if marks[vertex] == MIDDLE:
+                least = min(least, order(load(state, constants, vertex), values))
+                middle[kept] = vertex
+                kept += 1
+        numbers[MIDDLE_SIZE] = kept
+    numbers[LIMIT] = least + numbers[WIDTH]
+    size = 0
+    left = 0
+    for place in range(kept):
+        vertex = middle[place]
+        if marks[vertex] != MIDDLE:
+            continue
+        if order(load(state, constants, vertex), values) > numbers[LIMIT]:
+            middle[left] = vertex
+            left += 1
+        else:
+            marks[vertex] = NEAR
+            near[size] = vertex
+            size += 1
+    numbers[MIDDLE_SIZE] = left
+    if size * 2 < numbers[GOAL]:
+        numbers[WIDTH] *= 2.0
+    elif size > numbers[GOAL] * 2:
+        numbers[WIDTH] *= 0.5
+    return size
+
+
+@jit
+def balance(
+    near: Any, near_size: Any, marks: Any, state: Any, constants: Any, values: Any, piles: Any
+) -> Any:
+    """Keep the near list at a good size between supersteps; return its length.
+
+    An empty one gets the next bucket.  One of far more vertices than a bucket should hold keeps
+    those of least rank.
+    """
+    numbers = piles[2]
+    if near_size == 0:
+        near_size = _next_bucket(near, marks, state, constants, values, piles)
+    if near_size <= CROWDED * numbers[GOAL]:
+        return near_size
+    least = np.inf
+    greatest = -np.inf
+    for place in range(near_size):
+        rank = order(load(state, constants, near[place]), values)
+        least = min(least, rank)
+        greatest = max(greatest, rank)
+    width = (greatest - least) * numbers[GOAL] / near_size
+    if not width > 0.0 or not np.isfinite(width):
+        return near_size  # nothing to tell them apart by
+    limit = least + width
+    kept = 0
+    for place in range(near_size):
+        vertex = near[place]
+        rank = order(load(state, constants, vertex), values)
+        if rank <= limit or not file_later(vertex, rank, marks, piles):
+            near[kept] = vertex
+            kept += 1
+    numbers[LIMIT] = limit
+    numbers[WIDTH] = width
+    return kept
