@@ -351,7 +351,7 @@ class _Trial:
         self.Vertex = namedtuple("Vertex", fields)  # type: ignore[misc]
         self.Edge = namedtuple("Edge", tuple(program.edges))  # type: ignore[misc]
         self.Own = namedtuple("Own", tuple(program.constants))  # type: ignore[misc]
-        parameters = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]
+        parameters: Any = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]
         sums = [np.float64(0.5)] * len(program.aggregates)
         self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
         # Constants of real vertices, so that the trial sees no value that the run never would.
@@ -515,9 +515,7 @@ class _Trial:
 
     def accumulates(self) -> bool:
         """Tell whether messages may be applied one by one, in any order, and twice."""
-        pick: Callable[..., Any] = {"min": min, "max": max, "any": lambda a, _: a}[
-            self.program.combine
-        ]
+        pick: Callable[..., Any] = max if self.program.combine == "max" else min
         for vertex in self.states()[:8]:
             for a, b in itertools.product(self.messages[:4], repeat=2):
                 own = vertex[len(self.state) :]

@@ -41,7 +41,7 @@ class GraphMemoryError(CugraphWsError, MemoryError):
     """A graph that would not fit in memory; raised before any of it is built."""
 
 
-class _CarriesResult:
+class _CarriesResult(BaseException):
     """What a run had reached when it ended early, in `.result`."""
 
     result: Result | None

@@ -187,6 +187,7 @@ def run(
     in_place: bool | None = None,
     priorities: bool = True,
     fused: bool = True,
+    partitions: int = 1,
     progress: Progress = False,
     timeout: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -223,6 +224,9 @@ def run(
         Whether the program's `priority` is honoured.
     fused : bool
         Whether supersteps with little work may run several to a call.
+    partitions : int
+        Into how many partitions to cut the graph, which exchange what changes at their boundaries;
+        on one machine it is for trying out.
     progress : bool or callable
         True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the
         run by returning False.
@@ -259,6 +263,7 @@ def run(
     if timeout is not None:
         check_number("timeout", timeout, positive=True)
     check_count("every", every, least=1)
+    check_count("partitions", partitions, least=1)
     if isinstance(program, VertexProgram):
         from cugraph_ws.vertex_loop import VertexLoop
 
@@ -281,6 +286,7 @@ def run(
             in_place=in_place,
             priorities=priorities,
             fused=fused,
+            partitions=partitions,
         )
     else:
         if parameters:

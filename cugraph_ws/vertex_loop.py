@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram, bind
-from cugraph_ws.cluster.exchange import Exchange, NoExchange
-from cugraph_ws.cluster.partition import whole_graph
+from cugraph_ws.cluster.exchange import Exchange, LocalExchange
+from cugraph_ws.cluster.partition import Partition, split
 from cugraph_ws.codegen import INFINITY
 from cugraph_ws.engines import Counts, Executor, choose_engine
 from cugraph_ws.engines.cpu import CpuExecutor
@@ -38,6 +38,8 @@ class VertexLoop:
         As in `run()`.
     threads : int, optional
         Most threads; all cores if not given.
+    partitions : int
+        Into how many partitions to cut the graph.
     """
 
     by_vertex = True
@@ -55,6 +57,7 @@ class VertexLoop:
         priorities: bool = True,
         fused: bool = True,
         threads: int | None = None,
+        partitions: int = 1,
     ) -> None:
         self.name = program.name
         self.max_iter = program.max_iter if max_iter is None else max_iter
@@ -67,8 +70,10 @@ class VertexLoop:
         self._priorities = priorities
         self._fused = fused
         self._threads = threads
+        self._parts = partitions
         self._executors: list[Executor] = []
-        self._exchange: Exchange = NoExchange()
+        self._partitions: list[Partition] = []
+        self._exchange: Exchange
         self._counts = Counts()
         self._residual = math.inf
         self._number = 0
@@ -82,7 +87,6 @@ class VertexLoop:
 
     def start(self, graph: Graph) -> None:
         """Bind the program, make the plan, and give every vertex its first state."""
-        self._graph = graph
         bound: BoundProgram = bind(self._program, graph, self._arguments)
         arcs = graph.csc.number_of_arcs
         self._plan = Plan(
@@ -90,27 +94,34 @@ class VertexLoop:
             graph.number_of_vertices,
             arcs,
             direction=self._direction,
-            fused=self._fused,
+            # A fused call sends nothing between its supersteps.
+            fused=self._fused and self._parts == 1,
         )
+        self._partitions = split(graph, bound, self._parts)
+        self._exchange = LocalExchange(self._partitions)
         self._executors = [
             CpuExecutor(
                 bound,
-                whole_graph(graph, bound),
+                partition,
                 in_place=bool(self._in_place),
                 ordered=self._priorities,
                 plain=self._engine == "python",
                 threads=self._threads,
             )
+            for partition in self._partitions
         ]
-        self._counts = Counts.merged([executor.start() for executor in self._executors])
+        for executor in self._executors:
+            executor.start()
+        self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
 
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones, on every partition."""
         left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
         choice = self._plan.choose(self._counts, self._number, left)
-        sums = np.sum([executor.sums() for executor in self._executors], axis=0)
-        counts = Counts.merged([executor.superstep(choice, sums) for executor in self._executors])
+        for executor in self._executors:
+            executor.superstep(choice, self._counts.sums)
         sent = self._exchange.deliver(self._executors)
+        counts = self._exchange.merge([executor.counts() for executor in self._executors])
         self._counts = counts
         self._number += len(counts.history)
         norm = self._program.residual
@@ -131,17 +142,39 @@ class VertexLoop:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to go on from here."""
-        arrays = self._executors[0].snapshot()
-        arrays["_loop"] = np.array([self._number, self._residual])
-        return arrays
+        shares = [{**one.columns(), "_queue": one.queue()} for one in self._executors]
+        return {
+            **self._exchange.collect(shares),
+            "_schedule": self._executors[0].schedule(),
+            "_loop": np.array([self._number, self._residual]),
+        }
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what `state` returned, after `start`."""
-        self._counts = self._executors[0].restore(state)
+        for executor, partition in zip(self._executors, self._partitions, strict=True):
+            fields = {name: state[name] for name in self._program.state if name in state}
+            columns = {name: column[partition.numbers] for name, column in fields.items()}
+            queue = state["_queue"][partition.numbers]
+            executor.restore(columns, queue, state["_schedule"])
+        self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
         self._number = int(state["_loop"][0])
         self._residual = float(state["_loop"][1])
 
     def columns(self) -> dict[str, Column]:
         """Return the visible state fields and the predecessors."""
-        arrays = self._executors[0].snapshot()
-        return as_columns(self._program, arrays, INFINITY, self._executors[0].finish())
+        shares = [executor.columns() for executor in self._executors]
+        if self._program.predecessor is not None:
+            self._grow_forest()
+            for share, executor in zip(shares, self._executors, strict=True):
+                share["_predecessor"] = executor.predecessors()
+        arrays = self._exchange.collect(shares)
+        return as_columns(self._program, arrays, INFINITY, arrays.get("_predecessor"))
+
+    def _grow_forest(self) -> None:
+        """Find predecessors; ties are searched from partition to partition."""
+        missing = self._exchange.total(sum(one.begin_forest() for one in self._executors))
+        grown = missing
+        while missing and grown:
+            self._exchange.deliver(self._executors, forest=True)
+            grown = self._exchange.total(sum(one.grow_forest() for one in self._executors))
+            missing -= grown

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import oracles
 import pytest
+from cugraph_ws.kernels.cpu import components as kernels
 from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,6 +165,21 @@ def test_ways_to_the_root_are_halved_and_then_gone():
     assert parent.tolist() == [0, 0, 0, 1, 2, 3, 4]
     compress(parent, 0, 7)
     assert not parent.any()
+
+
+def test_a_root_that_another_thread_hooks_first_is_climbed(monkeypatch):
+    def come_late(parent, index, expected, value):
+        monkeypatch.undo()
+        parent[index] = 1
+        return False
+
+    if numba.config.DISABLE_JIT:  # compiled, the same link simply succeeds
+        monkeypatch.setattr(kernels, "compare_and_swap", come_late)
+    parent = np.arange(4, dtype=np.int32)
+    offsets, indices = np.array([0, 0, 0, 0, 1]), np.array([0], np.int32)
+    assert link_arcs(offsets, indices, parent, 0, -1, 3, 0, 1) == 1
+    compress(parent, 0, 4)
+    assert parent.tolist() == ([0, 0, 2, 0] if numba.config.DISABLE_JIT else [0, 1, 2, 0])
 
 
 def test_links_in_any_order_reach_the_smallest_vertex():

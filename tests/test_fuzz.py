@@ -137,9 +137,15 @@ def judge(values: list[Any], content: Content) -> str:
     """What a column deserves: an error only if a bad value is among those drawn."""
     if content.deserves != ERROR:
         return content.deserves
-    bad = [v for v in values if not isinstance(v, int | float | str) or v in {math.inf, -math.inf}]
-    worse = [v for v in values if (content in WEIGHTS.values() and isinstance(v, str)) or v != v]
-    return ERROR if bad or worse else EITHER
+    is_weight = content in WEIGHTS.values()
+    return ERROR if any(spoilt(value, is_weight) for value in values) else EITHER
+
+
+def spoilt(value: Any, is_weight: bool) -> bool:
+    """Whether no id, or no weight, can be made of a value."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    return value is None or isinstance(value, list) or (is_weight and isinstance(value, str))
 
 
 @st.composite
@@ -181,27 +187,21 @@ def answer(case: Case, function: Callable[..., Any], *arguments: Any, **options:
 def read(case: Case, result: Any, *names: str) -> tuple[Edges, list[Any], list[np.ndarray]]:
     """Return edges between positions, the ids at the positions, and the columns asked for."""
     ids = plain(result, "vertex")
-    if len(ids) and not case_is_categorical(result):
+    if not pa.types.is_dictionary(arrow(result, "vertex").type):  # categories have their own order
         assert ids == sorted(ids)
     return case.edges(ids), ids, [column(result, name, -1) for name in names]
 
 
 def plain(frame: Any, name: str) -> list[Any]:
     """Return a column as Python objects, None for null."""
-    if isinstance(frame, pd.DataFrame):
-        array = pa.Array.from_pandas(frame[name])
-    else:
-        array = (frame.to_arrow() if isinstance(frame, pl.DataFrame) else frame)[name]
-    return array.to_pylist()
+    return arrow(frame, name).to_pylist()
 
 
-def case_is_categorical(frame: Any) -> bool:
-    """Whether the vertex ids are categories, whose order is their own."""
+def arrow(frame: Any, name: str) -> pa.Array | pa.ChunkedArray:
+    """Return a column as Arrow has it."""
     if isinstance(frame, pd.DataFrame):
-        array = pa.Array.from_pandas(frame["vertex"])
-    else:
-        array = (frame.to_arrow() if isinstance(frame, pl.DataFrame) else frame)["vertex"]
-    return pa.types.is_dictionary(array.type)
+        return pa.Array.from_pandas(frame[name])
+    return (frame.to_arrow() if isinstance(frame, pl.DataFrame) else frame)[name]
 
 
 def numbers(ids: list[Any], values: list[Any]) -> np.ndarray:

@@ -289,3 +289,16 @@ def test_many_sources_are_searched_as_each_alone(edges, picks):
             )
             found = many(graph, sources)
             pd.testing.assert_frame_equal(found, expected[found.columns])
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_threads_that_race_give_one_answer(search, monkeypatch):
+    program, start = SEARCHES[search]
+    edges = undirected(rmat(12, 16, seed=23))
+    with build(edges) as graph:
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", "1")
+        alone = ws.run(program, graph, **start).frame
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", "4")
+        for direction in ("auto", "push", "pull") * 3:
+            together = ws.run(program, graph, **start, direction=direction, fused=False).frame
+            pd.testing.assert_frame_equal(together, alone)

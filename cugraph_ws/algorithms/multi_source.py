@@ -53,8 +53,8 @@ class MultiSource:
     """
 
     by_vertex = False
-    tol = None
-    max_iter = None  # of the run, whose steps are batches of searches
+    tol: float | None = None
+    max_iter: int | None = None  # of the run, whose steps are batches of searches
 
     def __init__(
         self,

@@ -3,24 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from cugraph_ws.engines import Executor
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["Exchange", "NoExchange"]
+from cugraph_ws.cluster.partition import Partition
+from cugraph_ws.engines import Counts, Executor
+
+__all__ = ["Exchange", "LocalExchange"]
 
 
 class Exchange(Protocol):
-    """Moves boundary state between partitions."""
+    """Moves boundary state between partitions; every process calls it for its own executors."""
 
-    def deliver(self, executors: Sequence[Executor]) -> int:
+    def deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> int:
         """Bring ghosts up to date and mark them active; return the bytes sent."""
 
+    def merge(self, counts: Sequence[Counts]) -> Counts:
+        """Return the counts of all partitions, in this process and elsewhere."""
 
-class NoExchange:
-    """The exchange of a graph with one partition: nothing to move."""
+    def total(self, number: int) -> int:
+        """Return the sum of one number of each process."""
 
-    def deliver(self, executors: Sequence[Executor]) -> int:
-        """Return 0: there are no ghosts."""
-        assert len(executors) == 1
-        return 0
+    def collect(self, shares: Sequence[dict[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
+        """Return columns by vertex number from each executor's, by owned vertex."""
+
+
+class LocalExchange:
+    """The exchange of partitions in one process.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        The partitions, one for each executor.
+    refine : bool
+        Whether to send only what has changed.
+    """
+
+    def __init__(self, partitions: Sequence[Partition], *, refine: bool = True) -> None:
+        self._partitions = partitions
+        self._refine = refine
+
+    def deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> int:
+        """Bring ghosts up to date and mark them active; return the bytes sent."""
+        sent = 0
+        parcels = []
+        for sender, (executor, partition) in enumerate(
+            zip(executors, self._partitions, strict=True)
+        ):
+            for receiver, boundary in enumerate(partition.boundaries):
+                if len(boundary):
+                    parcel = executor.pack(boundary, refine=self._refine, forest=forest)
+                    parcels.append((sender, receiver, parcel))
+                    sent += parcel.nbytes
+        for sender, receiver, parcel in parcels:
+            first, last = self._partitions[receiver].ghosts[sender]
+            executors[receiver].unpack(first, last, parcel, forest=forest)
+        return sent
+
+    def merge(self, counts: Sequence[Counts]) -> Counts:
+        """Return the counts of all partitions."""
+        return Counts.merged(counts)
+
+    def total(self, number: int) -> int:
+        """Return the number: there is no other process."""
+        return number
+
+    def collect(self, shares: Sequence[dict[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
+        """Return columns by vertex number from each executor's, by owned vertex."""
+        if len(shares) == 1:
+            return shares[0]
+        numbers = [part.numbers[: part.owned] for part in self._partitions]
+        columns = {}
+        for name in shares[0]:
+            column = np.empty(self._partitions[0].vertices, shares[0][name].dtype)
+            for place, share in zip(numbers, shares, strict=True):
+                column[place] = share[name]
+            columns[name] = column
+        return columns

@@ -1,7 +1,9 @@
-"""A partition: a range of vertices, the arcs into them, and copies of the in-neighbours outside."""
+"""Partitions: a range of vertices, the arcs into them, and copies of the in-neighbours outside."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -10,62 +12,67 @@ import numpy.typing as npt
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.graph import Adjacency, Graph
 
-__all__ = ["Partition", "whole_graph"]
+__all__ = ["Partition", "split"]
+
+Array = npt.NDArray[Any]
 
 
+@dataclass
 class Partition:
     """What one executor works on; positions 0 … owned−1 are its own vertices, then come ghosts.
 
     Attributes
     ----------
-    owned, size : int
-        Number of its own vertices, and of these and the ghosts.
+    vertices : int
+        Number of vertices of the whole graph.
+    owned : int
+        Number of its own vertices.
     numbers : ndarray of int64, shape (size,)
-        Vertex number at each position.
-    constants : tuple of ndarray
+        Vertex number at each position; ghosts are grouped by owner, so that an inbox fills one
+        contiguous range.
+    constants : tuple of ndarray, each of shape (size,)
         The program's vertex constants, by position.
     csc : Adjacency
-        Rows are owned vertices; indices are positions of in-neighbours.
+        Rows are owned vertices; indices are positions of in-neighbours, in the order of their
+        numbers, so that sums are rounded alike, and ties broken alike, for any partitions.
     csr : Adjacency
         Rows are all positions; indices are positions of owned out-neighbours.
+    boundaries : list of ndarray of int64
+        For each partition, the own positions that it holds as ghosts, in the order of its ghosts.
+    ghosts : list of (int, int)
+        For each partition, the range of positions of its vertices here.
     """
 
-    def __init__(self, graph: Graph, bound: BoundProgram) -> None:
-        self._graph = graph
-        self._columns = bound.edge_columns
-        self._kinds = bound.types.edges
-        self.owned = self.size = graph.number_of_vertices
-        self.numbers = np.arange(self.size, dtype=np.int64)
-        self.constants = bound.constants
-        self._edges: dict[str, tuple[npt.NDArray[Any], ...]] = {}
+    vertices: int
+    owned: int
+    numbers: npt.NDArray[np.int64]
+    constants: tuple[Array, ...]
+    csc: Adjacency
+    csr: Adjacency
+    boundaries: list[npt.NDArray[np.int64]]
+    ghosts: list[tuple[int, int]]
+    _edges: dict[str, tuple[Array, ...]]
 
     @property
-    def csc(self) -> Adjacency:
-        """In-neighbours of the owned vertices."""
-        return self._graph.csc
+    def size(self) -> int:
+        """Number of its own vertices and the ghosts."""
+        return len(self.numbers)
 
     @property
-    def csr(self) -> Adjacency:
-        """Owned out-neighbours of every position."""
-        return self._graph.csr
+    def ghosted(self) -> bool:
+        """Whether there are ghosts."""
+        return self.size > self.owned
 
-    def edges(self, order: Literal["csc", "csr"]) -> tuple[npt.NDArray[Any], ...]:
+    def edges(self, order: Literal["csc", "csr"]) -> tuple[Array, ...]:
         """Return the program's edge attributes in the order of `csc` or `csr`.
 
         Attributes that a constant stands in for are empty arrays.
         """
-        if order not in self._edges:
-            self._edges[order] = tuple(
-                np.empty(0, kind)
-                if column is None
-                else self._graph.edge_values(column, order).astype(kind, copy=False)
-                for column, kind in zip(self._columns, self._kinds, strict=True)
-            )
         return self._edges[order]
 
 
-def whole_graph(graph: Graph, bound: BoundProgram) -> Partition:
-    """Return the only partition of a graph on one machine: all vertices, no ghosts.
+def split(graph: Graph, bound: BoundProgram, parts: int) -> list[Partition]:
+    """Cut a graph into ranges of vertices of about equal work.
 
     Parameters
     ----------
@@ -73,10 +80,85 @@ def whole_graph(graph: Graph, bound: BoundProgram) -> Partition:
         The graph.
     bound : BoundProgram
         The program that will run on it.
+    parts : int
+        How many partitions; some own nothing if there are fewer vertices.
 
     Returns
     -------
-    Partition
-        The partition.
+    list of Partition
+        The partitions, in the order of their vertices.
     """
-    return Partition(graph, bound)
+    if parts == 1:
+        return [_whole(graph, bound)]
+    offsets = graph.csc.offsets
+    work = offsets + np.arange(len(offsets))  # a vertex costs about as much as an arc
+    goals = work[-1] * np.arange(1, parts) // parts
+    cuts = np.concatenate([[0], np.searchsorted(work, goals), [graph.number_of_vertices]])
+    partitions = [_cut(graph, bound, cuts, place) for place in range(parts)]
+    for place, partition in enumerate(partitions):
+        partition.boundaries = [
+            peer.numbers[slice(*peer.ghosts[place])] - cuts[place] for peer in partitions
+        ]
+    return partitions
+
+
+def _whole(graph: Graph, bound: BoundProgram) -> Partition:
+    n = graph.number_of_vertices
+    return Partition(
+        vertices=n,
+        owned=n,
+        numbers=np.arange(n, dtype=np.int64),
+        constants=bound.constants,
+        csc=graph.csc,
+        csr=graph.csr,
+        boundaries=[np.empty(0, np.int64)],
+        ghosts=[(n, n)],
+        _edges={order: _edge_arrays(graph, bound, order) for order in ("csc", "csr")},
+    )
+
+
+def _edge_arrays(
+    graph: Graph, bound: BoundProgram, order: Literal["csc", "csr"]
+) -> tuple[Array, ...]:
+    return tuple(
+        np.empty(0, kind)
+        if column is None
+        else graph.edge_values(column, order).astype(kind, copy=False)
+        for column, kind in zip(bound.edge_columns, bound.types.edges, strict=True)
+    )
+
+
+def _cut(graph: Graph, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: int) -> Partition:
+    """Make one partition; its boundaries are found once all exist."""
+    low, high = int(cuts[place]), int(cuts[place + 1])
+    csc = graph.csc
+    arcs = slice(int(csc.offsets[low]), int(csc.offsets[high]))
+    neighbours = csc.indices[arcs]
+    outside = np.unique(neighbours[(neighbours < low) | (neighbours >= high)])
+    numbers = np.concatenate([np.arange(low, high), outside]).astype(np.int64)
+    position = np.empty(graph.number_of_vertices, csc.indices.dtype)
+    position[numbers] = np.arange(len(numbers))
+    sources = position[neighbours]
+    offsets = csc.offsets[low : high + 1] - arcs.start
+    targets = np.repeat(np.arange(high - low, dtype=sources.dtype), np.diff(offsets))
+    order = np.argsort(sources, kind="stable")
+    out_offsets = np.zeros(len(numbers) + 1, np.int64)
+    np.cumsum(np.bincount(sources, minlength=len(numbers)), out=out_offsets[1:])
+    edges = tuple(
+        column[arcs] if len(column) else column for column in _edge_arrays(graph, bound, "csc")
+    )
+    bounds = (np.searchsorted(outside, cuts) + high - low).tolist()
+    return Partition(
+        vertices=graph.number_of_vertices,
+        owned=high - low,
+        numbers=numbers,
+        constants=tuple(column[numbers] for column in bound.constants),
+        csc=Adjacency(offsets, sources),
+        csr=Adjacency(out_offsets, targets[order]),
+        boundaries=[],
+        ghosts=list(pairwise(bounds)),
+        _edges={
+            "csc": edges,
+            "csr": tuple(column[order] if len(column) else column for column in edges),
+        },
+    )

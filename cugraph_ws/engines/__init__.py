@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Choice", "Counts", "Direction", "Executor", "choose_engine"]
+__all__ = ["Choice", "Counts", "Direction", "Executor", "Parcel", "choose_engine"]
 
 Direction = Literal["gather", "pull", "push", "fused", "scatter"]
 
@@ -57,6 +57,8 @@ class Counts:
         The L1 and the maximum norm of the change of the program's residual field.
     history : list of (int, int)
         For each superstep in the call: active vertices that sent, and arcs read.
+    sums : ndarray of float64, shape (aggregates,)
+        The program's aggregates over the states as they are now.
     """
 
     active: int = 0
@@ -66,6 +68,7 @@ class Counts:
     total_change: float = 0.0
     greatest_change: float = 0.0
     history: list[tuple[int, int]] = field(default_factory=list)
+    sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     @staticmethod
     def merged(parts: Sequence[Counts]) -> Counts:
@@ -81,11 +84,34 @@ class Counts:
             read=sum(part.read for part in parts),
             total_change=sum(part.total_change for part in parts),
             greatest_change=max(part.greatest_change for part in parts),
+            sums=np.sum([part.sums for part in parts], axis=0),
             history=[
                 (sum(row[0] for row in rows), sum(row[1] for row in rows))
                 for rows in zip(*padded, strict=True)
             ],
         )
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """What one partition sends another.
+
+    Attributes
+    ----------
+    places : ndarray or None
+        Which of the vertices that the receiver holds as ghosts; None: all of them.
+    fields : tuple of ndarray
+        Their values.
+    """
+
+    places: npt.NDArray[Any] | None
+    fields: tuple[npt.NDArray[Any], ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes sent."""
+        sent = sum(column.nbytes for column in self.fields)
+        return sent if self.places is None else sent + self.places.nbytes
 
 
 class Executor(Protocol):
@@ -96,32 +122,56 @@ class Executor(Protocol):
     vertices only.
     """
 
-    def start(self) -> Counts:
-        """Give every vertex its first state and find out who is active."""
+    def start(self) -> None:
+        """Give every vertex, ghosts too, its first state and find out who is active."""
 
-    def sums(self) -> npt.NDArray[np.float64]:
-        """Return this partition's share of each of the program's aggregates."""
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Run what the plan chose; `sums` are the aggregates over all partitions.
 
-    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> Counts:
-        """Run what the plan chose, with the aggregates over all partitions."""
+        An engine may return before the work is done; `counts` waits for it.
+        """
 
-    def changed(self) -> npt.NDArray[Any]:
-        """Return the owned vertices whose ghosts elsewhere are out of date, ascending."""
+    def pack(
+        self, boundary: npt.NDArray[np.int64], *, refine: bool, forest: bool = False
+    ) -> Parcel:
+        """Return the state of the owned vertices `boundary`, which one peer holds as ghosts.
 
-    def pack(self, vertices: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
-        """Return the state fields of some vertices, for an outbox."""
+        With `refine`, of those only whose ghosts are out of date since the last superstep: that
+        are active now, or, after a dense one, whose state has changed.  With `forest`, return
+        whether they have a place in the predecessor forest instead.
+        """
 
-    def unpack(self, vertices: npt.NDArray[Any], fields: tuple[npt.NDArray[Any], ...]) -> None:
-        """Take an inbox: new states of ghosts, which become active."""
+    def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
+        """Bring the ghosts at positions [first, last) up to date; those that came are active."""
 
-    def finish(self) -> npt.NDArray[np.int64] | None:
-        """Return each owned vertex's predecessor, where the program declares one."""
+    def counts(self) -> Counts:
+        """Return what the last superstep did and, ghosts' arcs included, left to do."""
 
-    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the state fields, and what else is needed to go on from here."""
+    def begin_forest(self) -> int:
+        """Choose predecessors where a strictly better one exists; return how many are missing."""
 
-    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> Counts:
-        """Go on from a snapshot."""
+    def grow_forest(self) -> int:
+        """Attach undecided owned vertices to what has been attached since; return how many."""
+
+    def predecessors(self) -> npt.NDArray[np.int64]:
+        """Return each owned vertex's predecessor as a vertex number, −1 for none."""
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the state fields of the owned vertices."""
+
+    def queue(self) -> npt.NDArray[np.int64]:
+        """Return for each owned vertex its place in the frontier from 1, −1 if later, else 0."""
+
+    def schedule(self) -> npt.NDArray[np.float64]:
+        """Return the numbers by which the executor orders its work."""
+
+    def restore(
+        self,
+        columns: dict[str, npt.NDArray[Any]],
+        queue: npt.NDArray[np.int64],
+        schedule: npt.NDArray[np.float64],
+    ) -> None:
+        """Go on from a checkpoint; columns and queue are by position, ghosts included."""
 
 
 def choose_engine(name: str) -> Literal["cpu", "python"]:

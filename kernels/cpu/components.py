@@ -27,9 +27,9 @@ def find(parent: Array, vertex: int) -> int:
     Only a root's parent is ever hooked, and what is written here is the parent of a vertex that
     is none: another thread can undo the shortcut, but lose no hook.
     """
-    below, above = vertex, load(parent, vertex)
+    below, above = vertex, int(load(parent, vertex))
     while True:
-        next_above = load(parent, above)
+        next_above = int(load(parent, above))
         if next_above == above:
             return above
         store(parent, below, next_above)

@@ -24,7 +24,7 @@ from cugraph_ws.kernels.cpu.jit import jit
 
 __all__ = [
     "arcs_are_quiet",
-    "count_alike",
+    "list_unlike",
     "finish",
     "gather",
     "gather_part",
@@ -151,7 +151,7 @@ def select_started(
 
 
 @jit
-def count_alike(low: Any, high: Any, state: Any, constants: Any, example: Any, others: Any) -> Any:
+def list_unlike(low: Any, high: Any, state: Any, constants: Any, example: Any, others: Any) -> Any:
     """List the vertices of [low, high) whose state differs from that of `example`; return how many."""
     model = keep(load(state, constants, example))
     size = 0

@@ -31,13 +31,14 @@ def begin_superstep(frontier: Any, offsets: Any, marks: Any, prefix: Any) -> Non
 
 
 @jit
-def count_arcs(low: Any, high: Any, bitmap: Any, offsets: Any, totals: Any) -> None:
-    """Set `totals` to the number of vertices of [low, high) in the bitmap, and of their arcs."""
+def count_arcs(low: Any, high: Any, owned: Any, bitmap: Any, offsets: Any, totals: Any) -> None:
+    """Count the vertices of [low, high) in the bitmap that are owned, and the arcs of all."""
     size = 0
     arcs = 0
     for vertex in range(low, high):
         if (bitmap[vertex >> 5] >> (vertex & 31)) & 1:
-            size += 1
+            if vertex < owned:
+                size += 1
             arcs += offsets[vertex + 1] - offsets[vertex]
     totals[0] = size
     totals[1] = arcs

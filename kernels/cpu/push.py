@@ -53,13 +53,12 @@ def push(
 
     Other threads send along others at the same time.  `queues` is the marks, the locks, and this
     range's lists of near vertices and of pending ones, which `file_pending` takes; `totals` becomes
-    their lengths and the near ones' arcs.
+    their lengths.
     """
     offsets, indices = adjacency
     marks, locks, near, pending = queues
     near_size = 0
     pending_size = 0
-    arcs = 0
     place = np.searchsorted(prefix, low, side="right") - 1
     done = low
     while done < high:
@@ -100,11 +99,9 @@ def push(
                         marks[target] = NEAR
                         near[near_size] = target
                         near_size += 1
-                        arcs += offsets[target + 1] - offsets[target]
             store(locks, target, 0)
     totals[0] = near_size
     totals[1] = pending_size
-    totals[2] = arcs
 
 
 @jit

@@ -72,29 +72,39 @@ def search_ties(
     constants: Any,
     values: Any,
     predecessors: Any,
+    levels: Any,
     queue: Any,
+    limits: Any,
 ) -> Any:
-    """Give undecided vertices a decided tight in-neighbour, breadth first; return how many got one."""
+    """Give undecided vertices the least decided tight in-neighbour, level by level.
+
+    `queue` begins with the vertices that the level before decided; `limits` is how many they are,
+    the number of this level, and the most levels to go.  Return the length of the queue, and where
+    in it the last level begins.
+    """
     offsets, indices = adjacency
-    size = 0
-    for vertex in range(len(predecessors)):
-        if predecessors[vertex] != UNDECIDED:
-            queue[size] = vertex
-            size += 1
-    decided = size
-    place = 0
-    while place < size:
-        vertex = queue[place]
-        place += 1
-        source = load(state, constants, vertex)
-        for arc in range(offsets[vertex], offsets[vertex + 1]):
-            target = indices[arc]
-            if predecessors[target] != UNDECIDED:
-                continue
-            own = load(state, constants, target)
-            before = replace(own, initial(constants, target, numbers[target], values))
-            if same(own, update(before, message(source, edges, arc, values), values)):
-                predecessors[target] = vertex
-                queue[size] = target
-                size += 1
-    return size - decided
+    first = 0
+    size = limits[0]
+    for level in range(limits[1], limits[1] + limits[2]):
+        last = size
+        for place in range(first, last):
+            vertex = queue[place]
+            source = load(state, constants, vertex)
+            for arc in range(offsets[vertex], offsets[vertex + 1]):
+                target = indices[arc]
+                if predecessors[target] != UNDECIDED and (
+                    levels[target] != level or numbers[vertex] >= numbers[predecessors[target]]
+                ):
+                    continue
+                own = load(state, constants, target)
+                before = replace(own, initial(constants, target, numbers[target], values))
+                if same(own, update(before, message(source, edges, arc, values), values)):
+                    if predecessors[target] == UNDECIDED:
+                        levels[target] = level
+                        queue[size] = target
+                        size += 1
+                    predecessors[target] = vertex
+        first = last
+        if first == size:
+            break
+    return size, first

@@ -1,0 +1,92 @@
+"""What all parts of one CPU executor share: the program, the partition, the state, the threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cluster.partition import Partition
+from cugraph_ws.codegen import compiled_module, python_module
+from cugraph_ws.engines.threads import number_of_threads, parallel
+
+__all__ = ["Array", "Context"]
+
+Array = npt.NDArray[Any]
+
+SMALL_WORK = 1 << 14  # arcs and vertices below which a second thread costs more than it helps
+RANGES_A_THREAD = 8  # to even out what each costs
+
+
+def _serial(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
+    return [function(*task) for task in tasks]
+
+
+class Context:
+    """One program on one partition, on the CPU.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program, its types and its arguments.
+    partition : Partition
+        Adjacency, edge attributes and constants.
+    plain : bool
+        Whether to run as plain Python, in one thread.
+    threads : int, optional
+        Most threads; all cores if not given.
+
+    Attributes
+    ----------
+    loops : module
+        The loops of `kernels/cpu`, instantiated for the program.
+    run : callable
+        Calls a loop for each of some tasks, on all threads.
+    state : tuple of ndarray, each of shape (partition.size,)
+        The state fields.
+    sums : ndarray of float64
+        The program's aggregates over all partitions, as they were before the superstep.
+    number : int
+        Number of the superstep.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        partition: Partition,
+        *,
+        plain: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        self.bound = bound
+        self.part = partition
+        self.loops = (python_module if plain else compiled_module)(bound.program, bound.types)
+        self.threads = 1 if plain else threads or number_of_threads()
+        self.run = _serial if self.threads == 1 else parallel
+        self.index = np.int64 if partition.size > np.iinfo(np.int32).max else np.int32
+        self.state: tuple[Array, ...] = tuple(
+            np.empty(partition.size, kind) for kind in bound.types.state
+        )
+        self.sums = np.zeros(len(bound.program.aggregates))
+        self.number = 0
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What the program reads as `p`: parameters, aggregates, and what every program gets."""
+        sums = tuple(np.float64(value) for value in self.sums)
+        vertices, number = np.int64(self.part.vertices), np.int64(self.number)
+        return (*self.bound.values, *sums, vertices, number)
+
+    def rows(self, order: Literal["csc", "csr"]) -> tuple[Array, Array]:
+        """Return offsets and indices of the in-neighbours or the out-neighbours."""
+        adjacency = self.part.csc if order == "csc" else self.part.csr
+        return adjacency.offsets, adjacency.indices
+
+    def pieces(self, work: int) -> int:
+        """Into how many ranges to cut work: enough to even out, not so many that calls add up."""
+        if self.threads == 1 or work < SMALL_WORK:
+            return 1
+        return min(RANGES_A_THREAD * self.threads, max(self.threads, work // SMALL_WORK))
