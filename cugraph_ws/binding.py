@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.arguments import is_number
 from cugraph_ws.codegen import INFINITY, Types
 from cugraph_ws.declarations import (
     Constant,
     Distribution,
     Like,
     Parameter,
+    ScalarType,
     VertexParameter,
     VertexSet,
     VertexValue,
@@ -185,7 +187,7 @@ def _check_edges(
 ) -> None:
     """Refuse attributes below their declared least, and integers whose sums could overflow."""
     like = {
-        declared.type.attribute
+        declared.type.attribute: kind
         for declared, kind in zip(program.state.values(), state, strict=True)
         if isinstance(declared.type, Like) and kind in INFINITY
     }
@@ -193,6 +195,7 @@ def _check_edges(
         if column is None or not graph.csc.number_of_arcs:
             continue
         values = graph.edge_values(column, "csc")
+        _check_type(program, name, declared.type, column, values)
         if declared.least is not None and values.min() < declared.least:
             arc = int(values.argmin())
             raise InputError(
@@ -201,11 +204,30 @@ def _check_edges(
             )
         if name in like:
             longest = int(values.max()) * graph.number_of_vertices
-            if longest >= INFINITY[values.dtype.name]:
+            if longest >= INFINITY[like[name]]:
                 raise InputError(
                     f"column {column!r} has the value {values.max()}: paths could exceed what "
-                    f"{values.dtype.name} holds exactly; convert the column to float64"
+                    f"{like[name]} holds exactly; convert the column to float64"
                 )
+
+
+def _check_type(
+    program: VertexProgram,
+    name: str,
+    declared: ScalarType | None,
+    column: str,
+    values: npt.NDArray[Any],
+) -> None:
+    """Refuse a column whose values the declared integer type cannot hold."""
+    if declared is None or declared.dtype.kind != "i":
+        return
+    limits = np.iinfo(declared.name)
+    if values.dtype.kind != "i" or values.min() < limits.min or values.max() > limits.max:
+        raise InputError(
+            f"column {column!r} is {values.dtype.name} with values from {values.min()} to "
+            f"{values.max()}; {program.name}.{name} is declared {declared.name}: declare it as a wider "
+            "type, or convert the column"
+        )
 
 
 def _edge_name(graph: Graph, arc: int) -> str:
@@ -252,6 +274,8 @@ def _constant(
             )
         return np.full(n, default, dtype)
     if isinstance(given, np.ndarray) and given.shape == (n,):
+        if given.dtype.kind not in "iufb" or np.isnan(given).any():
+            raise InputError(f"{name}: the array holds what is no number; give one for each vertex")
         values = given
     else:
         if isinstance(declared, Distribution):
@@ -319,6 +343,12 @@ def _parameter(
         value = declared.default
     if value is None:
         raise InputError(f"{program.name} needs {name}=, a number")
+    truth = isinstance(value, (bool, np.bool_))
+    if truth != (declared.type.dtype.kind == "b") or not (truth or is_number(value)):
+        wanted = "True or False" if declared.type.dtype.kind == "b" else "a number"
+        raise InputError(
+            f"{name}={value!r} is not {wanted}; {program.name} needs {declared.type!r}"
+        )
     try:
         number = declared.type.dtype.type(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -327,7 +357,7 @@ def _parameter(
         ) from error
     if declared.type.dtype.kind == "i" and number != value:
         raise InputError(f"{name}={value!r} is not a whole number; give one, as {int(number)}")
-    if isinstance(value, float) and math.isnan(value):
+    if number != number:
         raise InputError(f"{name}=nan is not a number; give one")
     return number
 
@@ -351,9 +381,9 @@ class _Trial:
         self.Vertex = namedtuple("Vertex", fields)  # type: ignore[misc]
         self.Edge = namedtuple("Edge", tuple(program.edges))  # type: ignore[misc]
         self.Own = namedtuple("Own", tuple(program.constants))  # type: ignore[misc]
-        parameters: Any = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]
+        self.Parameters: Any = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]
         sums = [np.float64(0.5)] * len(program.aggregates)
-        self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
+        self.p = self.Parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
         # Constants of real vertices, so that the trial sees no value that the run never would.
         self.own = [
             self.Own(*(array[place] for array in constants))
@@ -371,13 +401,21 @@ class _Trial:
                 return function(*arguments[:taken])
         except ZeroDivisionError:
             return math.inf
+        except (ValueError, OverflowError) as error:
+            # Compiled code gives NaN or an infinity for a number outside a function's domain.
+            if str(error) in ("math domain error", "math range error") or "expected" in str(error):
+                return math.nan
+            raise self.error(name, error) from error
         except Exception as error:
-            frames = traceback.extract_tb(error.__traceback__)
-            line = frames[-1].lineno if len(frames) > 1 else self.program.sources[name].location
-            raise ProgramError(
-                f"{self.program.name}.{name}, line {line} of {frames[-1].filename}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
+            raise self.error(name, error) from error
+
+    def error(self, name: str, error: Exception) -> ProgramError:
+        """Say in which line of which function an exception was raised."""
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return ProgramError(
+            f"{self.program.name}.{name}, line {last.lineno} of {last.filename}: "
+            f"{type(error).__name__}: {error}"
+        )
 
     def fail(self, name: str, what: str) -> ProgramError:
         return ProgramError(
@@ -416,8 +454,14 @@ class _Trial:
                         f"returns {float(part)!r} for `{field}`, which is {dtype.name}; declare it as a float, "
                         "or return a whole number",
                     )
-            with np.errstate(all="ignore"):
-                cast.append(dtype.type(part))
+            try:
+                with np.errstate(all="ignore"):
+                    cast.append(dtype.type(part))
+            except OverflowError as error:
+                raise self.fail(
+                    name,
+                    f"returns {part!r} for `{field}`, which is {dtype.name}; declare a wider type",
+                ) from error
         return tuple(cast)
 
     def states(self) -> list[Any]:
@@ -514,7 +558,17 @@ class _Trial:
                 )
 
     def accumulates(self) -> bool:
-        """Tell whether messages may be applied one by one, in any order, and twice."""
+        """Tell whether messages may be applied one by one, in any order, and twice.
+
+        Not if functions read what changes from superstep to superstep: then it matters when a
+        message arrives.
+        """
+        changing = {"superstep", *self.program.aggregates}
+        for name in ("compute", "apply", "active"):
+            if name in self.program.sources:
+                reads = self.program.sources[name].attributes.values()
+                if any(changing & names for names in reads):
+                    return False
         pick: Callable[..., Any] = max if self.program.combine == "max" else min
         for vertex in self.states()[:8]:
             for a, b in itertools.product(self.messages[:4], repeat=2):

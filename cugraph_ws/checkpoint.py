@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -12,9 +13,52 @@ import numpy.typing as npt
 
 from cugraph_ws.errors import FileError, InputError
 
-__all__ = ["read_checkpoint", "write_checkpoint"]
+__all__ = ["check_checkpoint", "fingerprint", "read_checkpoint", "write_checkpoint"]
 
 _KEY = b"cugraph_ws"
+
+
+def fingerprint(*inputs: Any) -> str:
+    """Return a digest of what the outcome of a run depends on.
+
+    Parameters
+    ----------
+    *inputs
+        Arrays, of which type, shape and contents count, and other values, of which `repr` does.
+
+    Returns
+    -------
+    str
+        The same for the same inputs, in any process.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for value in inputs:
+        if isinstance(value, np.ndarray):
+            digest.update(f"{value.dtype.str}{value.shape}".encode())
+            digest.update(np.ascontiguousarray(value).view(np.uint8).data)
+        else:
+            digest.update(repr(value).encode())
+    return digest.hexdigest()
+
+
+def check_checkpoint(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that a checkpoint cannot be written to, before work starts.
+
+    Parameters
+    ----------
+    path : path-like
+        The Parquet file.
+
+    Raises
+    ------
+    FileError
+        If its folder is missing or not writable, or it is a folder itself.
+    """
+    folder = Path(path).absolute().parent
+    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise FileError(
+            f"checkpoint={str(path)!r} cannot be written; give a file in a writable folder"
+        )
 
 
 def write_checkpoint(
@@ -55,20 +99,23 @@ def write_checkpoint(
     )
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with open(temporary, "wb") as file:
-            pq.write_table(table, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+        try:
+            with open(temporary, "wb") as file:
+                pq.write_table(table, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        finally:
+            if temporary.exists():  # it has not been renamed: the disk is full, say
+                temporary.unlink()
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise FileError(
             f"checkpoint={str(path)!r} cannot be written ({error}); give a path in a writable folder"
         ) from error
 
 
 def read_checkpoint(
-    path: str | os.PathLike[str], expected: dict[str, Any]
+    path: str | os.PathLike[str], identity: dict[str, str]
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     """Read a checkpoint and check that it belongs to this run.
 
@@ -76,8 +123,8 @@ def read_checkpoint(
     ----------
     path : path-like
         The Parquet file.
-    expected : dict
-        Facts that must be the same as when it was written.
+    identity : dict
+        Fingerprints that must be the same as when it was written.
 
     Returns
     -------
@@ -108,12 +155,13 @@ def read_checkpoint(
             f"resume={str(path)!r} is no checkpoint; give a file that checkpoint= wrote"
         )
     facts = json.loads(metadata)
-    for name, value in expected.items():
-        if facts.get(name) != value:
-            raise InputError(
-                f"resume={str(path)!r} was written with {name} = {facts.get(name)!r}, this run has {value!r}; "
-                "resume with the same program and graph"
-            )
+    written = facts["identity"]
+    differing = [name for name in identity if written.get(name) != identity[name]]
+    if differing or len(written) != len(identity):
+        raise InputError(
+            f"resume={str(path)!r}: the checkpoint was written with another "
+            f"{', '.join(differing) or 'program'}; resume with the same program, graph and arguments"
+        )
     arrays = {
         name: np.array(table.column(name).slice(0, length).to_numpy())
         for name, length in facts["lengths"].items()

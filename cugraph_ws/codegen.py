@@ -159,6 +159,23 @@ def _initial_cast(kind: str, value: str) -> str:
     return _cast(kind, value)
 
 
+def _equal(place: int, kind: str) -> str:
+    """Compare a field; NaN is like NaN, or a vertex with one would be active for ever."""
+    old, new = f"vertex[{place}]", f"new[{place}]"
+    if not kind.startswith("float"):
+        return f"{old} == {new}"
+    return f"({old} == {new} or ({old} != {old} and {new} != {new}))"
+
+
+def _change(program: VertexProgram) -> str:
+    """Measure the change of the residual's field; infinities may stay what they are."""
+    if program.residual is None:
+        return "0.0"
+    place = list(program.state).index(program.residual.field)
+    old, new = f"np.float64(vertex[{place}])", f"np.float64(new[{place}])"
+    return f"0.0 if {old} == {new} else abs({new} - {old})"
+
+
 def _adaptors(program: VertexProgram, types_: Types) -> str:
     """Write the interface's functions for this program."""
     fields = list(program.state)
@@ -196,9 +213,6 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         if "active" in program.functions
         else "not same(vertex, new)"
     )
-    norm = 0
-    if program.residual is not None:
-        norm = fields.index(program.residual.field)
     message_slots = (
         _tuple([f"inbox[{place}][vertex]" for place in range(len(types_.message))])
         if types_.tuple_message
@@ -240,7 +254,7 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         )
         + ")",
         "@inline\ndef same(vertex, new):",
-        "    return " + " and ".join(f"vertex[{place}] == new[{place}]" for place in state_range),
+        "    return " + " and ".join(_equal(place, types_.state[place]) for place in state_range),
         "@inline\ndef initial(constants, vertex, number, values):",
         f"    result = {_call(program, 'init', 'number', 'Parameters(*values)', own)}",
         f"    return {_tuple([f'({part})' for part in initial])}",
@@ -269,7 +283,7 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         "@inline\ndef order(vertex, values):",
         f"    return np.float64({optional['priority']})",
         "@inline\ndef change(vertex, new):",
-        f"    return abs(np.float64(new[{norm}]) - np.float64(vertex[{norm}]))",
+        f"    return {_change(program)}",
         "@inline\ndef terms(vertex, values):",
         f"    return {_tuple(sums)}",
         "@inline\ndef take_message(inbox, vertex):",

@@ -13,6 +13,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
+from cugraph_ws.arguments import check_count, check_number
 from cugraph_ws.declarations import (
     Constant,
     Declaration,
@@ -27,7 +30,7 @@ from cugraph_ws.declarations import (
     VertexSet,
     VertexValue,
 )
-from cugraph_ws.errors import ProgramError
+from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.source import FunctionSource, read_function
 
 __all__ = [
@@ -300,6 +303,7 @@ def vertex_program(cls: type) -> VertexProgram:
         functions=functions,
         aggregates=aggregates,
     )
+    _check_names(program)
     _check_settings(program, len(predecessors))
     _read_sources(program)
     return program
@@ -405,7 +409,20 @@ def _combine(name: str, settings: Mapping[str, Any], functions: dict[str, Any]) 
             "unchanged, as 0.0 for a sum"
         )
     functions["combine"] = combine
-    return "custom", settings["identity"]
+    identity = settings["identity"]
+    for number in identity if isinstance(identity, tuple) else (identity,):
+        if not isinstance(number, (bool, int, float, np.number, np.bool_)):
+            raise ProgramError(
+                f"{name}.identity is {identity!r}; give a number, or a tuple of numbers"
+            )
+    return "custom", identity
+
+
+def _check_names(program: VertexProgram) -> None:
+    """Refuse names that a function would see twice."""
+    for name in program.aggregates:
+        if name in (*program.parameters, *BUILT_IN_PARAMETERS) or name.startswith("_"):
+            raise ProgramError(f"{program.name}.{name}: that name is taken; choose another")
 
 
 def _check_settings(program: VertexProgram, predecessors: int) -> None:
@@ -425,6 +442,15 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
         raise ProgramError(
             f"{program.name}.tol needs `residual`, as in `residual = ws.l1_norm('{next(iter(program.state))}')`"
         )
+    try:
+        if program.max_iter is not None:
+            check_count("max_iter", program.max_iter)
+        if program.tol is not None:
+            check_number("tol", program.tol)
+    except InputError as error:
+        raise ProgramError(f"{program.name}: {error}") from error
+    if program.in_place not in (None, True, False):
+        raise ProgramError(f"{program.name}.in_place is {program.in_place!r}; it is True or False")
     if predecessors and not program.idempotent:
         raise ProgramError(
             f"{program.name}.{program.predecessor}: a predecessor needs combine = min, max or any"

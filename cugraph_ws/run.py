@@ -18,16 +18,24 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.checkpoint import read_checkpoint, write_checkpoint
+from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.checkpoint import (
+    check_checkpoint,
+    fingerprint,
+    read_checkpoint,
+    write_checkpoint,
+)
+from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.interrupts import HeldInterrupts
 from cugraph_ws.plan import WantedDirection
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
 from cugraph_ws.trace import Trace
 
-__all__ = ["Loop", "Result", "Step", "check_count", "check_number", "run"]
+__all__ = ["Loop", "Result", "Step", "run"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 Progress = bool | Callable[[ProgressUpdate], Any]
@@ -90,6 +98,9 @@ class Loop(Protocol):
 
     def step(self) -> Step:
         """Do a bounded amount of work: a superstep, or a few."""
+
+    def inputs(self) -> dict[str, Any]:
+        """Return by name what the outcome depends on beside the graph: arrays and values."""
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to go on from here."""
@@ -289,9 +300,20 @@ def run(
             partitions=partitions,
         )
     else:
-        if parameters:
+        choose_engine(engine)
+        given = {
+            "max_iter": max_iter,
+            "tol": tol,
+            "in_place": in_place,
+            "direction": None if direction == "auto" else direction,
+            "partitions": None if partitions == 1 else partitions,
+            **parameters,
+        }
+        refused = [name for name, value in given.items() if value is not None]
+        if refused:
             raise InputError(
-                f"{program.name} takes its parameters when it is made, not in run(): {', '.join(parameters)}"
+                f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
+                "its parameters are given when it is made"
             )
         bound_graph = as_graph(
             graph,
@@ -302,51 +324,6 @@ def run(
         )
         loop = program
     return _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
-
-
-def check_count(argument: str, value: Any, least: int = 0) -> None:
-    """Refuse what is no whole number of `least` or more.
-
-    Parameters
-    ----------
-    argument : str
-        The argument's name.
-    value : Any
-        What the caller gave.
-    least : int
-        The least that makes sense.
-
-    Raises
-    ------
-    InputError
-        If it is something else.
-    """
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise InputError(f"{argument}={value!r} must be a whole number, {least} or more")
-
-
-def check_number(argument: str, value: Any, *, positive: bool = False) -> None:
-    """Refuse what is no number of 0 or more.
-
-    Parameters
-    ----------
-    argument : str
-        The argument's name.
-    value : Any
-        What the caller gave.
-    positive : bool
-        Whether 0 is refused too.
-
-    Raises
-    ------
-    InputError
-        If it is something else.
-    """
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not (value > 0 if positive else value >= 0):
-        wanted = "above 0" if positive else "0 or more"
-        raise InputError(f"{argument}={value!r} must be a number, {wanted}")
 
 
 def _has_column(graph: Any, name: str) -> bool:
@@ -369,39 +346,44 @@ def _drive(
     """Step until the loop converges or something stops it."""
     begun = time.perf_counter()
     loop.start(graph)
-    identity = {
-        "algorithm": loop.name,
-        "vertices": graph.number_of_vertices,
-        "edges": graph.number_of_edges,
-    }
+    identity: dict[str, str] = {}
+    if checkpoint is not None or resume is not None:
+        identity = {
+            "algorithm": loop.name,
+            "graph": fingerprint(graph.csc.offsets, graph.csc.indices),
+            **{name: fingerprint(value) for name, value in loop.inputs().items()},
+        }
+    if checkpoint is not None:
+        check_checkpoint(checkpoint)
     iterations, saved, residual = 0, 0, math.nan
     if resume is not None:
         arrays, facts = read_checkpoint(resume, identity)
         loop.restore(arrays)
         iterations = saved = int(facts["iterations"])
-        residual = float(facts["residual"]) if facts["residual"] is not None else math.nan
+        residual = math.nan if facts["residual"] is None else float(facts["residual"])
     trace = Trace()
     stopped: Stopped = "converged"
+    whole = True  # whether the state is that between two supersteps
 
     def result() -> Result:
         return Result(
-            graph,
-            dict(loop.columns()),
-            iterations,
-            loop.converged,
-            residual,
-            stopped,
-            trace,
-            loop.by_vertex,
+            graph=graph,
+            arrays=dict(loop.columns()),
+            iterations=iterations,
+            converged=loop.converged,
+            residual=residual,
+            stopped=stopped,
+            rows=trace,
+            by_vertex=loop.by_vertex,
         )
 
     def save() -> None:
         if checkpoint is not None:
             known = None if math.isnan(residual) else residual
-            facts = {**identity, "iterations": iterations, "residual": known}
+            facts = {"identity": identity, "iterations": iterations, "residual": known}
             write_checkpoint(checkpoint, loop.state(), facts)
 
-    with reporter(progress, loop.name) as report:
+    with reporter(progress, loop.name) as report, HeldInterrupts() as interrupts:
         try:
             while not loop.converged:
                 if loop.max_iter is not None and iterations >= loop.max_iter:
@@ -411,7 +393,9 @@ def _drive(
                 if timeout is not None and started - begun > timeout:
                     stopped = "timeout"
                     break
+                whole = False
                 step = loop.step()
+                whole = True
                 now = time.perf_counter()
                 history = step.history or [(step.active, step.edges)]
                 residual = step.residual
@@ -419,14 +403,16 @@ def _drive(
                 trace.add(
                     step.direction, step.filter, history, now - started, residual, step.bytes_sent
                 )
+                if interrupts.pressed:
+                    raise KeyboardInterrupt
                 update = ProgressUpdate(
-                    iterations,
-                    step.active,
-                    step.edges,
-                    residual,
-                    loop.tol,
-                    loop.max_iter,
-                    now - begun,
+                    superstep=iterations,
+                    active=step.active,
+                    edges=step.edges,
+                    residual=residual,
+                    tol=loop.tol,
+                    max_iter=loop.max_iter,
+                    seconds=now - begun,
                 )
                 if not report.update(update):
                     stopped = "converged" if loop.converged else "callback"
@@ -434,15 +420,14 @@ def _drive(
                 if checkpoint is not None and iterations - saved >= every:
                     save()
                     saved = iterations
-            if iterations > saved or stopped != "converged":
-                save()
+            save()
         except KeyboardInterrupt:
             stopped = "interrupt"
+            message = f"{loop.name} was interrupted after {iterations} supersteps"
+            if not whole:
+                raise Interrupted(f"{message}, in the middle of one; its state is lost") from None
             save()
-            raise Interrupted(
-                f"{loop.name} was interrupted after {iterations} supersteps; .result has the state so far",
-                result(),
-            ) from None
+            raise Interrupted(f"{message}; .result has the state so far", result()) from None
     return result()
 
 
@@ -461,7 +446,7 @@ def as_columns(
     state : mapping of ndarray, each of shape (n,)
         Its state fields.
     infinities : mapping
-        For integer types, the value that stands for math.inf and becomes null.
+        For integer types, the value that stands for math.inf.
     predecessors : ndarray of int64, shape (n,), or None
         Vertex numbers, −1 for none.
 
@@ -475,15 +460,15 @@ def as_columns(
         if not declared.visible:
             continue
         values = state[name]
-        limit = infinities.get(values.dtype.name)
         if getattr(declared.type, "holds_vertex", False):
-            columns[name] = VertexNumbers(values)
-        elif limit is not None and bool((values >= limit).any()):
-            columns[name] = Masked(values, values < limit)
-        elif limit is None and declared.null is not None:
-            columns[name] = Masked(values, values != declared.null)
-        else:
+            known = (values >= 0) & (values < len(values))
+            columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
+        elif declared.null is None:
             columns[name] = values
+        elif declared.null == math.inf and values.dtype.name in infinities:
+            columns[name] = Masked(values, values < infinities[values.dtype.name])
+        else:
+            columns[name] = Masked(values, values != declared.null)
     if program.predecessor is not None and predecessors is not None:
-        columns[program.predecessor] = VertexNumbers(predecessors)
+        columns[program.predecessor] = VertexNumbers(predecessors, nullable=True)
     return columns

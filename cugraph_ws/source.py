@@ -12,7 +12,6 @@ import ast
 import builtins
 import inspect
 import math
-import textwrap
 import types
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -52,6 +51,8 @@ SIDE_EFFECTS: dict[type[ast.AST], str] = {
     ast.JoinedStr: "makes a string",
     ast.Starred: "unpacks with *",
     ast.ClassDef: "defines a class",
+    ast.Match: "matches patterns",
+    ast.Assert: "asserts",
 }
 
 
@@ -117,10 +118,10 @@ def read_function(
     reader.callers = (*callers, function)
     reader.refuse_side_effects(node)
     used = reader.check_attributes(node, parameters, attributes or {})
-    helpers: dict[str, str] = {}
+    helpers: dict[Any, tuple[str, str]] = {}
     body = reader.resolve(node, helpers)
     body.name = name
-    text = "\n\n".join([*helpers.values(), ast.unparse(body)])
+    text = "\n\n".join([*(text for _, text in helpers.values()), ast.unparse(body)])
     return FunctionSource(text, parameters, used, f"{filename}:{first_line}")
 
 
@@ -139,18 +140,22 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
         ) from error
     filename = inspect.getsourcefile(function) or "<unknown>"
     try:
-        tree = ast.parse(textwrap.dedent("".join(lines)))
+        # Not dedented: a comment or a docstring may stand further left than the function.
+        indented = lines[0][:1].isspace()
+        tree = ast.parse("".join(["if True:\n" if indented else "\n", *lines]))
     except SyntaxError as error:
         raise ProgramError(
             f"{owner}.{name} ({filename}:{first_line}): not a function of its own; "
             "write it as a def, not as a lambda inside an expression"
         ) from error
     node = tree.body[0]
+    if isinstance(node, ast.If):
+        node = node.body[0]
     if not isinstance(node, ast.FunctionDef):
         raise ProgramError(
             f"{owner}.{name} ({filename}:{first_line}): write it as a def, not as a lambda"
         )
-    ast.increment_lineno(node, first_line - 1)
+    ast.increment_lineno(node, first_line - 2)
     return node, first_line, filename
 
 
@@ -166,10 +171,16 @@ class _Reader:
         self.line = line
         self.new_name = new_name
         self.callers: tuple[Callable[..., Any], ...] = (function,)
-        closure = inspect.getclosurevars(function)
+        try:
+            closure = inspect.getclosurevars(function)
+        except ValueError:  # an empty cell
+            self.fail(
+                function.__code__,
+                "uses a variable of the enclosing function that has no value yet; assign it first",
+            )
         self.outer: dict[str, Any] = {**closure.globals, **closure.nonlocals}
 
-    def fail(self, node: ast.AST, what: str) -> NoReturn:
+    def fail(self, node: object, what: str) -> NoReturn:
         line = getattr(node, "lineno", self.line)
         raise ProgramError(
             f"{self.owner}.{self.function.__name__}, line {line} of {self.filename}: {what}"
@@ -197,6 +208,12 @@ class _Reader:
                     node,
                     f"writes to `{ast.unparse(node)}`, a side effect; return the new value instead",
                 )
+            if isinstance(node, ast.Constant) and not isinstance(node.value, (bool, int, float)):
+                docstring = any(
+                    isinstance(one, ast.Expr) and one.value is node for one in function.body
+                )
+                if node.value is not None and not docstring:
+                    self.fail(node, f"uses {node.value!r}; only numbers are allowed")
             if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
                 self.fail(
                     node, f"`{ast.unparse(node)}` has no use but a side effect; only returns count"
@@ -228,7 +245,22 @@ class _Reader:
             used[parameter].add(node.attr)
         return used
 
-    def resolve(self, function: ast.FunctionDef, helpers: dict[str, str]) -> ast.FunctionDef:
+    def helper_name(
+        self, node: ast.Name, helper: types.FunctionType, helpers: dict[Any, tuple[str, str]]
+    ) -> str:
+        """Take a helper's source along, once; return the name that it gets."""
+        if helper in self.callers:
+            self.fail(node, f"`{node.id}` calls itself; write it as a loop")
+        if helper not in helpers:
+            # Two helpers may share a name, as closures made by one function do.
+            name = f"{self.new_name}_{len(helpers)}_{helper.__name__.strip('<>')}"
+            source = read_function(helper, name, owner=self.owner, callers=self.callers)
+            helpers[helper] = name, source.text
+        return helpers[helper][0]
+
+    def resolve(
+        self, function: ast.FunctionDef, helpers: dict[Any, tuple[str, str]]
+    ) -> ast.FunctionDef:
         """Replace every outer name by what it stands for; collect helpers by their new name."""
         function.decorator_list = []
         function.returns = None
@@ -249,6 +281,15 @@ class _Reader:
                 return self.visit(
                     ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
                 )
+
+            def visit_Call(self, node: ast.Call) -> Any:
+                called = node.func
+                if (
+                    isinstance(called, ast.Attribute)
+                    and reader.module_attribute(called, local) is None
+                ):
+                    reader.fail(node, f"calls the method `{ast.unparse(called)}`; use a function")
+                return self.generic_visit(node)
 
             def visit_Attribute(self, node: ast.Attribute) -> Any:
                 value = reader.module_attribute(node, local)
@@ -288,7 +329,7 @@ class _Reader:
             self.fail(node, f"uses `{ast.unparse(node)}`; only arithmetic on numbers is allowed")
         return ast.Attribute(ast.Name(MODULES[module], ast.Load()), node.attr, ast.Load())
 
-    def outer_name(self, node: ast.Name, helpers: dict[str, str]) -> ast.expr:
+    def outer_name(self, node: ast.Name, helpers: dict[Any, tuple[str, str]]) -> ast.expr:
         """Resolve a bare outer name to a literal, a builtin, a module function or a helper."""
         if node.id not in self.outer:
             if node.id in BUILTINS:
@@ -306,18 +347,12 @@ class _Reader:
             return constant
         value = getattr(value, "py_func", value)  # a function that Numba has compiled already
         if isinstance(value, types.FunctionType):
-            if value in self.callers:
-                self.fail(node, f"`{node.id}` calls itself; write it as a loop")
-            new_name = f"{self.new_name}_{value.__name__}"
-            if new_name not in helpers:
-                helper = read_function(value, new_name, owner=self.owner, callers=self.callers)
-                helpers[new_name] = helper.text
-            return ast.Name(new_name, ast.Load())
+            return ast.Name(self.helper_name(node, value, helpers), ast.Load())
         called = getattr(value, "__name__", "")
         for module, module_name in MODULES.items():
             if called and getattr(module, called, None) is value:
                 return ast.Attribute(ast.Name(module_name, ast.Load()), called, ast.Load())
-        self.fail(
+        return self.fail(
             node,
             f"`{node.id}` is a {type(value).__name__}; only numbers, functions and the modules "
             "math and NumPy can be used",
@@ -332,6 +367,7 @@ def _literal(value: Any) -> ast.expr | None:
         name = "nan" if math.isnan(value) else "inf"
         constant: ast.expr = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
         return ast.UnaryOp(ast.USub(), constant) if value < 0 else constant
-    if isinstance(value, (bool, int, float)):
-        return ast.Constant(value)
+    for kind in (bool, int, float):  # of an enumeration's members only the number
+        if isinstance(value, kind):
+            return ast.Constant(kind(value))
     return None

@@ -15,6 +15,7 @@ from cugraph_ws.cluster.partition import Partition, split
 from cugraph_ws.codegen import INFINITY
 from cugraph_ws.engines import Counts, Executor, choose_engine
 from cugraph_ws.engines.cpu import CpuExecutor
+from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph
 from cugraph_ws.plan import Plan, WantedDirection
 from cugraph_ws.program import VertexProgram
@@ -87,7 +88,13 @@ class VertexLoop:
 
     def start(self, graph: Graph) -> None:
         """Bind the program, make the plan, and give every vertex its first state."""
+        if self.tol is not None and self._program.residual is None:
+            raise InputError(
+                f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
+            )
         bound: BoundProgram = bind(self._program, graph, self._arguments)
+        self._bound = bound
+        self._graph = graph
         arcs = graph.csc.number_of_arcs
         self._plan = Plan(
             bound,
@@ -139,6 +146,22 @@ class VertexLoop:
             bytes_sent=sent,
             history=counts.history,
         )
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the program's source and types, its parameters, constants, and edge attributes."""
+        bound, program = self._bound, self._program
+        edges = zip(program.edges, bound.edge_columns, strict=True)
+        return {
+            "program": [source.text for source in program.sources.values()],
+            "types": bound.types,
+            **dict(zip(program.parameters, bound.values, strict=True)),
+            **dict(zip(program.constants, bound.constants, strict=True)),
+            **{
+                name: self._graph.edge_values(column)
+                for name, column in edges
+                if column is not None
+            },
+        }
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to go on from here."""

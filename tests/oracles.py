@@ -27,6 +27,7 @@ __all__ = [
     "heat",
     "heat_equilibrium",
     "igraph_graph",
+    "marginals",
     "networkx_graph",
     "neural_network",
     "pagerank",
@@ -190,6 +191,16 @@ def neural_network(
     for _ in range(steps):
         value = np.where(held, value, np.tanh(weights @ value))
     return value
+
+
+def marginals(edges: Edges, priors: Array, coupling: Array) -> Array:
+    """Marginals of a Markov random field, by adding up every joint state of its vertices."""
+    n, k = priors.shape
+    states = np.arange(k**n)[:, None] // k ** np.arange(n) % k
+    weight = priors[np.arange(n), states].prod(axis=1)
+    weight *= coupling[states[:, edges.source], states[:, edges.destination]].prod(axis=1)
+    sums = [[weight[states[:, v] == state].sum() for state in range(k)] for v in range(n)]
+    return np.array(sums).reshape(n, k) / weight.sum()
 
 
 def components(edges: Edges) -> Array:

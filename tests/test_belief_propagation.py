@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
 from hypothesis import given
 from hypothesis import strategies as st
 from shapes import FRAME_KINDS, SHAPES, column, edge_frame, frame, random_edges, vertex_frame
@@ -18,6 +17,7 @@ from verify import Array, Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms.belief_propagation import BeliefPropagation, belief_propagation
+from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
 
 
 def forest(n: int, seed: int, *, trees: int = 1, directed: bool = True) -> Edges:

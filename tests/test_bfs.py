@@ -115,6 +115,21 @@ def test_ids_of_several_columns():
     assert column(result, "distance").tolist() == [2, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("least", "most", "dtype"),
+    [(-(2**63), 2**63 - 1, "int64"), (0, 2**64 - 1, "uint64"), (2**63 - 1, 2**63, "uint64")],
+)
+@pytest.mark.parametrize("kind", FRAME_KINDS)
+def test_ids_at_the_ends_of_their_types(least, most, dtype, kind):
+    ends = np.array([[least], [most]], dtype)
+    edges = frame({"source": ends[1], "destination": ends[0]}, kind)
+    for start, distances in ((most, [1, 0]), (least, [0, -1])):
+        result = ws.bfs(edges, start)
+        assert column(result, "vertex").tolist() == [least, most]
+        assert column(result, "vertex").dtype == dtype
+        assert column(result, "distance", -1).tolist() == distances
+
+
 @pytest.mark.parametrize("start", [99, "0", None, 1.5, [0, 99], float("nan")])
 def test_an_unknown_start_is_refused(start):
     with pytest.raises(ws.InputError, match="start"):

@@ -6,8 +6,6 @@ import numba
 import numpy as np
 import oracles
 import pytest
-from cugraph_ws.kernels.cpu import components as kernels
-from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
 from hypothesis import given
 from hypothesis import strategies as st
 from shapes import FRAME_KINDS, SHAPES, build, column, edge_frame, frame, grid, rmat, undirected
@@ -19,6 +17,8 @@ from cugraph_ws.algorithms.components import (
     WeaklyConnectedComponents,
     weakly_connected_components,
 )
+from cugraph_ws.kernels.cpu import components as kernels
+from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
 
 
 def labels(edges: Edges, kind: str = "pandas", **options) -> Array:

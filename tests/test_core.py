@@ -7,7 +7,6 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from cugraph_ws.kernels.cpu.core import add_degrees, peel
 from hypothesis import given
 from hypothesis import strategies as st
 from shapes import FRAME_KINDS, SHAPES, build, column, edge_frame, frame, rmat, undirected
@@ -16,6 +15,7 @@ from verify import Array, Edges, check_core_numbers
 import cugraph_ws as ws
 from cugraph_ws.algorithms import core as algorithm
 from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
+from cugraph_ws.kernels.cpu.core import add_degrees, peel
 
 
 def cores(edges: Edges, kind: str = "pandas", **options) -> Array:
@@ -106,6 +106,8 @@ def test_a_run_goes_on_from_a_checkpoint(monkeypatch, tmp_path):
             )
             found = column(core_number(graph, resume=path), "core_number")
             assert np.array_equal(found, oracles.core_numbers(edges))
+        with pytest.raises(ws.InputError, match="another degree_type"):
+            core_number(graph, degree_type="in", resume=path)
 
 
 def test_a_run_that_was_stopped_is_no_answer(monkeypatch):

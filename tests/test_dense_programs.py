@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -88,6 +89,12 @@ def test_heat_engines_agree(tiny_shape):
     np.testing.assert_allclose(answers[0], answers[1], rtol=1e-12)
 
 
+def test_unstable_heat_is_refused_even_beyond_floats():
+    edges = Edges(np.array([0, 0]), np.array([1, 1]), 2, np.full(2, 1e308))
+    with pytest.raises(ws.InputError, match=r"weight|add up"):
+        solve(ws.heat, edges, 1.0, result="temperature")
+
+
 def test_unstable_heat_is_refused():
     edges = stable(SHAPES["random"], 1.01)
     with pytest.raises(ws.InputError, match=r"add up to 1\.01"):
@@ -172,6 +179,14 @@ def test_bad_conductances_are_refused(weight):
     edges = Edges(np.array([0, 1]), np.array([1, 0]), 2, np.array([0.1, weight]))
     with pytest.raises(ws.InputError, match="weight"):
         solve(ws.circuit, edges, {0: 1.0}, result="voltage")
+
+
+@pytest.mark.parametrize("conductance", [5e-324, 1e-310, 1e300, 1e308])
+def test_conductances_at_the_ends_of_floats_are_refused_or_solved_right(conductance):
+    edges = Edges(np.array([0, 1, 1]), np.array([1, 2, 2]), 3, np.full(3, conductance), False)
+    with contextlib.suppress(ws.InputError):
+        found = solve(ws.circuit, edges, {0: 4.0, 2: 1.0}, result="voltage")
+        assert found == pytest.approx([4.0, 2.0, 1.0])
 
 
 # Neural networks

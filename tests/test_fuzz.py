@@ -22,7 +22,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import verify
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from shapes import FRAME_KINDS, column
 from verify import Edges
@@ -81,11 +81,16 @@ WEIGHTS = {
 }
 
 
+FLOATS = WEIGHTS["floats"]
+
+
 @dataclass
 class Case:
     """A frame, and the lists that it was made of."""
 
     what: str
+    kind: str
+    ids: Content
     frame: Any
     source: list[Any]
     destination: list[Any]
@@ -169,7 +174,8 @@ def cases(draw: st.DrawFn, weights: Sequence[str] = sorted(WEIGHTS)) -> Case:
     if ids[0] is not ids[1]:
         judgements.add(EITHER)
     deserves = next(word for word in (ERROR, EITHER, RIGHT) if word in judgements)
-    return Case(what, frame, *ends, weight, deserves, draw(st.booleans()), draw(st.booleans()))
+    directed, as_graph = draw(st.booleans()), draw(st.booleans())
+    return Case(what, kind, ids[0], frame, *ends, weight, deserves, directed, as_graph)
 
 
 def answer(case: Case, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -356,6 +362,26 @@ def test_maximal_bipartite_matching(case, chosen):
         edges, ids, _ = read(case, result)
         side = np.array([vertex in left for vertex in ids], bool)
         verify.check_matching(edges, side, numbers(ids, plain(result, "mate")))
+
+
+@given(cases(()), picks)
+def test_belief_propagation(case, pick):
+    assume(case.source)
+    chosen = case.source[pick % len(case.source)]
+    biased = {"vertex": ([chosen], case.ids), "heads": ([1.0], FLOATS), "tails": ([3.0], FLOATS)}
+    coupling = np.array([[2.0, 1.0], [1.0, 2.0]])
+    if case.deserves == RIGHT:
+        case.deserves = EITHER  # messages may go on changing
+    result = answer(case, ws.belief_propagation, make_frame(biased, case.kind), coupling)
+    if result is not None:
+        edges, ids, beliefs = read(case, result, "belief_0", "belief_1")
+        assert np.sum(beliefs, axis=0) == pytest.approx(np.ones(edges.n))
+        forest = len(edges.source) == edges.n - len(set(oracles.components(edges)))
+        if forest and edges.n <= 10:
+            priors = np.ones((edges.n, 2))
+            priors[ids.index(chosen)] = 1.0, 3.0
+            expected = oracles.marginals(edges, priors, coupling)
+            np.testing.assert_allclose(np.transpose(beliefs), expected, rtol=1e-4)
 
 
 def hashable(case: Case) -> bool:

@@ -9,12 +9,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from cugraph_ws.kernels.cpu import generate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.generators import chunks, erdos_renyi, grid, kronecker, rmat
+from cugraph_ws.kernels.cpu import generate
 
 MAKERS = {
     "rmat": (rmat, {"scale": 6, "edge_factor": 3}),

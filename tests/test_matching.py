@@ -6,7 +6,6 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose, rank_of
 from hypothesis import given
 from hypothesis import strategies as st
 from shapes import FRAME_KINDS, SHAPES, column, edge_frame, frame, vertex_frame
@@ -15,6 +14,7 @@ from verify import Array, Edges, check_matching
 import cugraph_ws as ws
 from cugraph_ws.algorithms import matching as algorithm
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
+from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose, rank_of
 
 
 def bipartite(lefts: int, rights: int, m: int, seed: int, *, directed: bool = True) -> Edges:
@@ -199,6 +199,8 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
         assert stopped.stopped == "callback"
         resumed = maximal_bipartite_matching(graph, chosen, resume=path)
         pd.testing.assert_frame_equal(resumed, whole.frame)
+        with pytest.raises(ws.InputError, match="another seed"):
+            maximal_bipartite_matching(graph, chosen, seed=1, resume=path)
 
 
 # Kernels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import networkx as nx
@@ -208,6 +209,14 @@ def test_not_converging_is_an_error_that_carries_the_ranks_so_far():
 def test_senseless_arguments_are_refused(argument, value):
     with pytest.raises(ws.InputError, match=argument):
         ws.pagerank(edge_frame(SHAPES["random"]), weight="weight", **{argument: value})
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-310, 1e300, 1e308])
+def test_weights_at_the_ends_of_floats_are_refused_or_ranked_right(weight):
+    edges = Edges(np.array([0, 0, 1]), np.array([1, 2, 0]), 3, np.full(3, weight))
+    units = replace(edges, weight=np.ones(3))
+    with contextlib.suppress(ws.InputError):
+        np.testing.assert_allclose(rank(edges), rank(units), rtol=1e-9)
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])

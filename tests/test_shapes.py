@@ -135,6 +135,13 @@ def test_a_network_of_one_neuron_is_tanh():
     np.testing.assert_allclose(result, [0.3, np.tanh(0.6)])
 
 
+def test_marginals_of_two_coupled_coins():
+    edges = Edges(np.array([0]), np.array([1]), 2)
+    priors, coupling = np.array([[1.0, 3.0], [1.0, 1.0]]), np.array([[2.0, 1.0], [1.0, 2.0]])
+    found = oracles.marginals(edges, priors, coupling)
+    np.testing.assert_allclose(found, [[1 / 4, 3 / 4], [5 / 12, 7 / 12]])
+
+
 def test_components_and_cores_of_known_shapes():
     assert oracles.components(SHAPES["two components"]).tolist() == [0, 0, 0, 3, 3, 3, 6]
     assert oracles.core_numbers(SHAPES["clique"]).tolist() == [22] * 12

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.arguments import check_count, check_number
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import is_frame, open_frame
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
-from cugraph_ws.run import Step, check_count, check_number, run
+from cugraph_ws.run import Step, run
 from cugraph_ws.vertices import id_columns
 
 __all__ = ["BeliefPropagation", "belief_propagation"]
@@ -188,6 +189,14 @@ class BeliefPropagation:
         return Step(
             len(totals), len(rows.senders), self._residual, direction="gather", filter="all"
         )
+
+    def inputs(self) -> dict[str, Any]:
+        """Return priors, couplings and damping."""
+        return {
+            "priors": self._log_priors,
+            "coupling": self._factor,
+            "damping": self._damping,
+        }
 
     def state(self) -> dict[str, Array]:
         """Return the messages."""

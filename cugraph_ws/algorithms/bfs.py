@@ -18,9 +18,10 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
+from cugraph_ws.arguments import check_count
 from cugraph_ws.graph import as_graph
 from cugraph_ws.program import any_message, vertex_program
-from cugraph_ws.run import check_count, run
+from cugraph_ws.run import run
 
 __all__ = ["BFS", "bfs"]
 
@@ -31,7 +32,7 @@ UNREACHED = 2**30  # math.inf, in an int32 field
 class BFS:
     """Hops from the nearest start vertex, and the neighbour before on such a path."""
 
-    distance: ws.int32
+    distance: ws.nullable(ws.int32, math.inf)
     predecessor: ws.predecessor
     start: ws.vertex_set
 

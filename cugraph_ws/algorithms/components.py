@@ -113,6 +113,10 @@ class WeaklyConnectedComponents:
         """Link one more neighbour of every vertex, or a block of arcs."""
         return self._sample() if self._sampled < SAMPLED else self._link()
 
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: the graph alone decides."""
+        return {}
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the forest, and how far the edges have been linked."""
         reached = np.array([self._sampled, self._arc, self._largest], np.int64)

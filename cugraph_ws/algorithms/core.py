@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.arguments import check_count
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Adjacency, Graph, as_graph
 from cugraph_ws.kernels.cpu.core import add_degrees, peel
-from cugraph_ws.run import Result, Step, check_count, run
+from cugraph_ws.run import Result, Step, run
 
 __all__ = ["CoreNumber", "core_number", "k_core"]
 
@@ -201,8 +202,12 @@ class CoreNumber:
         self._left -= peeled
         return Step(active, read, direction="peel", filter="list")
 
+    def inputs(self) -> dict[str, Any]:
+        """Return which degrees count."""
+        return {"degree_type": self._degree_type}
+
     def state(self) -> dict[str, Array]:
-        """Return degrees and core numbers, and the level below which they are core numbers."""
+        """Return degrees and core numbers, and the level up to which they are core numbers."""
         return {"core": self._core, "level": np.array([self._level], np.int64)}
 
     def restore(self, state: dict[str, Array]) -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.arguments import check_count
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose
-from cugraph_ws.run import Step, check_count, run
+from cugraph_ws.run import Step, run
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
 
@@ -104,7 +105,7 @@ class MaximalBipartiteMatching:
 
     def __init__(self, left: Any, seed: int = 0) -> None:
         check_count("seed", seed)
-        self._left = left
+        self._left, self._seed = left, seed
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
 
     def start(self, graph: Graph) -> None:
@@ -116,6 +117,7 @@ class MaximalBipartiteMatching:
             left = np.zeros(vertices, np.bool_)
             left[graph.numbers(self._left, "left")] = True
         _check_sides(graph, left)
+        self._is_left = left
         back = graph.csr
         more = back.indices if graph.directed else back.indices[:0]
         self._adjacency = rows.offsets, rows.indices, back.offsets, more
@@ -138,6 +140,10 @@ class MaximalBipartiteMatching:
         active = len(free)
         self._free = free[(mate[free] < 0) & (best[free] >= 0)]
         return Step(active, read, direction="pull", filter="list")
+
+    def inputs(self) -> dict[str, Any]:
+        """Return which vertices are on the left, and the seed."""
+        return {"left": self._is_left, "seed": self._seed}
 
     def state(self) -> dict[str, Array]:
         """Return the mates, and what each vertex proposed last."""

@@ -20,12 +20,13 @@ from cugraph_ws.algorithms.options import (
     with_unreachable,
 )
 from cugraph_ws.algorithms.sssp import SSSP
+from cugraph_ws.arguments import check_count, check_number
 from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import Column, Step, check_count, check_number, run
+from cugraph_ws.run import Column, Step, run
 from cugraph_ws.vertex_loop import VertexLoop
 
 __all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]
@@ -145,6 +146,16 @@ class MultiSource:
             filter="list",
         )
 
+    def inputs(self) -> dict[str, Any]:
+        """Return what the searches depend on beside the graph."""
+        attributes = {name: self._graph.edge_values(name) for name in self._graph.edge_attributes}
+        return {
+            "depth_limit": self._limit,
+            **self._parameters,
+            "sources": self._numbers,
+            **attributes,
+        }
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the finished searches."""
         done = slice(0, self._done)
@@ -152,18 +163,15 @@ class MultiSource:
             "distance": self._distance[done].ravel(),
             "valid": self._valid[done].ravel(),
             "predecessor": self._predecessor[done].ravel(),
-            "sources": self._numbers,
             "done": np.array([self._done]),
         }
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on after the finished searches."""
-        if not np.array_equal(state["sources"], self._numbers):
-            raise InputError("the checkpoint has other sources; resume with the same list")
         self._done = int(state["done"][0])
         for name in ("distance", "valid", "predecessor"):
             matrix = getattr(self, f"_{name}")
-            matrix[: self._done] = state[name].reshape(self._done, -1)
+            matrix[: self._done] = state[name].reshape(self._done, matrix.shape[1])
 
     def columns(self) -> dict[str, Column]:
         """Return one row for each source searched from, in their order, and vertex."""
@@ -173,7 +181,7 @@ class MultiSource:
             "source": VertexNumbers(np.repeat(self._numbers[rows], vertices)),
             "vertex": VertexNumbers(np.tile(np.arange(vertices), done)),
             "distance": Masked(self._distance[rows].ravel(), self._valid[rows].ravel()),
-            "predecessor": VertexNumbers(self._predecessor[rows].ravel()),
+            "predecessor": VertexNumbers(self._predecessor[rows].ravel(), nullable=True),
         }
 
 

@@ -19,9 +19,10 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
+from cugraph_ws.arguments import check_number
 from cugraph_ws.graph import as_graph
 from cugraph_ws.program import vertex_program
-from cugraph_ws.run import check_number, run
+from cugraph_ws.run import run
 
 __all__ = ["SSSP", "sssp"]
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from numba.core.errors import NumbaError
 
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.partition import Partition
 from cugraph_ws.codegen import compiled_module, python_module
 from cugraph_ws.engines.threads import number_of_threads, parallel
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.program import VertexProgram
 
-__all__ = ["Array", "Context"]
+__all__ = ["Array", "Context", "running"]
 
 Array = npt.NDArray[Any]
 
@@ -23,6 +28,33 @@ RANGES_A_THREAD = 8  # to even out what each costs
 
 def _serial(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
     return [function(*task) for task in tasks]
+
+
+@contextmanager
+def running(program: VertexProgram) -> Iterator[None]:
+    """Run loops of a program: arithmetic as in IEEE 754, compile errors in the user's terms.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+
+    Raises
+    ------
+    ProgramError
+        If a function is Python, but not what Numba compiles.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except NumbaError as error:
+        text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+        reason = next((line for line in text.splitlines() if line.strip()), "no reason given")
+        places = re.findall(r"^\s*(?:<source elided>)?\s*(\S.*)\n\s*\^", text, re.MULTILINE)
+        where = f", near `{places[-1].strip()}`" if places else ""
+        raise ProgramError(
+            f"{program.name} cannot be compiled: {reason.strip()}{where}; engine='python' runs it as it is"
+        ) from error
 
 
 class Context:

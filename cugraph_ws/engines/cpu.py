@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.partition import Partition
 from cugraph_ws.engines import Choice, Counts, Parcel
-from cugraph_ws.engines.context import Array, Context
+from cugraph_ws.engines.context import Array, Context, running
 from cugraph_ws.engines.frontier import Frontier, on_words
 from cugraph_ws.engines.queues import Queues
 from cugraph_ws.engines.start import first_frontier
@@ -82,8 +82,9 @@ class CpuExecutor:
             (*bounds, part.numbers, context.state, part.constants, context.values)
             for bounds in cut_evenly(part.size, context.pieces(part.size))
         ]
-        context.run(context.loops.initialise, tasks)
-        self._frontier.set_list(first_frontier(context))
+        with running(context.bound.program):
+            context.run(context.loops.initialise, tasks)
+            self._frontier.set_list(first_frontier(context))
 
     # -------------------------------------------------------------------------------- supersteps
 
@@ -92,16 +93,17 @@ class CpuExecutor:
         self._context.sums = sums
         self._context.number = choice.number
         self._gathered = choice.direction == "gather"
-        if choice.direction == "fused":
-            self._did = self._push_fused(choice.supersteps)
-            return
         supersteps = {
             "gather": self._gather,
             "pull": self._pull,
             "push": self._push,
             "scatter": self._scatter,
         }
-        self._did = supersteps[choice.direction]()
+        with running(self._context.bound.program):
+            if choice.direction == "fused":
+                self._did = self._push_fused(choice.supersteps)
+            else:
+                self._did = supersteps[choice.direction]()
 
     def counts(self) -> Counts:
         """Return what the last superstep did and, ghosts' arcs included, left to do."""
@@ -122,7 +124,8 @@ class CpuExecutor:
             (*bounds, context.state, part.constants, context.values, totals[place])
             for place, bounds in enumerate(ranges)
         ]
-        context.run(context.loops.sum_terms, tasks)
+        with running(context.bound.program):
+            context.run(context.loops.sum_terms, tasks)
         shares: npt.NDArray[np.float64] = totals.sum(axis=0)
         return shares
 
@@ -192,7 +195,8 @@ class CpuExecutor:
         frontier = self._frontier.as_bitmap()
         following = np.zeros_like(frontier)
         fresh = context.state
-        if not context.bound.accumulates:  # messages count once: nobody may read what is new
+        # Messages that count once may not come from a new state, nor any from half of one.
+        if not context.bound.accumulates or len(context.state) > 1:
             fresh = self._fresh_state()
             for old, new in zip(context.state, fresh, strict=True):
                 np.copyto(new, old)
@@ -333,7 +337,8 @@ class CpuExecutor:
 
     def begin_forest(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
-        return self._forest.begin()
+        with running(self._context.bound.program):
+            return self._forest.begin()
 
     def grow_forest(self) -> int:
         """Attach undecided owned vertices to what has been attached since; return how many."""
@@ -377,6 +382,8 @@ class CpuExecutor:
             np.copyto(column, columns[name], casting="same_kind")
         active = np.flatnonzero(queue > 0)
         self._frontier.set_list(active[np.argsort(queue[active])].astype(self._context.index))
+        later = np.flatnonzero(queue < 0).astype(self._context.index)
         if self._ordered:
-            later = np.flatnonzero(queue[: self._part.owned] < 0).astype(self._context.index)
-            self._open_queues().restore(schedule, later, self._frontier)
+            self._open_queues().restore(schedule, later[later < self._part.owned], self._frontier)
+        else:  # this run takes no notice of priorities
+            self._frontier.add(later)

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -23,7 +24,9 @@ _pool_owner = -1  # the process that made the pool: threads do not survive a for
 
 
 def number_of_threads() -> int:
-    """Cores this process may use, or `CUGRAPH_WS_THREADS` where that is set."""
+    """Return how many cores this process may use, or `CUGRAPH_WS_THREADS` where that is set."""
+    if numba.config.DISABLE_JIT:
+        return 1  # plain Python has no atomics
     asked = os.environ.get("CUGRAPH_WS_THREADS", "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from cugraph_ws.kernels.cpu.interface import load, order
 from cugraph_ws.kernels.cpu.jit import inline, jit
 

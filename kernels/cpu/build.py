@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from cugraph_ws.kernels.cpu.jit import jit
 
 __all__ = ["count_rows", "mark_present", "place_edges", "place_values", "transpose_rows"]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from cugraph_ws.kernels.cpu.atomics import compare_and_swap, load, store
 from cugraph_ws.kernels.cpu.jit import inline, jit
 

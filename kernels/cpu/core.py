@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from cugraph_ws.kernels.cpu.jit import inline, jit
 
 __all__ = ["add_degrees", "peel"]

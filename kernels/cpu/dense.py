@@ -24,11 +24,11 @@ from cugraph_ws.kernels.cpu.jit import jit
 
 __all__ = [
     "arcs_are_quiet",
-    "list_unlike",
     "finish",
     "gather",
     "gather_part",
     "initialise",
+    "list_unlike",
     "merge_parts",
     "rows_are_quiet",
     "select_started",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from cugraph_ws.kernels.cpu.jit import jit
 
 __all__ = ["begin_superstep", "count_arcs", "list_from_bitmap", "list_to_bitmap"]

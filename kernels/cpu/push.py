@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from cugraph_ws.kernels.cpu.atomics import compare_and_swap, store
 from cugraph_ws.kernels.cpu.buckets import LIMIT, NEAR, PENDING, balance, file_later
 from cugraph_ws.kernels.cpu.interface import (

@@ -1,0 +1,413 @@
+"""The engine: whatever the plan chooses and however the work is cut, the answer is the same."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import COMPILED
+from programs import (
+    Hops,
+    Labels,
+    Nearest,
+    Paths,
+    Peel,
+    Rank,
+    Reached,
+    Widest,
+    hops,
+    labels,
+    nearest,
+    peeled,
+    product_of_widths,
+    values_of,
+)
+from shapes import SHAPES, build, hub, random_edges, rmat, undirected
+from verify import Edges
+
+import cugraph_ws as ws
+from cugraph_ws import plan
+from cugraph_ws.engines import choose_engine, context, cpu
+
+ENGINES = ["cpu", "python"]
+# A skewed graph, a long one, one with ties and zeros, and one without edges.
+GRAPHS = {
+    "rmat": rmat(6, 4, seed=11),
+    "path": SHAPES["path"],
+    "ties": SHAPES["ties and zeros"],
+    "sparse, undirected": undirected(SHAPES["random sparse"]),
+    "all isolated": SHAPES["all isolated"],
+}
+FRONTIER_MODES: list[dict[str, Any]] = [
+    {"direction": "auto"},
+    {"direction": "push"},
+    {"direction": "push", "fused": False},
+    {"direction": "pull"},
+    {"fused": False, "priorities": False},
+    {"partitions": 3},
+]
+mark_threads = pytest.mark.skipif(
+    not COMPILED, reason="plain Python has no atomics for several threads"
+)
+
+
+def answer(program: Any, edges: Edges, **options: Any) -> dict[str, list[Any]]:
+    with build(edges) as graph:
+        result = ws.run(program, graph, **options)
+    assert result.converged or result.stopped == "max_iter"
+    return values_of(result)
+
+
+@pytest.fixture
+def tiny_tasks(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Make a handful of arcs worth a thread, a pull and a split row."""
+    monkeypatch.setattr(context, "SMALL_WORK", 1)
+    monkeypatch.setattr(cpu, "LONG_ROW", 4)
+    monkeypatch.setattr(cpu, "FUSED_ARCS", 8)
+    monkeypatch.setattr(plan, "FUSED_ARCS", 8)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", GRAPHS)
+class TestEveryModeGivesTheSame:
+    """Programs that the plan may run in any direction, against plain loops."""
+
+    @pytest.mark.parametrize("mode", [*FRONTIER_MODES, {"direction": "gather"}], ids=str)
+    def test_hops(self, name, engine, mode):
+        edges = GRAPHS[name]
+        found = answer(Hops, edges, start=0, engine=engine, **mode)
+        assert found == {"hops": hops(edges, 0)}
+
+    @pytest.mark.parametrize("mode", [*FRONTIER_MODES, {"direction": "gather"}], ids=str)
+    def test_a_state_of_two_fields(self, name, engine, mode):
+        edges = GRAPHS[name]
+        found = answer(Nearest, edges, seeds=[1, 3], engine=engine, **mode)
+        expected = nearest(edges, [1, 3])
+        assert found["distance"] == [None if d == math.inf else d for d, _ in expected]
+        assert found["seed"] == [seed for _, seed in expected]
+
+    @pytest.mark.parametrize("mode", FRONTIER_MODES, ids=str)
+    def test_sums_over_active_neighbours(self, name, engine, mode):
+        edges = GRAPHS[name]
+        found = answer(Peel, edges, k=3, engine=engine, **mode)
+        assert found["alive"] == peeled(edges, 3)
+
+    @pytest.mark.parametrize("mode", [{}, {"direction": "pull"}, {"direction": "gather"}], ids=str)
+    def test_labels(self, name, engine, mode):
+        edges = GRAPHS[name]
+        assert answer(Labels, edges, engine=engine, **mode) == {"label": labels(edges)}
+
+    @pytest.mark.parametrize("mode", FRONTIER_MODES, ids=str)
+    def test_any_message(self, name, engine, mode):
+        edges = GRAPHS[name]
+        found = answer(Reached, edges, start=[0, 2], engine=engine, **mode)
+        from_first, from_second = hops(edges, 0), hops(edges, 2)
+        reached = [min(a, b) < edges.n for a, b in zip(from_first, from_second, strict=True)]
+        assert found == {"reached": reached}
+
+    @pytest.mark.parametrize("mode", [{}, {"partitions": 2}], ids=str)
+    def test_a_combine_of_the_users_own(self, name, engine, mode):
+        edges = GRAPHS[name]
+        found = answer(Paths, edges, engine=engine, **mode)["value"]
+        assert found == pytest.approx(product_of_widths(edges).tolist(), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("program", "given"),
+    [(Hops, {"start": 5}), (Nearest, {"seeds": [5]}), (Labels, {}), (Reached, {"start": 5})],
+)
+def test_cpu_and_python_agree_bit_by_bit(program, given):
+    for edges in (rmat(7, 8, seed=12), random_edges(200, 300, seed=13)):
+        compiled = answer(program, edges, engine="cpu", **given)
+        assert compiled == answer(program, edges, engine="python", **given)
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 3, 7])
+@pytest.mark.parametrize("program", [Rank, Widest, Peel])
+def test_partitions_change_nothing(program, partitions):
+    for edges in (rmat(6, 4, seed=14), SHAPES["two components"], SHAPES["one edge"]):
+        given = {"start": 0} if program is Widest else {}
+        whole = answer(program, edges, engine="python", **given)
+        cut = answer(program, edges, engine="python", partitions=partitions, **given)
+        if program is Rank:  # its residual and its aggregate are added up in another order
+            assert cut["rank"] == pytest.approx(whole["rank"], rel=1e-12)
+        else:
+            assert cut == whole
+
+
+def test_ranks_are_those_of_the_builtin(engine):
+    with build(rmat(6, 4, seed=15), weighted=False) as graph:
+        ranks = ws.run(Rank, graph, engine=engine)
+        builtin = ws.run(ws.PageRank, graph, tol=1e-9)
+    assert ranks.converged
+    assert ranks.residual <= 1e-9
+    np.testing.assert_allclose(ranks.arrays["rank"], builtin.arrays["pagerank"], rtol=1e-7)
+    assert list(ranks.arrays) == ["rank"], "hidden fields are no columns"
+
+
+@mark_threads
+@pytest.mark.parametrize("threads", ["1", "2", "3"])
+@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+def test_any_number_of_threads(tiny_tasks, threads, direction):
+    tiny_tasks.setenv("CUGRAPH_WS_THREADS", threads)
+    edges = rmat(8, 8, seed=16)
+    found = answer(Nearest, edges, seeds=[1, 9], fused=False, direction=direction)
+    assert found == answer(Nearest, edges, seeds=[1, 9], engine="python")
+    assert answer(Hops, edges, start=3, direction=direction)["hops"] == hops(edges, 3)
+    reached = answer(Reached, edges, start=3, fused=False, direction=direction)["reached"]
+    assert reached == [distance < edges.n for distance in hops(edges, 3)]
+    alive = answer(Peel, edges, k=5, direction=direction)["alive"]
+    assert alive == answer(Peel, edges, k=5, engine="python")["alive"]
+
+
+@mark_threads
+@pytest.mark.parametrize("threads", ["1", "2", "3"])
+def test_hubs_are_split(tiny_tasks, threads):
+    tiny_tasks.setenv("CUGRAPH_WS_THREADS", threads)
+    edges = hub(200)
+    expected = answer(Rank, edges, engine="python")["rank"]
+    assert answer(Rank, edges)["rank"] == pytest.approx(expected, rel=1e-12)
+    product = answer(Paths, edges)["value"]
+    assert product == pytest.approx(product_of_widths(edges).tolist(), rel=1e-12)
+    assert answer(Hops, edges, start=0, direction="gather")["hops"] == hops(edges, 0)
+
+
+@mark_threads
+def test_a_sum_is_rounded_alike_for_any_number_of_threads(tiny_tasks):
+    edges = random_edges(300, 2000, seed=17)
+    tiny_tasks.setattr(cpu, "LONG_ROW", 1 << 16)
+    ranks = []
+    for threads in ("1", "2", "3"):
+        tiny_tasks.setenv("CUGRAPH_WS_THREADS", threads)
+        ranks.append(answer(Rank, edges, tol=0.0, max_iter=20))
+    assert ranks[0] == ranks[1] == ranks[2]
+
+
+def test_in_place_reaches_the_same_fixpoint(engine):
+    edges = rmat(6, 4, seed=18)
+    swept = answer(Rank, edges, in_place=True, engine=engine, tol=1e-12)["rank"]
+    assert swept == pytest.approx(answer(Rank, edges, tol=1e-12)["rank"], rel=1e-9)
+    found = answer(Hops, edges, start=1, in_place=True, direction="gather", engine=engine)
+    assert found["hops"] == hops(edges, 1)
+
+
+class TestPriorities:
+    """Buckets change the order of work, never the answer."""
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    @pytest.mark.parametrize("fused", [True, False])
+    def test_many_buckets(self, engine, fused):
+        n = 60
+        heavy = Edges(  # a ladder whose every rung is far away, and a crowd behind each
+            np.repeat(np.arange(n - 1), 2),
+            np.stack([np.arange(1, n), np.full(n - 1, n - 1)], axis=1).ravel(),
+            n,
+            np.stack([np.full(n - 1, 1.0), np.linspace(1000.0, 10.0, n - 1)], axis=1).ravel(),
+        )
+        for edges in (heavy, random_edges(300, 900, seed=19, weights="uniform")):
+            plain = answer(ws.SSSP, edges, source=0, engine=engine, fused=fused, priorities=False)
+            assert answer(ws.SSSP, edges, source=0, engine=engine, fused=fused) == plain
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    def test_a_rank_that_rises_as_states_improve(self, engine):
+        @ws.vertex_program
+        class Backwards:
+            distance: ws.nullable(ws.float64, math.inf)
+            weight: ws.edge(ws.float64)
+            start: ws.vertex_parameter
+
+            def init(vertex, p):
+                return 0.0 if vertex == p.start else math.inf
+
+            def compute(src, edge):
+                return src.distance + edge.weight
+
+            combine = min
+
+            def apply(old, gathered):
+                return min(old.distance, gathered)
+
+            def priority(state):
+                return -state.distance
+
+        for edges in (SHAPES["random"], random_edges(120, 500, seed=20), SHAPES["clique"]):
+            for fused in (True, False):
+                found = answer(Backwards, edges, start=0, engine=engine, fused=fused)
+                expected = answer(ws.SSSP, edges, source=0, engine="python")
+                assert found["distance"] == expected["distance"]
+
+
+class TestQuietBackground:
+    """Vertices with nothing to say are left out of the first frontier, and only those."""
+
+    def first_active(self, program, edges, **options):
+        with build(edges) as graph:
+            trace = ws.run(program, graph, engine="python", fused=False, **options).trace
+        return int(trace["active"].iloc[0])
+
+    def test_a_search_starts_from_its_start(self):
+        edges = random_edges(400, 800, seed=21)
+        assert self.first_active(ws.SSSP, edges, source=3) == 1
+        assert self.first_active(Widest, edges, start=3) == 1
+        assert self.first_active(Reached, edges, start=[3, 4, 5]) == 3
+
+    def test_labels_all_have_something_to_say(self):
+        assert self.first_active(Labels, random_edges(400, 800, seed=21)) == 400
+
+    def test_a_background_that_speaks_to_itself_is_not_quiet(self):
+        @ws.vertex_program
+        class Growing:
+            """Everyone but the start counts up to 3."""
+
+            level: ws.int64
+            start: ws.vertex_parameter
+
+            def init(vertex, p):
+                return 5 if vertex == p.start else 0
+
+            def compute(src):
+                return min(src.level + 1, 3)
+
+            combine = max
+
+            def apply(old, gathered):
+                return max(old.level, gathered)
+
+        edges = SHAPES["cycle"]
+        assert self.first_active(Growing, edges, start=0) == edges.n
+        assert set(answer(Growing, edges, start=0, engine="python")["level"]) == {3, 5}
+
+    def test_a_background_that_speaks_to_the_others_is_not_quiet(self):
+        @ws.vertex_program
+        class Lifted:
+            """The background's 3 is news to the start alone, whose 1 is news to nobody."""
+
+            level: ws.int64
+            start: ws.vertex_parameter
+
+            def init(vertex, p):
+                return 1 if vertex == p.start else 3
+
+            def compute(src):
+                return src.level
+
+            combine = max
+
+            def apply(old, gathered):
+                return max(old.level, gathered)
+
+        edges = SHAPES["cycle"]
+        assert self.first_active(Lifted, edges, start=0) == edges.n
+        assert set(answer(Lifted, edges, start=0, engine="python")["level"]) == {3}
+
+    def test_a_constant_of_the_vertex_may_make_it_speak(self):
+        @ws.vertex_program
+        class Gifted:
+            """A vertex sends its gift as well as its level."""
+
+            level: ws.int64
+            gift: ws.vertex_value(ws.int64, default=0)
+
+            def init(vertex):
+                return 0
+
+            def compute(src):
+                return max(src.level, src.gift)
+
+            combine = max
+
+            def apply(old, gathered):
+                return max(old.level, gathered)
+
+        found = answer(Gifted, SHAPES["path"], gift={40: 7}, engine="python")
+        assert found["level"] == [0] * 41 + [7] * 9
+
+
+class TestThePlan:
+    """What the trace says was chosen."""
+
+    def directions(self, program, edges, **options):
+        with build(edges) as graph:
+            trace = ws.run(program, graph, engine="python", **options).trace
+        return list(trace["direction"]), list(trace["filter"]), list(trace["fused"])
+
+    def test_a_search_pushes_pulls_and_pushes_again(self, tiny_tasks):
+        # A tail, a crowd of two levels, and a tail: narrow, wide, narrow.
+        crowd = [(4, v) for v in range(5, 45)] + [
+            (u, v) for u in range(5, 45) for v in range(45, 55)
+        ]
+        tail = [(54, 55)] + [(v, v + 1) for v in range(55, 75)]
+        pairs = [(v, v + 1) for v in range(4)] + crowd + tail
+        source, destination = np.array(pairs).T
+        edges = Edges(source, destination, 76, None)
+        directions, filters, _ = self.directions(ws.BFS, edges, start=0, fused=False)
+        assert directions[0] == "push"
+        assert "pull" in directions
+        assert directions[-1] == "push"
+        assert [how for way, how in zip(directions, filters, strict=True) if way == "pull"] == [
+            "bitmap"
+        ] * directions.count("pull")
+        assert answer(ws.BFS, edges, start=0)["distance"] == hops(edges, 0)
+
+    def test_small_frontiers_are_fused(self):
+        directions, filters, fused = self.directions(Hops, SHAPES["path"], start=0)
+        assert directions == ["push"] * 50
+        assert filters == ["list"] * 50
+        assert all(fused)
+
+    def test_sums_over_everyone_gather(self):
+        directions, filters, fused = self.directions(Rank, SHAPES["cycle"], max_iter=2, tol=0.0)
+        assert set(directions) == {"gather"}
+        assert set(filters) == {"all"}
+        assert not any(fused)
+
+    def test_sums_over_the_active_scatter_and_pull_where_that_is_much(self, tiny_tasks):
+        edges = random_edges(60, 240, seed=22)
+        directions, _, _ = self.directions(Peel, edges, k=5)
+        assert set(directions) == {"scatter", "pull"}
+        directions, _, _ = self.directions(Peel, edges, k=5, direction="push")
+        assert set(directions) == {"scatter"}
+
+    def test_a_minimum_pulls_where_the_frontier_is_heavy(self, tiny_tasks):
+        edges = random_edges(60, 240, seed=23)
+        directions, _, _ = self.directions(Labels, edges)
+        assert directions[0] == "pull"
+
+    @pytest.mark.parametrize(
+        ("program", "direction", "given"),
+        [
+            (Rank, "push", {}),
+            (Rank, "pull", {}),
+            (Peel, "gather", {}),
+            (Reached, "gather", {"start": [0]}),
+            (Hops, "sideways", {"start": 0}),
+        ],
+    )
+    def test_a_direction_that_cannot_be_is_refused(self, program, direction, given):
+        with (
+            build(SHAPES["path"]) as graph,
+            pytest.raises(ws.InputError, match=f"direction='{direction}'"),
+        ):
+            ws.run(program, graph, direction=direction, **given)
+
+
+def test_choose_engine():
+    assert [choose_engine(name) for name in ("auto", "cpu", "python")] == ["cpu", "cpu", "python"]
+    with pytest.raises(ws.InputError, match="engine='gpu'"):
+        choose_engine("gpu")
+
+
+def test_predecessors_without_an_active_function_lead_back_to_the_start():
+    edges = SHAPES["ties and zeros"]
+    for start in range(0, edges.n, 7):
+        found = answer(Widest, edges, start=start, engine="python")
+        for vertex, width in enumerate(found["width"]):
+            trail, at = [vertex], found["before"][vertex]
+            while at != -1:
+                assert at not in trail, f"a cycle: {trail}"
+                trail.append(at)
+                at = found["before"][at]
+            assert trail[-1] == start or width is None
