@@ -10,7 +10,7 @@ import itertools
 import math
 import traceback
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -323,7 +323,14 @@ def _graph_constant(source: str, graph: Graph, weight: str | None) -> npt.NDArra
     filled = np.flatnonzero(np.diff(adjacency.offsets))
     sums = np.zeros(graph.number_of_vertices)
     if len(filled):
-        sums[filled] = np.add.reduceat(weights.astype(np.float64), adjacency.offsets[filled])
+        with np.errstate(over="ignore"):
+            sums[filled] = np.add.reduceat(weights.astype(np.float64), adjacency.offsets[filled])
+    if not np.isfinite(sums).all():
+        vertex = int(np.argmin(np.isfinite(sums)))
+        raise InputError(
+            f"column {weight!r}: the weights at vertex {graph.describe(vertex)} add up to more than a "
+            "float64 holds; scale the weights down"
+        )
     return sums
 
 
@@ -362,6 +369,12 @@ def _parameter(
     return number
 
 
+def _record(name: str, fields: Iterable[str]) -> Callable[..., Any]:
+    """Make a named tuple of fields that are known at run time only."""
+    kind: Callable[..., Any] = namedtuple(name, tuple(fields))  # type: ignore[misc]
+    return kind
+
+
 class _Trial:
     """Runs the user's functions as plain Python on a few values, to find what is wrong."""
 
@@ -378,12 +391,12 @@ class _Trial:
         self.state = tuple(np.dtype(kind) for kind in state)
         self.edges = edges
         fields = (*program.state, *program.constants)
-        self.Vertex = namedtuple("Vertex", fields)  # type: ignore[misc]
-        self.Edge = namedtuple("Edge", tuple(program.edges))  # type: ignore[misc]
-        self.Own = namedtuple("Own", tuple(program.constants))  # type: ignore[misc]
-        self.Parameters: Any = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]
+        self.Vertex = _record("Vertex", fields)
+        self.Edge = _record("Edge", program.edges)
+        self.Own = _record("Own", program.constants)
+        parameters = _record("Parameters", program.parameter_names)
         sums = [np.float64(0.5)] * len(program.aggregates)
-        self.p = self.Parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
+        self.p = self.Parameters._make((*values, *sums, np.int64(max(vertices, 1)), np.int64(0)))
         # Constants of real vertices, so that the trial sees no value that the run never would.
         self.own = [
             self.Own(*(array[place] for array in constants))
@@ -446,8 +459,16 @@ class _Trial:
             strict=True,
         ):
             if dtype.kind in "ib" and isinstance(part, (float, np.floating)):
-                if name == "init" and part == math.inf:
-                    part = INFINITY.get(dtype.name, 1)
+                declared = self.program.state[field]
+                vertex = getattr(declared.type, "holds_vertex", False)
+                if name == "init" and part == math.inf and dtype.name in INFINITY:
+                    if declared.visible and declared.null is None and not vertex:
+                        raise self.fail(
+                            name,
+                            f"returns inf for `{field}`, which is {dtype.name}; declare it as "
+                            f"ws.nullable(ws.{dtype.name}, math.inf)",
+                        )
+                    part = INFINITY[dtype.name]
                 elif not math.isfinite(part) or part != int(part):
                     raise self.fail(
                         name,

@@ -165,7 +165,7 @@ def any_message(first: Any, second: Any) -> Any:
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
 
 
-@dataclass
+@dataclass(eq=False)
 class VertexProgram:
     """A checked vertex program; `ws.run` runs it.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+import numpy as np
+
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.errors import InputError
@@ -50,6 +52,12 @@ class PageRank:
     def validate(graph: Graph, values: dict[str, Any]) -> None:
         if not 0.0 <= values["alpha"] <= 1.0:
             raise InputError(f"alpha={float(values['alpha'])!r} must be between 0 and 1")
+        tiny = (values["out_weight"] > 0.0) & (values["out_weight"] < np.finfo(np.float64).tiny)
+        if tiny.any():
+            raise InputError(
+                f"the weights out of vertex {graph.describe(int(tiny.argmax()))} add up to "
+                f"{values['out_weight'][tiny.argmax()]:g}, too little to divide by; scale the weights up"
+            )
         if (values["out_weight"] < 0.0).any():
             vertex = int(values["out_weight"].argmin())
             raise InputError(

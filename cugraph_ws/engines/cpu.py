@@ -382,7 +382,7 @@ class CpuExecutor:
             np.copyto(column, columns[name], casting="same_kind")
         active = np.flatnonzero(queue > 0)
         self._frontier.set_list(active[np.argsort(queue[active])].astype(self._context.index))
-        later = np.flatnonzero(queue < 0).astype(self._context.index)
+        later: Array = np.flatnonzero(queue < 0).astype(self._context.index)
         if self._ordered:
             self._open_queues().restore(schedule, later[later < self._part.owned], self._frontier)
         else:  # this run takes no notice of priorities
