@@ -396,7 +396,7 @@ class _Trial:
         self.Own = _record("Own", program.constants)
         parameters = _record("Parameters", program.parameter_names)
         sums = [np.float64(0.5)] * len(program.aggregates)
-        self.p = self.Parameters._make((*values, *sums, np.int64(max(vertices, 1)), np.int64(0)))
+        self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
         # Constants of real vertices, so that the trial sees no value that the run never would.
         self.own = [
             self.Own(*(array[place] for array in constants))
