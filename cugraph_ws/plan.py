@@ -15,10 +15,10 @@ __all__ = ["Plan", "WantedDirection"]
 
 WantedDirection = Literal["auto", "push", "pull", "gather"]
 
-# Beamer, Asanović, Patterson (2012), with their thresholds: pull once the frontier's arcs exceed a
-# 15th of the arcs of vertices not yet settled, push again once less than an 18th of all are active.
-PULL_SHARE = 15
-PUSH_SHARE = 18
+# After Beamer, Asanović, Patterson (2012): pull while the frontier's arcs exceed this part of the
+# arcs of vertices not yet settled.  Theirs is a 14th, and they go on pulling while the frontier
+# shrinks; here arcs are counted anew after each superstep, so neither is needed.
+PULL_SHARE = 4
 # A pull that cannot stop early reads every arc; a push of more than half of them costs more, for
 # its locks and its scattered writes.
 DENSE_SHARE = 2
@@ -34,22 +34,31 @@ class Plan:
     ----------
     bound : BoundProgram
         The program and its traits.
-    vertices, arcs : int
-        Size of the graph.
+    arcs : int
+        Number of arcs of the graph.
     direction : {"auto", "push", "pull", "gather"}
         A direction to hold to. `gather` reads all in-neighbours of every vertex each superstep.
     fused : bool
         Whether supersteps may be fused.
+    priorities : bool
+        Whether the program's priorities are honoured.
+
+    Attributes
+    ----------
+    dense : bool
+        Whether every superstep gathers from all in-neighbours.
+    ordered : bool
+        Whether vertices go by their priority.
     """
 
     def __init__(
         self,
         bound: BoundProgram,
-        vertices: int,
         arcs: int,
         *,
         direction: WantedDirection = "auto",
         fused: bool = True,
+        priorities: bool = True,
     ) -> None:
         program = bound.program
         if direction not in ("auto", "push", "pull", "gather"):
@@ -72,13 +81,12 @@ class Plan:
         self._wanted = direction
         self._fused = fused
         self._accumulates = bound.accumulates
-        self._ordered = "priority" in program.functions
+        # Only a push keeps vertices for later.
+        pushes = not self.dense and bound.accumulates and direction in ("auto", "push")
+        self.ordered = priorities and pushes and "priority" in program.functions
         self._settles = "settled" in program.functions
-        self._vertices = vertices
         self._arcs = arcs
         self._unexplored = arcs
-        self._before = 0
-        self._pulling = False
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.
@@ -101,7 +109,6 @@ class Plan:
             return Choice("gather", number=number)
         direction = self._direction(counts)
         self._unexplored -= counts.arcs
-        self._before = counts.active
         return Choice(direction, left if direction == "fused" else 1, number)
 
     def _direction(self, counts: Counts) -> Direction:
@@ -111,7 +118,7 @@ class Plan:
             # One thread scatters; beyond a share of all arcs every core reading is faster.
             heavy = counts.arcs > max(FUSED_ARCS, self._arcs // 8)
             return "pull" if self._wanted == "auto" and heavy else "scatter"
-        if self._wanted == "auto" and not self._ordered and self._should_pull(counts):
+        if self._wanted == "auto" and not self.ordered and self._should_pull(counts):
             return "pull"
         small = self._fused and counts.arcs <= FUSED_ARCS
         return "fused" if small else "push"
@@ -119,14 +126,7 @@ class Plan:
     def _should_pull(self, counts: Counts) -> bool:
         if not self._settles:
             return counts.arcs > max(FUSED_ARCS, self._arcs // DENSE_SHARE)
-        if self._pulling:
-            shrinking = counts.active < self._before
-            self._pulling = not (shrinking and counts.active < self._vertices // PUSH_SHARE)
-        else:
-            growing = counts.active > self._before
-            heavy = counts.arcs > max(FUSED_ARCS, self._unexplored // PULL_SHARE)
-            self._pulling = growing and heavy
-        return self._pulling
+        return counts.arcs > max(FUSED_ARCS, self._unexplored // PULL_SHARE)
 
 
 def _gathers_from_all(bound: BoundProgram) -> bool:

@@ -98,9 +98,9 @@ class VertexLoop:
         arcs = graph.csc.number_of_arcs
         self._plan = Plan(
             bound,
-            graph.number_of_vertices,
             arcs,
             direction=self._direction,
+            priorities=self._priorities,
             # A fused call sends nothing between its supersteps.
             fused=self._fused and self._parts == 1,
         )
@@ -111,7 +111,7 @@ class VertexLoop:
                 bound,
                 partition,
                 in_place=bool(self._in_place),
-                ordered=self._priorities,
+                ordered=self._plan.ordered,
                 plain=self._engine == "python",
                 threads=self._threads,
             )

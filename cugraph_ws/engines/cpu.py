@@ -42,7 +42,7 @@ class CpuExecutor:
     in_place : bool
         Whether dense supersteps write into the state that they read.
     ordered : bool
-        Whether the program's priorities are honoured.
+        Whether vertices go by the program's priority.
     plain : bool
         Whether to run as plain Python.
     threads : int, optional
@@ -55,14 +55,14 @@ class CpuExecutor:
         partition: Partition,
         *,
         in_place: bool = False,
-        ordered: bool = True,
+        ordered: bool = False,
         plain: bool = False,
         threads: int | None = None,
     ) -> None:
         self._context = Context(bound, partition, plain=plain, threads=threads)
         self._part = partition
         self._in_place = in_place
-        self._ordered = ordered and "priority" in bound.program.functions
+        self._ordered = ordered
         self._fresh: tuple[Array, ...] = ()  # where supersteps write that may not write in place
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None

@@ -11,8 +11,7 @@ from cugraph_ws.kernels.cpu import buckets
 
 __all__ = ["Queues"]
 
-BUCKET_GOAL = 64  # vertices that a priority bucket should hold about, at least
-BUCKET_SHARE = 256  # or this part of all vertices
+BUCKET_GOAL = 1024  # vertices that a priority bucket should hold about; measured on two cores
 
 
 class Queues:
@@ -41,7 +40,7 @@ class Queues:
         room = context.part.size if ordered else 0
         self._numbers = np.zeros(buckets.NUMBERS)
         self._numbers[[buckets.LIMIT, buckets.HORIZON]] = -np.inf if ordered else np.inf
-        self._numbers[buckets.GOAL] = max(BUCKET_GOAL, room // BUCKET_SHARE)
+        self._numbers[buckets.GOAL] = BUCKET_GOAL
         self.piles: tuple[Array, ...] = (
             np.empty(room, context.index),
             np.empty(room, context.index),

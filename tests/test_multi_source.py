@@ -1,0 +1,130 @@
+"""Searches from many sources: each as a search of its own, whatever the number of cores."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from conftest import COMPILED
+from shapes import FRAME_KINDS, SHAPES, build, column, edge_frame, random_edges, undirected
+from verify import Edges, check_shortest_paths
+
+import cugraph_ws as ws
+
+EDGES = random_edges(60, 150, seed=71)
+SOURCES = [5, 0, 59, 5, 17]
+
+
+def blocks(result, count: int) -> list[pd.DataFrame]:
+    """Cut a result into one frame for each source."""
+    assert list(result.columns) == ["source", "vertex", "distance", "predecessor"]
+    size = len(result) // count
+    return [result.iloc[place * size : (place + 1) * size] for place in range(count)]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_bfs(directed, engine):
+    edges = EDGES if directed else undirected(EDGES)
+    with build(edges, weighted=False) as graph:
+        result = ws.multi_source_bfs(graph, SOURCES, engine=engine)
+    hops = Edges(edges.source, edges.destination, edges.n, directed=directed)
+    for start, block in zip(SOURCES, blocks(result, len(SOURCES)), strict=True):
+        assert block["source"].tolist() == [start] * edges.n
+        assert block["vertex"].tolist() == list(range(edges.n))
+        distance = column(block.reset_index(drop=True), "distance", -1)
+        predecessor = column(block.reset_index(drop=True), "predecessor", -1)
+        expected = oracles.bfs_levels(hops, start)
+        assert np.array_equal(np.where(distance < 0, np.inf, distance), expected)
+        check_shortest_paths(hops, start, distance, predecessor)
+
+
+@pytest.mark.parametrize("cutoff", [None, 4.0])
+def test_sssp(cutoff, engine):
+    with build(EDGES) as graph:
+        result = ws.multi_source_sssp(graph, SOURCES, cutoff, engine=engine)
+        for start, block in zip(SOURCES, blocks(result, len(SOURCES)), strict=True):
+            alone = ws.sssp(graph, start, cutoff)
+            found = block.drop(columns="source").reset_index(drop=True)
+            pd.testing.assert_frame_equal(found, alone)
+
+
+@pytest.mark.skipif(not COMPILED, reason="plain Python searches in one thread")
+@pytest.mark.parametrize("threads", ["1", "2", "3"])
+def test_any_number_of_threads(threads, monkeypatch):
+    sources = list(range(0, 60, 2))
+    monkeypatch.setenv("CUGRAPH_WS_THREADS", "1")
+    with build(EDGES) as graph:
+        expected = ws.multi_source_sssp(graph, sources)
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", threads)
+        pd.testing.assert_frame_equal(ws.multi_source_sssp(graph, sources), expected)
+
+
+def test_the_frames_kind_and_ids_come_back():
+    for kind in FRAME_KINDS:
+        frame = edge_frame(SHAPES["two components"], kind)
+        result = ws.multi_source_bfs(frame, [3, 0], engine="python")
+        assert type(result) is type(frame)
+        assert column(result, "source").tolist() == [3] * 6 + [0] * 6
+        assert column(result, "distance", -1).tolist() == [1, 2, 2, 0, 1, 2, 0, 1, 2, -1, -1, -1]
+        assert column(result, "predecessor", -1).tolist() == [4, 0, 1, -1, 3, 4, -1, 0, 1, -1, -1, -1]
+
+
+def test_depth_limit():
+    with build(SHAPES["path"], weighted=False) as graph:
+        for limit in (0, 2):
+            result = ws.multi_source_bfs(graph, [10, 20], limit, engine="python")
+            reached = result[result["distance"].notna()]
+            expected = [10 + step for step in range(limit + 1)] + [20 + s for s in range(limit + 1)]
+            assert reached["vertex"].tolist() == expected
+
+
+def test_unreachable_as_the_greatest_number():
+    with build(SHAPES["two components"], weighted=False) as graph:
+        hops = ws.multi_source_bfs(graph, [0], unreachable="max", engine="python")
+        lengths = ws.multi_source_sssp(graph, [0], unreachable="max", engine="python")
+    assert hops["distance"].tolist()[3:] == [np.iinfo(np.int32).max] * 4
+    assert lengths["distance"].tolist()[3:] == [np.iinfo(np.int64).max] * 4
+
+
+def test_no_sources():
+    with build(EDGES) as graph:
+        result = ws.multi_source_bfs(graph, [], engine="python")
+    assert len(result) == 0
+    assert list(result.columns) == ["source", "vertex", "distance", "predecessor"]
+
+
+@pytest.mark.parametrize("sources", [3, "3", (3,), None])
+def test_sources_that_are_no_list(sources):
+    with build(EDGES) as graph, pytest.raises(ws.InputError, match="sources="):
+        ws.multi_source_bfs(graph, sources)
+
+
+@pytest.mark.parametrize("search", [ws.multi_source_bfs, ws.multi_source_sssp])
+def test_what_is_refused(search):
+    limit = "depth_limit" if search is ws.multi_source_bfs else "cutoff"
+    with build(EDGES) as graph:
+        with pytest.raises(ws.InputError, match="sources"):
+            search(graph, [0, 99])
+        with pytest.raises(ws.InputError, match=limit):
+            search(graph, [0], -1)
+        with pytest.raises(ws.InputError, match="unreachable='zero'"):
+            search(graph, [0], unreachable="zero")
+        with pytest.raises(ws.InputError, match="engine='gpu'"):
+            search(graph, [0], engine="gpu")
+
+
+def test_a_callback_stops_between_batches():
+    loop = ws.MultiSource(ws.BFS, "start", list(range(30)), engine="python")
+    with build(EDGES) as graph:
+        result = ws.run(loop, graph, progress=lambda update: update.superstep < 2)
+        frame = result.frame
+    assert result.stopped == "callback"
+    assert 0 < frame["source"].nunique() < 30
+    assert len(frame) == frame["source"].nunique() * EDGES.n
+
+
+def test_a_timeout_gives_the_searches_so_far():
+    with build(EDGES) as graph, pytest.raises(ws.ConvergenceError, match="timeout") as caught:
+        ws.multi_source_bfs(graph, list(range(30)), timeout=1e-12, engine="python")
+    assert caught.value.result.iterations == 0

@@ -1,0 +1,91 @@
+"""The trace: one row for each superstep, whether it ran alone or fused with others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from programs import Hops, Peel, Rank
+from shapes import SHAPES, build, rmat
+
+import cugraph_ws as ws
+from cugraph_ws.trace import Trace
+
+COLUMNS = [
+    "superstep", "direction", "filter", "active", "edges", "milliseconds", "residual",
+    "bytes_sent", "fused",
+]  # fmt: skip
+
+
+def trace_of(program, edges, **options):
+    with build(edges) as graph:
+        result = ws.run(program, graph, engine="python", **options)
+        return result, result.trace
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("direction", ["auto", "push", "pull", "gather"])
+def test_a_row_for_each_superstep(fused, direction):
+    result, trace = trace_of(Hops, SHAPES["path"], start=0, fused=fused, direction=direction)
+    assert list(trace.columns) == COLUMNS
+    assert trace["superstep"].tolist() == list(range(result.iterations))
+    assert (trace["milliseconds"] >= 0).all()
+    assert trace["bytes_sent"].tolist() == [0] * result.iterations
+    assert trace["residual"].isna().all()
+    assert trace["fused"].tolist() == [fused and direction in ("auto", "push")] * len(trace)
+
+
+def test_edges_add_up():
+    edges = rmat(6, 4, seed=61)
+    _, trace = trace_of(ws.BFS, edges, start=int(edges.source[0]), fused=False, direction="push")
+    with build(edges) as graph:
+        distance = ws.run(ws.BFS, graph, start=int(edges.source[0])).arrays["distance"]
+        read = graph.out_degrees[distance.valid].sum()
+    assert trace["edges"].sum() == read, "each reached vertex sends along each of its edges once"
+    assert trace["active"].sum() == distance.valid.sum()
+
+
+def test_fused_and_single_supersteps_count_the_same():
+    for program, given in ((Hops, {"start": 0}), (ws.BFS, {"start": 0})):
+        _, fused = trace_of(program, SHAPES["path"], fused=True, **given)
+        _, single = trace_of(program, SHAPES["path"], fused=False, **given)
+        for name in ("active", "edges", "direction"):
+            assert fused[name].tolist() == single[name].tolist()
+
+
+def test_dense_supersteps_read_every_edge():
+    edges = SHAPES["clique"]
+    result, trace = trace_of(Rank, edges, tol=1e-3)
+    assert set(trace["edges"]) == {len(edges.source)}
+    assert set(trace["active"]) == {edges.n}
+    assert trace["residual"].iloc[-1] == result.residual
+    assert (trace["residual"] >= 0).all()
+
+
+def test_what_partitions_send():
+    edges = SHAPES["cycle"]
+    _, trace = trace_of(Hops, edges, start=0, partitions=4)
+    assert trace["bytes_sent"].sum() > 0
+    _, alone = trace_of(Peel, SHAPES["all isolated"], partitions=4)
+    assert alone["bytes_sent"].sum() == 0
+
+
+def test_no_superstep_is_a_frame_without_rows():
+    for kind in ("pandas", "polars", "pyarrow"):
+        with build(SHAPES["empty"], kind) as graph:
+            trace = ws.run(Peel, graph, engine="python").trace
+            names = trace.column_names if kind == "pyarrow" else list(trace.columns)
+            assert names == COLUMNS
+            assert len(trace) == 0
+
+
+def test_the_time_of_a_fused_call_is_shared_out_by_work():
+    trace = Trace()
+    trace.add("fused", "list", [(1, 8), (4, 25)], 0.004, float("nan"), 16)
+    trace.add("pull", "bitmap", [(9, 70)], 0.002, 0.5, 0)
+    columns = trace.columns()
+    np.testing.assert_allclose(columns["milliseconds"], [1.0, 3.0, 2.0])
+    assert columns["superstep"].tolist() == [0, 1, 2]
+    assert columns["direction"] == ["push", "push", "pull"]
+    assert columns["filter"] == ["list", "list", "bitmap"]
+    assert columns["fused"].tolist() == [True, True, False]
+    assert columns["edges"].tolist() == [8, 25, 70]
