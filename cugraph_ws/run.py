@@ -224,7 +224,8 @@ def run(
     engine : {"auto", "cpu", "python"}
         Where to run; "python" runs the program's functions as they stand, slow and open to pdb.
     max_iter : int, optional
-        The most supersteps; the program's own default if not given.
+        The most supersteps; the program's own default if not given. Where messages may be applied
+        one by one, a superstep may carry news farther than one edge; `direction="gather"` does not.
     tol : float, optional
         Bound of the residual; the program's own default if not given.
     direction : {"auto", "push", "pull", "gather"}

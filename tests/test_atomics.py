@@ -58,7 +58,9 @@ def test_threads_lose_nothing():
 
 
 @pytest.mark.skipif(not COMPILED, reason="plain Python takes any array")
-@pytest.mark.parametrize("array", [np.zeros(2), np.zeros((2, 2), np.int64), np.zeros(8, np.int64)[::2]])
+@pytest.mark.parametrize(
+    "array", [np.zeros(2), np.zeros((2, 2), np.int64), np.zeros(8, np.int64)[::2]]
+)
 @pytest.mark.parametrize("name", ["load", "store", "fetch_add", "exchange", "compare_and_swap"])
 def test_other_arrays_do_not_compile(array, name):
     operation = getattr(atomics, name)

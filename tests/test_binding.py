@@ -48,7 +48,11 @@ def path():
     edges = pd.DataFrame(
         {"source": [0, 1, 2, 3], "destination": [1, 2, 3, 4], "weight": [1, 2, 3, 4]}
     )
-    with ws.Graph(edges, weight="weight", vertices=pd.DataFrame({"vertex": range(5), "height": [3.0, 1, 4, 1, 5]})) as graph:
+    with ws.Graph(
+        edges,
+        weight="weight",
+        vertices=pd.DataFrame({"vertex": range(5), "height": [3.0, 1, 4, 1, 5]}),
+    ) as graph:
         yield graph
 
 
@@ -269,7 +273,11 @@ class TestEdgeAttributes:
 
     def test_the_type_is_the_columns(self, path):
         program = define(
-            {"value": ws.like("weight"), "weight": ws.edge(), "start": ws.vertex_value(ws.int64, 0)},
+            {
+                "value": ws.like("weight"),
+                "weight": ws.edge(),
+                "start": ws.vertex_value(ws.int64, 0),
+            },
             compute=send_along,
         )
         bound = bind(program, path, {})
@@ -320,7 +328,9 @@ class TestEdgeAttributes:
              "start": ws.vertex_value(ws.int64, 0)},
             compute=send_along,
         )  # fmt: skip
-        frame = pd.DataFrame({"source": [0, 1, 2, 3], "destination": [1, 2, 3, 4], "weight": column})
+        frame = pd.DataFrame(
+            {"source": [0, 1, 2, 3], "destination": [1, 2, 3, 4], "weight": column}
+        )
         with pytest.raises(ws.InputError, match="column 'weight'"):
             values(program, frame, weight_column="weight")
 
@@ -373,7 +383,9 @@ class TestTheTrial:
     """Everything that plain Python shows before anything is compiled."""
 
     def refused(self, path, declared=None, **members):
-        program = define(declared or {"value": ws.float64, "start": ws.vertex_value(ws.float64, 0.0)}, **members)
+        program = define(
+            declared or {"value": ws.float64, "start": ws.vertex_value(ws.float64, 0.0)}, **members
+        )
         with pytest.raises(ws.ProgramError) as caught:
             values(program, path)
         return str(caught.value)

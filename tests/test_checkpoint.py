@@ -101,8 +101,14 @@ def loops() -> dict[str, Any]:
         "cores": (lambda: ws.CoreNumber(), rmat(6, 4, seed=42)),
         "matching": (lambda: ws.MaximalBipartiteMatching([0]), left),
         "belief": (lambda: ws.BeliefPropagation(tree, [[0.9, 0.1], [0.1, 0.9]]), chain),
-        "many searches": (lambda: ws.MultiSource(ws.BFS, "start", list(range(20)), engine="python"), chain),
-        "many paths": (lambda: ws.MultiSource(ws.SSSP, "source", list(range(20)), engine="python"), chain),
+        "many searches": (
+            lambda: ws.MultiSource(ws.BFS, "start", list(range(20)), engine="python"),
+            chain,
+        ),
+        "many paths": (
+            lambda: ws.MultiSource(ws.SSSP, "source", list(range(20)), engine="python"),
+            chain,
+        ),
     }
 
 
@@ -114,7 +120,9 @@ def test_loops_of_their_own(name, tmp_path):
         whole = ws.run(loop(), graph)
         if whole.iterations < 2:
             first = ws.run(loop(), graph, checkpoint=tmp_path / "state.parquet")
-            assert values_of(ws.run(loop(), graph, resume=tmp_path / "state.parquet")) == values_of(first)
+            assert values_of(ws.run(loop(), graph, resume=tmp_path / "state.parquet")) == values_of(
+                first
+            )
             return
 
         def make(**options):
@@ -132,7 +140,11 @@ def test_a_search_that_had_not_begun(tmp_path):
         pd.testing.assert_frame_equal(resumed, ws.multi_source_bfs(graph, [0, 1]))
 
 
-@pytest.mark.parametrize("mode", [{"direction": "pull"}, {"priorities": False}, {"direction": "gather"}, {"partitions": 2}], ids=str)
+@pytest.mark.parametrize(
+    "mode",
+    [{"direction": "pull"}, {"priorities": False}, {"direction": "gather"}, {"partitions": 2}],
+    ids=str,
+)
 def test_a_run_may_go_on_in_another_way(mode, tmp_path):
     """Vertices that wait in a bucket are not forgotten where there are none."""
     path = tmp_path / "state.parquet"
@@ -154,7 +166,15 @@ def test_how_often(tmp_path, monkeypatch):
         lambda path, arrays, facts: written.append(facts["iterations"]),
     )
     with build(SHAPES["path"]) as graph:
-        ws.run(ws.BFS, graph, start=40, engine="python", fused=False, checkpoint=tmp_path / "x", every=4)
+        ws.run(
+            ws.BFS,
+            graph,
+            start=40,
+            engine="python",
+            fused=False,
+            checkpoint=tmp_path / "x",
+            every=4,
+        )
     assert written == [4, 8, 10], "and at the end"
 
 
@@ -196,7 +216,9 @@ class TestAnotherRun:
         self.refuse(path, other, source=0)
 
     def test_weights_of_another_type(self, path):
-        whole = type(SPARSE)(SPARSE.source, SPARSE.destination, SPARSE.n, (SPARSE.weight * 8).astype(np.int64))
+        whole = type(SPARSE)(
+            SPARSE.source, SPARSE.destination, SPARSE.n, (SPARSE.weight * 8).astype(np.int64)
+        )
         self.refuse(path, whole, source=0)
 
     def test_other_arguments(self, path):
@@ -296,6 +318,14 @@ def test_arrays_of_any_type_and_length_come_back_as_they_were(tmp_path):
 
 def test_fingerprints_tell_inputs_apart():
     ones = np.ones(2)
-    inputs = [[ones], [ones.astype(np.float32)], [ones, 1], [np.ones(4, np.float32)], [ones * 2], [np.ones(0)], []]
+    inputs = [
+        [ones],
+        [ones.astype(np.float32)],
+        [ones, 1],
+        [np.ones(4, np.float32)],
+        [ones * 2],
+        [np.ones(0)],
+        [],
+    ]
     assert len({fingerprint(*values) for values in inputs}) == len(inputs)
     assert fingerprint(ones, "a") == fingerprint(np.ones(4)[::2], "a")

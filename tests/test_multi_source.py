@@ -66,8 +66,11 @@ def test_the_frames_kind_and_ids_come_back():
         result = ws.multi_source_bfs(frame, [3, 0], engine="python")
         assert type(result) is type(frame)
         assert column(result, "source").tolist() == [3] * 6 + [0] * 6
-        assert column(result, "distance", -1).tolist() == [1, 2, 2, 0, 1, 2, 0, 1, 2, -1, -1, -1]
-        assert column(result, "predecessor", -1).tolist() == [4, 0, 1, -1, 3, 4, -1, 0, 1, -1, -1, -1]
+        distance = [None, None, None, 0, 1, 2, 0, 1, 2, None, None, None]
+        before = [None, None, None, None, 3, 4, None, 0, 1, None, None, None]
+        for name, expected in (("distance", distance), ("predecessor", before)):
+            found = column(result, name, -1).tolist()
+            assert found == [-1 if value is None else value for value in expected]
 
 
 def test_depth_limit():

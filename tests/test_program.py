@@ -139,7 +139,9 @@ def total(state):
 @pytest.mark.parametrize("name", ["alpha", "superstep", "_total"])
 def test_an_aggregate_whose_name_is_taken(name):
     with pytest.raises(ws.ProgramError, match=rf"Program.{name}"):
-        define({"width": ws.float64, "alpha": ws.parameter(ws.float64)}, **{name: ws.aggregate(total)})
+        define(
+            {"width": ws.float64, "alpha": ws.parameter(ws.float64)}, **{name: ws.aggregate(total)}
+        )
 
 
 def test_no_state():
@@ -156,9 +158,7 @@ def test_predecessors():
     with pytest.raises(ws.ProgramError, match=r"Program.before: .*needs combine = min, max or any"):
         define({"width": ws.float64, "before": ws.predecessor})
     with pytest.raises(ws.ProgramError, match=r"Program declares 2 predecessors; one is enough"):
-        define(
-            {"width": ws.float64, "a": ws.predecessor, "b": ws.predecessor}, combine=min
-        )
+        define({"width": ws.float64, "a": ws.predecessor, "b": ws.predecessor}, combine=min)
 
 
 def test_annotations_as_strings_see_the_enclosing_function():

@@ -138,7 +138,9 @@ class TestInterrupts:
         return callback
 
     def test_the_error_carries_the_result(self):
-        with pytest.raises(ws.Interrupted, match="BFS was interrupted after 3 supersteps") as caught:
+        with pytest.raises(
+            ws.Interrupted, match="BFS was interrupted after 3 supersteps"
+        ) as caught:
             search(progress=self.interrupt_at(3))
         assert isinstance(caught.value, KeyboardInterrupt)
         result = caught.value.result
@@ -213,7 +215,9 @@ class TestInterrupts:
 
 def test_convergence_error():
     result = search(max_iter=4)
-    with pytest.raises(ws.ConvergenceError, match="bfs did not converge: stopped by max_iter after 4") as caught:
+    with pytest.raises(
+        ws.ConvergenceError, match="bfs did not converge: stopped by max_iter after 4"
+    ) as caught:
         result.require_convergence("bfs")
     assert caught.value.result is result
     assert search().require_convergence("bfs").converged
@@ -231,7 +235,9 @@ class TestFrames:
 
     def test_columns_by_name(self):
         frame = pl.DataFrame({"from": ["a", "b"], "to": ["b", "c"]})
-        result = ws.run(Hops, frame, source_column="from", destination_column="to", start="b", engine="python")
+        result = ws.run(
+            Hops, frame, source_column="from", destination_column="to", start="b", engine="python"
+        )
         assert isinstance(result.frame, pl.DataFrame)
         assert result.frame["vertex"].to_list() == ["a", "b", "c"]
         assert result.frame["hops"].to_list()[1:] == [0, 1]
