@@ -199,6 +199,7 @@ def run(
     priorities: bool = True,
     fused: bool = True,
     partitions: int = 1,
+    exchange: Literal["vr", "ms"] = "vr",
     progress: Progress = False,
     timeout: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -239,6 +240,9 @@ def run(
     partitions : int
         Into how many partitions to cut the graph, which exchange what changes at their boundaries;
         on one machine it is for trying out.
+    exchange : {"vr", "ms"}
+        What partitions send each other: of the vertices at a boundary those that have changed
+        (Vertex Refinement), or all (the maximal subset).
     progress : bool or callable
         True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the
         run by returning False.
@@ -299,6 +303,7 @@ def run(
             priorities=priorities,
             fused=fused,
             partitions=partitions,
+            exchange=exchange,
         )
     else:
         choose_engine(engine)

@@ -84,7 +84,9 @@ class Trial:
             return math.inf
         except (ValueError, OverflowError) as error:
             # Compiled code gives NaN or an infinity for a number outside a function's domain.
-            if str(error) in ("math domain error", "math range error") or str(error).startswith("expected a"):
+            if str(error) in ("math domain error", "math range error") or str(error).startswith(
+                "expected a"
+            ):
                 return math.nan
             raise self.error(name, error) from error
         except Exception as error:

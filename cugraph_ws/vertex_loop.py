@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,8 @@ class VertexLoop:
         Most threads; all cores if not given.
     partitions : int
         Into how many partitions to cut the graph.
+    exchange : {"vr", "ms"}
+        What they send each other.
     """
 
     by_vertex = True
@@ -59,6 +61,7 @@ class VertexLoop:
         fused: bool = True,
         threads: int | None = None,
         partitions: int = 1,
+        exchange: Literal["vr", "ms"] = "vr",
     ) -> None:
         self.name = program.name
         self.max_iter = program.max_iter if max_iter is None else max_iter
@@ -71,7 +74,10 @@ class VertexLoop:
         self._priorities = priorities
         self._fused = fused
         self._threads = threads
+        if exchange not in ("vr", "ms"):
+            raise InputError(f"exchange={exchange!r} is not known; choose 'vr' or 'ms'")
         self._parts = partitions
+        self._refine = exchange == "vr"
         self._executors: list[Executor] = []
         self._partitions: list[Partition] = []
         self._exchange: Exchange
@@ -105,7 +111,7 @@ class VertexLoop:
             fused=self._fused and self._parts == 1,
         )
         self._partitions = split(graph, bound, self._parts)
-        self._exchange = LocalExchange(self._partitions)
+        self._exchange = LocalExchange(self._partitions, refine=self._refine)
         self._executors = [
             CpuExecutor(
                 bound,

@@ -183,6 +183,9 @@ def test_bad_conductances_are_refused(weight):
 
 @pytest.mark.parametrize("conductance", [5e-324, 1e-310, 1e300, 1e308])
 def test_conductances_at_the_ends_of_floats_are_refused_or_solved_right(conductance):
+    one_edge = Edges(np.array([0]), np.array([1]), 2, np.full(1, conductance))
+    with contextlib.suppress(ws.InputError):
+        assert solve(ws.circuit, one_edge, {0: 4.0}, result="voltage") == pytest.approx([4.0, 4.0])
     edges = Edges(np.array([0, 1, 1]), np.array([1, 2, 2]), 3, np.full(3, conductance), False)
     with contextlib.suppress(ws.InputError):
         found = solve(ws.circuit, edges, {0: 4.0, 2: 1.0}, result="voltage")
@@ -241,6 +244,34 @@ def test_bad_activations_are_refused(activation):
 
 
 # All three
+
+
+@ws.vertex_program
+class Growth:
+    """A hundred times more in every step."""
+
+    amount: ws.float64
+    residual = ws.max_norm("amount")
+    tol = 1e-6
+
+    def init(vertex, p):
+        return 1.0
+
+    def compute(src):
+        return src.amount * 100.0
+
+    combine = sum
+
+    def apply(old, gathered):
+        return gathered
+
+
+def test_a_program_that_blows_up_has_not_converged(engine):
+    edges = edge_frame(undirected(SHAPES["one edge"]))
+    result = ws.run(Growth, edges, directed=False, engine=engine, max_iter=400)
+    assert np.isinf(column(result.frame, "amount")).all()
+    assert not result.converged
+    assert not result.residual <= 1e-6
 
 
 @pytest.mark.parametrize("kind", FRAME_KINDS)

@@ -102,16 +102,19 @@ class Parcel:
         Which of the vertices that the receiver holds as ghosts; None: all of them.
     fields : tuple of ndarray
         Their values.
+    active : ndarray of bool or None
+        Which of them are active; None: all.
     """
 
     places: npt.NDArray[Any] | None
     fields: tuple[npt.NDArray[Any], ...]
+    active: npt.NDArray[np.bool_] | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes sent."""
-        sent = sum(column.nbytes for column in self.fields)
-        return sent if self.places is None else sent + self.places.nbytes
+        arrays = (*self.fields, self.places, self.active)
+        return sum(array.nbytes for array in arrays if array is not None)
 
 
 class Executor(Protocol):

@@ -302,11 +302,13 @@ class CpuExecutor:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""
         if forest:
             return Parcel(None, (self._forest.is_attached(boundary),))
-        places = None
+        places = active = None
         if refine:
             places = np.flatnonzero(self._is_news()[boundary])
             boundary = boundary[places]
-        return Parcel(places, tuple(column[boundary] for column in self._context.state))
+        elif not self._gathered:
+            active = self._is_news()[boundary]
+        return Parcel(places, tuple(column[boundary] for column in self._context.state), active)
 
     def _is_news(self) -> npt.NDArray[np.bool_]:
         """Tell for every position whether ghosts of it are out of date."""
@@ -331,7 +333,7 @@ class CpuExecutor:
         for column, values in zip(self._context.state, parcel.fields, strict=True):
             column[ghosts] = values
         if not self._gathered:
-            self._frontier.add(ghosts)
+            self._frontier.add(ghosts if parcel.active is None else ghosts[parcel.active])
 
     # --------------------------------------------------------------------- forest and checkpoint
 
