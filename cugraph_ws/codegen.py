@@ -168,12 +168,11 @@ def _equal(place: int, kind: str) -> str:
 
 
 def _change(program: VertexProgram) -> str:
-    """Measure the change of the residual's field; infinities may stay what they are."""
+    """Measure the change of the residual's field; it is NaN where the field has diverged."""
     if program.residual is None:
         return "0.0"
     place = list(program.state).index(program.residual.field)
-    old, new = f"np.float64(vertex[{place}])", f"np.float64(new[{place}])"
-    return f"0.0 if {old} == {new} else abs({new} - {old})"
+    return f"abs(np.float64(new[{place}]) - np.float64(vertex[{place}]))"
 
 
 def _adaptors(program: VertexProgram, types_: Types) -> str:

@@ -39,7 +39,7 @@ __all__ = ["Loop", "Result", "Step", "run"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 Progress = bool | Callable[[ProgressUpdate], Any]
-Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt"]
+Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt", "diverged"]
 
 
 @dataclass
@@ -93,6 +93,10 @@ class Loop(Protocol):
     def converged(self) -> bool:
         """Whether the last step was the last one needed."""
 
+    @property
+    def diverged(self) -> bool:
+        """Whether there is no sense in going on: the state is no longer finite."""
+
     def start(self, graph: Graph) -> None:
         """Check the arguments against the graph and allocate the state."""
 
@@ -128,7 +132,7 @@ class Result:
         Whether the run reached its end: no vertex active, or the residual within `tol`.
     residual : float
         Norm of the last superstep's change; NaN where the program has none.
-    stopped : {"converged", "max_iter", "timeout", "callback", "interrupt"}
+    stopped : {"converged", "max_iter", "timeout", "callback", "interrupt", "diverged"}
         Why it ended.
     trace : DataFrame
         One row a superstep: superstep, direction, filter, active, edges, milliseconds, residual,
@@ -174,13 +178,16 @@ class Result:
         ConvergenceError
             If `converged` is false; `.result` is this result.
         """
-        if not self.converged:
-            raise ConvergenceError(
-                f"{name} did not converge: stopped by {self.stopped} after {self.iterations} supersteps, "
-                f"residual {self.residual:.3g}; raise max_iter, tol or timeout, or take the error's .result",
-                self,
-            )
-        return self
+        if self.converged:
+            return self
+        remedy = "raise max_iter, tol or timeout"
+        if self.stopped == "diverged":
+            remedy = "scale the weights or the first values down"
+        raise ConvergenceError(
+            f"{name} did not converge: stopped by {self.stopped} after {self.iterations} supersteps, "
+            f"residual {self.residual:.3g}; {remedy}, or take the error's .result",
+            self,
+        )
 
 
 def run(
@@ -392,6 +399,9 @@ def _drive(
     with reporter(progress, loop.name) as report, HeldInterrupts() as interrupts:
         try:
             while not loop.converged:
+                if loop.diverged:
+                    stopped = "diverged"
+                    break
                 if loop.max_iter is not None and iterations >= loop.max_iter:
                     stopped = "max_iter"
                     break

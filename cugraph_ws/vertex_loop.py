@@ -83,14 +83,22 @@ class VertexLoop:
         self._exchange: Exchange
         self._counts = Counts()
         self._residual = math.inf
+        self._measured = False
         self._number = 0
 
     @property
     def converged(self) -> bool:
         """Whether nothing is active any more, or the residual is within `tol`."""
+        if self.diverged:
+            return False
         if self._counts.active == 0 and self._counts.waiting == 0:
             return True
         return self.tol is not None and self._residual <= self.tol
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the residual's field has left the finite numbers."""
+        return self._measured and not math.isfinite(self._residual)
 
     def start(self, graph: Graph) -> None:
         """Bind the program, make the plan, and give every vertex its first state."""
@@ -142,6 +150,7 @@ class VertexLoop:
         if norm is not None and choice.direction == "gather":
             residual = counts.total_change if norm.kind == "l1" else counts.greatest_change
             self._residual = residual
+            self._measured = True
         filters = {"gather": "all", "pull": "bitmap"}
         return Step(
             active=counts.active,
@@ -188,6 +197,7 @@ class VertexLoop:
         self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
         self._number = int(state["_loop"][0])
         self._residual = float(state["_loop"][1])
+        self._measured = self._program.residual is not None and self._number > 0
 
     def columns(self) -> dict[str, Column]:
         """Return the visible state fields and the predecessors."""

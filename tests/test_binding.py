@@ -457,7 +457,7 @@ class TestTheUsersCombine:
         assert f"Program.combine ({__file__}:{line})" in str(caught.value)
 
     def test_an_identity_that_is_no_number(self):
-        with pytest.raises(ws.ProgramError, match="Program.identity is 'zero'"):
+        with pytest.raises(ws.ProgramError, match=r"Program.identity is 'zero'"):
             define({"value": ws.float64}, combine=total, identity="zero")
 
     def test_messages_of_two_numbers(self, path):

@@ -179,7 +179,7 @@ def declares_without_a_value(src):
 
 
 def draws_random_numbers(src):
-    return src.width * np.random.random()  # wrong
+    return src.width * np.random.random()  # noqa: NPY002 # wrong
 
 
 def uses_another_module(src):

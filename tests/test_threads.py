@@ -15,6 +15,12 @@ from cugraph_ws.engines.frontier import on_words
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 
 
+@pytest.fixture(autouse=True)
+def as_if_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run without the compiler have threads too: these tests share no memory."""
+    monkeypatch.setattr(threads.numba.config, "DISABLE_JIT", 0)
+
+
 def covers(ranges: list[tuple[int, int]], size: int) -> bool:
     """Tell whether the ranges follow each other from 0 to `size`, none empty."""
     bounds = [0, *(high for _, high in ranges)]
@@ -93,6 +99,11 @@ def test_a_forked_process_makes_its_own_pool(monkeypatch):
 
 class TestNumberOfThreads:
     """As asked, else the cores that the process may use."""
+
+    def test_plain_python_gets_one(self, monkeypatch):
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", "4")
+        monkeypatch.setattr(threads.numba.config, "DISABLE_JIT", 1)
+        assert number_of_threads() == 1
 
     @pytest.mark.parametrize(("asked", "expected"), [("5", 5), ("1", 1)])
     def test_as_asked(self, monkeypatch, asked, expected):

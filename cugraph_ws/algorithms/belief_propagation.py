@@ -133,6 +133,7 @@ class BeliefPropagation:
 
     name = "belief_propagation"
     by_vertex = True
+    diverged = False
 
     def __init__(
         self,

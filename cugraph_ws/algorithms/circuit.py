@@ -11,11 +11,15 @@ from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, check_finite
+from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
 from cugraph_ws.run import run
 
 __all__ = ["Circuit", "circuit"]
+
+
+GREATEST_TOTAL = 1e300  # beyond it, conductance times voltage could leave the floats
 
 
 @vertex_program
@@ -44,6 +48,13 @@ class Circuit:
 
     def validate(graph: Graph, values: dict[str, Any]) -> None:
         check_finite("sources", graph, values["sources"])
+        total = values["total"]
+        if len(total) and total.max() > GREATEST_TOTAL:
+            vertex = int(total.argmax())
+            raise InputError(
+                f"the conductances into vertex {graph.describe(vertex)} add up to {total[vertex]:.6g}; "
+                "scale them down: only their ratios matter"
+            )
 
 
 def circuit(

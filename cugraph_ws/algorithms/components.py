@@ -92,6 +92,7 @@ class WeaklyConnectedComponents:
 
     name = "weakly_connected_components"
     by_vertex = True
+    diverged = False
     max_iter: int | None = None
     tol: float | None = None
 

@@ -153,6 +153,7 @@ class CoreNumber:
 
     name = "core_number"
     by_vertex = True
+    diverged = False
     max_iter: int | None = None
     tol: float | None = None
     _core: Array  # degrees among the vertices left; core numbers of the others

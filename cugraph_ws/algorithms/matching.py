@@ -99,6 +99,7 @@ class MaximalBipartiteMatching:
 
     name = "maximal_bipartite_matching"
     by_vertex = True
+    diverged = False
     max_iter: int | None = None
     tol: float | None = None
     _free: Array  # vertices that may still find a mate

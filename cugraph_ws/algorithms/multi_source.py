@@ -54,6 +54,7 @@ class MultiSource:
     """
 
     by_vertex = False
+    diverged = False
     tol: float | None = None
     max_iter: int | None = None  # of the run, whose steps are batches of searches
 

@@ -83,7 +83,7 @@ class Counts:
             waiting=sum(part.waiting for part in parts),
             read=sum(part.read for part in parts),
             total_change=sum(part.total_change for part in parts),
-            greatest_change=max(part.greatest_change for part in parts),
+            greatest_change=float(np.max([part.greatest_change for part in parts])),
             sums=np.sum([part.sums for part in parts], axis=0),
             history=[
                 (sum(row[0] for row in rows), sum(row[1] for row in rows))

@@ -83,7 +83,8 @@ def gather(
             active += 1
         size = change(old, new)
         total += size
-        greatest = max(greatest, size)
+        if size > greatest or size != size:  # NaN once is NaN for good
+            greatest = size
         put(fresh, vertex, new)
     totals[0] = active
     totals[1] = total
