@@ -435,30 +435,13 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     for loop in LOOPS:
         path = _loop_file(loop)
         tree = ast.parse(path.read_text())
-        tree.body = [node for node in _without_interface(tree) if not _is_atomics(node)]
+        tree.body = [_plain_import(node) for node in _without_interface(tree)]
         exec(compile(tree, str(path), "exec"), space)  # noqa: S102 - the library's own file
-    space.update(_plain_atomics())
     return module
 
 
-def _is_atomics(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "cugraph_ws.kernels.cpu.atomics"
-
-
-def _plain_atomics() -> dict[str, Callable[..., Any]]:
-    """Return the atomics for one thread."""
-
-    def exchange(array: Any, index: Any, value: Any) -> Any:
-        old = array[index]
-        array[index] = value
-        return old
-
-    def store(array: Any, index: Any, value: Any) -> None:
-        array[index] = value
-
-    def compare_and_swap(array: Any, index: Any, expected: Any, value: Any) -> bool:
-        free = bool(array[index] == expected)
-        array[index] = value if free else array[index]
-        return free
-
-    return {"exchange": exchange, "store": store, "compare_and_swap": compare_and_swap}
+def _plain_import(node: ast.stmt) -> ast.stmt:
+    """Let a loop import the plain atomics instead of the compiled ones."""
+    if isinstance(node, ast.ImportFrom) and node.module == "cugraph_ws.kernels.cpu.atomics":
+        node.module = "cugraph_ws.kernels.cpu.plain_atomics"
+    return node

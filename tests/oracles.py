@@ -163,7 +163,7 @@ def heat_equilibrium(edges: Edges, temperature: Array, fixed: Iterable[int]) -> 
 
 def _heat_step(edges: Edges, fixed: Iterable[int]) -> Array:
     flow = edges.matrix().T.toarray()
-    step = np.eye(edges.n) + flow - np.diag(flow.sum(axis=1))
+    step: Array = np.eye(edges.n) + flow - np.diag(flow.sum(axis=1))
     for vertex in fixed:
         step[vertex] = np.eye(edges.n)[vertex]
     return step
@@ -177,8 +177,8 @@ def circuit(edges: Edges, sources: dict[int, float]) -> Array:
     for vertex, voltage in sources.items():
         system[vertex] = np.eye(edges.n)[vertex]
         right[vertex] = voltage
-    voltage_of: Array = np.linalg.solve(system, right)
-    return voltage_of
+    voltages: Array = np.linalg.solve(system, right)
+    return voltages
 
 
 def neural_network(
@@ -200,7 +200,8 @@ def marginals(edges: Edges, priors: Array, coupling: Array) -> Array:
     weight = priors[np.arange(n), states].prod(axis=1)
     weight *= coupling[states[:, edges.source], states[:, edges.destination]].prod(axis=1)
     sums = [[weight[states[:, v] == state].sum() for state in range(k)] for v in range(n)]
-    return np.array(sums).reshape(n, k) / weight.sum()
+    shares: Array = np.array(sums).reshape(n, k) / weight.sum()
+    return shares
 
 
 def components(edges: Edges) -> Array:

@@ -611,3 +611,64 @@ def test_division_by_zero_is_infinite_in_every_engine(path):
 
 def one_over_degree(vertex, p, own):
     return 1.0 / own.start
+
+
+@ws.vertex_program
+class Counted:
+    """How many in-neighbours are alive, and the sum of their weights."""
+
+    count: ws.int64
+    weight: ws.int64
+    alive: ws.boolean
+    share: ws.int32
+    max_iter = 1
+
+    def init(vertex):
+        return 0, 0, True, 2**30
+
+    def compute(src):
+        return src.alive, src.share
+
+    combine = sum
+
+    def apply(old, gathered):
+        return gathered[0], gathered[1], old.alive, old.share
+
+
+@pytest.mark.parametrize("engine", ["cpu", "python"])
+def test_sums_of_flags_and_small_integers_are_whole(engine):
+    with build(SHAPES["star inwards"]) as graph:
+        result = values_of(ws.run(Counted, graph, engine=engine))
+    assert result["count"][-1] == 8
+    assert result["weight"][-1] == 8 * 2**30
+
+
+def square_and_divide(src):
+    return src.value * src.value // 100_000
+
+
+def test_small_integers_are_computed_with_in_full(path):
+    program = define({"value": ws.int32}, init=hundred_thousand, compute=square_and_divide)
+    for engine in ("cpu", "python"):
+        assert values(program, path, engine=engine) == [100_000] * 5
+
+
+def hundred_thousand(vertex):
+    return 100_000
+
+
+@pytest.mark.parametrize("given", [[1.5] * 5, [2**40] * 5])
+def test_an_array_that_does_not_fit_the_declared_type(path, given):
+    program = define({"value": ws.int32, "start": ws.vertex_value(ws.int32)})
+    with pytest.raises(ws.InputError, match="start"):
+        values(program, path, start=np.array(given))
+
+
+def test_a_number_too_large_for_float32():
+    program = define(
+        {"value": ws.float32, "weight": ws.edge(ws.float32), "start": ws.vertex_value(ws.float32, 0)},
+        compute=send_along,
+    )  # fmt: skip
+    frame = pd.DataFrame({"source": [0], "destination": [1], "weight": [1e300]})
+    with pytest.raises(ws.InputError, match="column 'weight'"):
+        values(program, frame, weight_column="weight")

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import COMPILED
+from hypothesis import given
+from hypothesis import strategies as st
 from programs import (
     Hops,
     Labels,
@@ -47,6 +49,7 @@ FRONTIER_MODES: list[dict[str, Any]] = [
     {"direction": "pull"},
     {"fused": False, "priorities": False},
     {"partitions": 3},
+    {"partitions": 3, "exchange": "ms", "direction": "pull"},
 ]
 mark_threads = pytest.mark.skipif(
     not COMPILED, reason="plain Python has no atomics for several threads"
@@ -136,6 +139,45 @@ def test_partitions_change_nothing(program, partitions):
             assert cut["rank"] == pytest.approx(whole["rank"], rel=1e-12)
         else:
             assert cut == whole
+
+
+@pytest.mark.parametrize("exchange", ["vr", "ms"])
+@pytest.mark.parametrize("mode", [{}, {"in_place": True}], ids=str)
+def test_partitions_of_dense_programs(exchange, mode):
+    edges = rmat(6, 4, seed=24)
+    whole = answer(Rank, edges, engine="python", tol=1e-12)["rank"]
+    options = {"engine": "python", "tol": 1e-12, "partitions": 4, "exchange": exchange, **mode}
+    assert answer(Rank, edges, **options)["rank"] == pytest.approx(whole, rel=1e-9)
+    found = answer(Hops, edges, start=0, direction="gather", **(options | {"tol": None}))
+    assert found["hops"] == hops(edges, 0)
+
+
+def test_an_exchange_that_is_not_known():
+    with build(SHAPES["path"]) as graph, pytest.raises(ws.InputError, match="exchange='all'"):
+        ws.run(Hops, graph, start=0, partitions=2, exchange="all")
+
+
+@given(
+    st.integers(1, 40),
+    st.lists(st.tuples(st.integers(0, 39), st.integers(0, 39), st.integers(0, 16)), max_size=120),
+    st.booleans(),
+    st.sampled_from([1, 1, 2, 5]),
+    st.sampled_from(["auto", "push", "pull", "gather"]),
+    st.booleans(),
+)
+def test_any_graph_in_any_mode(n, arcs, directed, partitions, direction, priorities):
+    arcs = [(u % n, v % n, w / 8) for u, v, w in arcs]
+    source, destination, weight = (np.array(part) for part in zip(*arcs, strict=True)) if arcs else (
+        np.empty(0, int), np.empty(0, int), np.empty(0)
+    )  # fmt: skip
+    edges = Edges(source, destination, n, weight, directed=directed)
+    options = {"engine": "python", "partitions": partitions, "direction": direction}
+    found = answer(Nearest, edges, seeds=[0, n // 2], priorities=priorities, fused=False, **options)
+    expected = nearest(edges, [0, n // 2])
+    assert found["distance"] == [None if d == math.inf else d for d, _ in expected]
+    assert found["seed"] == [seed for _, seed in expected]
+    if direction != "gather":
+        assert answer(Peel, edges, k=2, **options)["alive"] == peeled(edges, 2)
 
 
 def test_ranks_are_those_of_the_builtin(engine):

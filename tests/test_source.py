@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import re
@@ -301,6 +302,28 @@ def test_an_aggregate_with_the_wrong_number_of_parameters():
         define("total", ws.aggregate(too_many))
 
 
+def twofold(function):
+    @functools.wraps(function)
+    def wrapper(value):
+        return 2.0 * function(value)
+
+    return wrapper
+
+
+@twofold
+def decorated(src):
+    return src.width
+
+
+def calls_a_decorated_helper(src):
+    return decorated_helper(src.width)
+
+
+@twofold
+def decorated_helper(value):
+    return value
+
+
 class TestNoPlainFunction:
     """Things that can be called but have no source of their own."""
 
@@ -323,6 +346,13 @@ class TestNoPlainFunction:
     def test_a_builtin(self):
         with pytest.raises(ws.ProgramError, match=r"is a builtin_function_or_method"):
             define("compute", math.sqrt)
+
+    def test_a_decorated_function(self):
+        """Its source is that of the function inside: compiled, the decorator would be lost."""
+        with pytest.raises(ws.ProgramError, match=r"Wrong.*decorat"):
+            define("compute", decorated)
+        with pytest.raises(ws.ProgramError, match=r"Wrong.*decorat"):
+            define("compute", calls_a_decorated_helper)
 
     def test_no_source(self):
         space: dict = {"ws": ws}

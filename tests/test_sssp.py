@@ -104,8 +104,11 @@ def test_integers_beyond_doubles_are_exact():
     assert distance.tolist() == [-1 if d is None else d for d in oracles.exact_dijkstra(edges, 0)]
 
 
-def test_integers_that_overflow_are_refused_or_exact():
-    edges = Edges(np.arange(4), np.arange(1, 5), 5, np.full(4, 2**62))
+@pytest.mark.parametrize(
+    "weight", [2**62, 1e308, np.float32(3e38)], ids=["int64", "float64", "float32"]
+)
+def test_paths_longer_than_their_type_holds_are_refused(weight):
+    edges = Edges(np.arange(4), np.arange(1, 5), 5, np.full(4, weight))
     with pytest.raises(ws.InputError, match="weight"):
         search(edges, 0)
 

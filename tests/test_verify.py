@@ -134,6 +134,14 @@ def test_predecessors_in_a_circle_are_refused():
         verify.check_shortest_paths(edges, 2, distance, np.array([1, 0, NONE]))
 
 
+def test_sums_beyond_floats_shorten_nothing_but_must_not_pass_for_unreached():
+    edges = Edges(np.array([0, 1, 1]), np.array([1, 0, 2]), 3, np.full(3, 1e308))
+    with pytest.raises(Mismatch, match="edge 1 -> 2 would shorten"):
+        verify.check_shortest_paths(edges, 0, np.array([0.0, 1e308, np.inf]))
+    back = Edges(edges.source[:2], edges.destination[:2], 2, edges.weight[:2])
+    verify.check_shortest_paths(back, 0, np.array([0.0, 1e308]))
+
+
 def test_a_circle_that_explains_itself_is_refused():
     edges = Edges(np.array([1, 0]), np.array([0, 1]), 3, np.zeros(2))
     distance = np.array([5.0, 5.0, 0.0])

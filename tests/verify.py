@@ -443,7 +443,8 @@ def _distances(edges: Edges, distance: Array) -> tuple[Array, Array]:
 
 def _reachable_sum(distance: Array, reached: Array, source: Array, weight: Array) -> Array:
     start = np.where(reached, distance, distance.dtype.type(0))[source]
-    total: Array = start + weight.astype(distance.dtype)
+    with np.errstate(over="ignore"):  # an infinite sum is no shorter than any distance
+        total: Array = start + weight.astype(distance.dtype)
     return total
 
 

@@ -2,7 +2,7 @@
 
 Numba has none for the CPU, so these emit LLVM's own instructions.  They also order the plain
 reads and writes around them, which is what a lock needs.  Where Numba's compilation is switched
-off, everything runs in one thread and plain Python does the same.
+off, everything runs in one thread, and plain Python does the same.
 """
 
 from __future__ import annotations
@@ -13,16 +13,11 @@ import numba
 from numba.core import cgutils, types
 from numba.core.extending import intrinsic
 
-__all__ = ["compare_and_swap", "exchange", "fetch_add", "load", "store"]
+from cugraph_ws.kernels.cpu import plain_atomics as plain
 
+__all__ = ["compare_and_swap", "load", "store"]
 
-def _element(
-    context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any
-) -> Any:
-    """Address of `array[index]`; the index is not wrapped and not checked."""
-    data = context.make_array(array_type)(context, builder, array)
-    wide = context.cast(builder, index, index_type, types.intp)
-    return cgutils.get_item_pointer(context, builder, array_type, data, [wide], wraparound=False)
+ORDER = "seq_cst"
 
 
 def _is_integer_array(array: Any) -> bool:
@@ -34,114 +29,64 @@ def _is_integer_array(array: Any) -> bool:
     )
 
 
-if numba.config.DISABLE_JIT:
+def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit the address of `array[index]`; the index is neither wrapped nor checked."""
+    array_type = signature.args[0]
+    array = context.make_array(array_type)(context, builder, arguments[0])
+    index = context.cast(builder, arguments[1], signature.args[1], types.intp)
+    return cgutils.get_item_pointer(context, builder, array_type, array, [index], wraparound=False)
 
-    def load(array: Any, index: Any) -> Any:
-        """Return `array[index]`, as every other thread has written it."""
-        return array[index]
 
-    def store(array: Any, index: Any, value: Any) -> None:
-        """Set `array[index]` for every thread to see."""
-        array[index] = value
+def _element(context: Any, builder: Any, signature: Any, arguments: Any, place: int) -> Any:
+    """Emit an argument, cast to the array's type."""
+    dtype = signature.args[0].dtype
+    return context.cast(builder, arguments[place], signature.args[place], dtype)
 
-    def fetch_add(array: Any, index: Any, value: Any) -> Any:
-        """Add `value` to `array[index]` and return what was there before."""
-        old = array[index]
-        array[index] += value
-        return old
 
-    def exchange(array: Any, index: Any, value: Any) -> Any:
-        """Set `array[index]` and return what was there before."""
-        old = array[index]
-        array[index] = value
-        return old
+def _bytes(context: Any, signature: Any) -> int:
+    size: int = context.get_abi_sizeof(context.get_value_type(signature.args[0].dtype))
+    return size
 
-    def compare_and_swap(array: Any, index: Any, expected: Any, value: Any) -> bool:
-        """Set `array[index]` to `value` if it is `expected`; return whether it was."""
-        if array[index] != expected:
-            return False
-        array[index] = value
-        return True
 
-else:
+def _emit_load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    address = _address(context, builder, signature, arguments)
+    return builder.load_atomic(address, ordering=ORDER, align=_bytes(context, signature))
 
-    @intrinsic
-    def load(typing_context: Any, array: Any, index: Any) -> Any:
-        """Return `array[index]`, as every other thread has written it."""
-        if not _is_integer_array(array):
-            return None
 
-        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            address = _element(
-                context, builder, array, arguments[0], signature.args[1], arguments[1]
-            )
-            size = context.get_abi_sizeof(context.get_value_type(array.dtype))
-            return builder.load_atomic(address, ordering="seq_cst", align=size)
+def _emit_store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    address = _address(context, builder, signature, arguments)
+    new = _element(context, builder, signature, arguments, 2)
+    builder.store_atomic(new, address, ordering=ORDER, align=_bytes(context, signature))
+    return context.get_dummy_value()
 
-        return array.dtype(array, index), emit
 
-    @intrinsic
-    def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-        """Set `array[index]` for every thread to see."""
-        if not _is_integer_array(array):
-            return None
+def _emit_compare_and_swap(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    address = _address(context, builder, signature, arguments)
+    old = _element(context, builder, signature, arguments, 2)
+    new = _element(context, builder, signature, arguments, 3)
+    return builder.extract_value(builder.cmpxchg(address, old, new, ORDER, ORDER), 1)
 
-        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            address = _element(
-                context, builder, array, arguments[0], signature.args[1], arguments[1]
-            )
-            new = context.cast(builder, arguments[2], signature.args[2], array.dtype)
-            size = context.get_abi_sizeof(context.get_value_type(array.dtype))
-            builder.store_atomic(new, address, ordering="seq_cst", align=size)
-            return context.get_dummy_value()
 
-        return types.void(array, index, value), emit
+@intrinsic
+def _load(typing_context: Any, array: Any, index: Any) -> Any:
+    return (array.dtype(array, index), _emit_load) if _is_integer_array(array) else None
 
-    @intrinsic
-    def fetch_add(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-        """Add `value` to `array[index]` and return what was there before."""
-        if not _is_integer_array(array):
-            return None
 
-        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            address = _element(
-                context, builder, array, arguments[0], signature.args[1], arguments[1]
-            )
-            term = context.cast(builder, arguments[2], signature.args[2], array.dtype)
-            return builder.atomic_rmw("add", address, term, "seq_cst")
+@intrinsic
+def _store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    return (types.void(array, index, value), _emit_store) if _is_integer_array(array) else None
 
-        return array.dtype(array, index, value), emit
 
-    @intrinsic
-    def exchange(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-        """Set `array[index]` and return what was there before."""
-        if not _is_integer_array(array):
-            return None
+@intrinsic
+def _compare_and_swap(
+    typing_context: Any, array: Any, index: Any, expected: Any, value: Any
+) -> Any:
+    if not _is_integer_array(array):
+        return None
+    return types.boolean(array, index, expected, value), _emit_compare_and_swap
 
-        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            address = _element(
-                context, builder, array, arguments[0], signature.args[1], arguments[1]
-            )
-            new = context.cast(builder, arguments[2], signature.args[2], array.dtype)
-            return builder.atomic_rmw("xchg", address, new, "seq_cst")
 
-        return array.dtype(array, index, value), emit
-
-    @intrinsic
-    def compare_and_swap(
-        typing_context: Any, array: Any, index: Any, expected: Any, value: Any
-    ) -> Any:
-        """Set `array[index]` to `value` if it is `expected`; return whether it was."""
-        if not _is_integer_array(array):
-            return None
-
-        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            address = _element(
-                context, builder, array, arguments[0], signature.args[1], arguments[1]
-            )
-            old = context.cast(builder, arguments[2], signature.args[2], array.dtype)
-            new = context.cast(builder, arguments[3], signature.args[3], array.dtype)
-            outcome = builder.cmpxchg(address, old, new, "seq_cst", "seq_cst")
-            return builder.extract_value(outcome, 1)
-
-        return types.boolean(array, index, expected, value), emit
+_compiled = not numba.config.DISABLE_JIT
+load = _load if _compiled else plain.load
+store = _store if _compiled else plain.store
+compare_and_swap = _compare_and_swap if _compiled else plain.compare_and_swap
