@@ -182,11 +182,11 @@ def _check_edges(
     columns: tuple[str | None, ...],
     state: tuple[str, ...],
 ) -> None:
-    """Refuse attributes below their declared least, and integers whose sums could overflow."""
+    """Refuse attributes below their declared least, and those whose sums could overflow."""
     like = {
         declared.type.attribute: kind
         for declared, kind in zip(program.state.values(), state, strict=True)
-        if isinstance(declared.type, Like) and kind in INFINITY
+        if isinstance(declared.type, Like)
     }
     for (name, declared), column in zip(program.edges.items(), columns, strict=True):
         if column is None or not graph.csc.number_of_arcs:
@@ -200,11 +200,13 @@ def _check_edges(
                 f"{program.name} needs {declared.least:g} or more: drop or shift such edges"
             )
         if name in like:
-            longest = int(values.max()) * graph.number_of_vertices
-            if longest >= INFINITY[like[name]]:
+            kind = like[name]
+            most = INFINITY[kind] if kind in INFINITY else int(np.finfo(kind).max)
+            if int(values.max()) * graph.number_of_vertices >= most:
+                remedy = "convert the column to float64" if kind != "float64" else "scale it down"
                 raise InputError(
-                    f"column {column!r} has the value {values.max()}: paths could exceed what "
-                    f"{like[name]} holds exactly; convert the column to float64"
+                    f"column {column!r} has the value {values.max()}: paths could exceed what {kind} "
+                    f"holds; {remedy}"
                 )
 
 

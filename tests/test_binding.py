@@ -259,6 +259,12 @@ class TestConstantsOfTheGraph:
                 counted = values(degree, graph, max_iter=0)
                 assert counted == getattr(graph, f"{side}_degrees").tolist()
 
+    def test_weights_that_add_up_to_infinity(self):
+        program = define({"value": ws.float64, "start": ws.in_weight}, max_iter=0)
+        frame = pd.DataFrame({"source": [0, 1], "destination": [2, 2], "weight": [1e308, 1e308]})
+        with pytest.raises(ws.InputError, match=r"the weights at vertex 2 add up to more than"):
+            values(program, ws.Graph(frame, weight="weight"))
+
     def test_others_may_be_given_instead(self, path):
         program = define({"value": ws.float64, "start": ws.out_weight}, max_iter=0)
         assert values(program, path, start=dict.fromkeys(range(5), 8)) == [8.0] * 5
@@ -434,6 +440,27 @@ def first_or_mean(first, second):
 def total(first, second):
     return first + second
 
+    def test_infinity_for_an_integer_that_cannot_be_null(self, path):
+        message = self.refused(
+            path, {"value": ws.int32, "start": ws.optional_vertex_set}, init=zero_or_infinity
+        )
+        line = zero_or_infinity.__code__.co_firstlineno
+        assert f"Program.init ({__file__}:{line}): returns inf for `value`" in message
+        assert "declare it as ws.nullable(ws.int32, math.inf)" in message
+
+    def test_what_numpy_refuses_names_its_line(self, path):
+        message = self.refused(path, {"value": ws.int64}, init=number, compute=negative_power)
+        line = negative_power.__code__.co_firstlineno + 1
+        assert f"Program.compute, line {line} of {__file__}: ValueError: Integers to neg" in message
+
+
+def negative_power(src):
+    return src.value**-1
+
+
+def one_over(src):
+    return 1.0 / float(src.value)
+
 
 class TestTheUsersCombine:
     """A combine has to be commutative, associative, and to have its identity."""
@@ -498,6 +525,12 @@ class TestWhatIsRightIsNotRefused:
             {"value": ws.float64, "start": ws.vertex_value(ws.float64, 1.0)}, compute=log_of
         )
         assert values(program, path) == [1.0] * 5
+
+    def test_a_division(self, path):
+        program = define(
+            {"value": ws.float64, "start": ws.vertex_value(ws.float64, 1.0)}, compute=one_over
+        )
+        assert values(program, path, start={0: 0.25}) == [0.25, 4.0, 4.0, 4.0, 4.0]
 
     def test_a_logarithm_of_a_sum(self, path):
         program = define(
@@ -648,9 +681,16 @@ def square_and_divide(src):
 
 
 def test_small_integers_are_computed_with_in_full(path):
-    program = define({"value": ws.int32}, init=hundred_thousand, compute=square_and_divide)
+    program = define(
+        {"value": ws.int32}, init=hundred_thousand, compute=square_and_divide, combine=sum,
+        apply=take_gathered, max_iter=1,
+    )  # fmt: skip
     for engine in ("cpu", "python"):
-        assert values(program, path, engine=engine) == [100_000] * 5
+        assert values(program, path, engine=engine) == [0] + [100_000] * 4
+
+
+def take_gathered(old, gathered):
+    return gathered
 
 
 def hundred_thousand(vertex):
