@@ -217,11 +217,15 @@ def _check_type(
     column: str,
     values: npt.NDArray[Any],
 ) -> None:
-    """Refuse a column whose values the declared integer type cannot hold."""
-    if declared is None or declared.dtype.kind != "i":
+    """Refuse a column whose values the declared type cannot hold."""
+    if declared is None:
         return
-    limits = np.iinfo(declared.name)
-    if values.dtype.kind != "i" or values.min() < limits.min or values.max() > limits.max:
+    whole = declared.dtype.kind == "i"
+    if not whole and declared.name != "float32":
+        return
+    limits: Any = np.iinfo(declared.name) if whole else np.finfo(declared.name)
+    fits = values.dtype.kind == "i" or not whole
+    if not fits or values.min() < limits.min or values.max() > limits.max:
         raise InputError(
             f"column {column!r} is {values.dtype.name} with values from {values.min()} to "
             f"{values.max()}; {program.name}.{name} is declared {declared.name}: declare it as a wider "
@@ -280,7 +284,13 @@ def _constant(
         if isinstance(declared, Distribution):
             default = 0.0
         values, _ = graph.vertex_values(given, name, dtype, default=default)
-    values = np.ascontiguousarray(values, dtype=dtype)
+    cast = np.ascontiguousarray(values).astype(dtype, copy=False)
+    if dtype.kind == "i" and not np.array_equal(cast, values):
+        raise InputError(
+            f"{name}: {values[cast != values][0]} is no {dtype.name}; declare a wider type, or give whole "
+            "numbers within its range"
+        )
+    values = cast
     return _shares(name, values) if isinstance(declared, Distribution) else values
 
 
@@ -365,4 +375,4 @@ def _parameter(
         raise InputError(f"{name}={value!r} is not a whole number; give one, as {int(number)}")
     if number != number:
         raise InputError(f"{name}=nan is not a number; give one")
-    return number
+    return np.int64(number) if declared.type.dtype.kind == "i" else number

@@ -11,10 +11,12 @@ that a debugger stops in them.
 from __future__ import annotations
 
 import ast
+import atexit
 import hashlib
 import importlib.util
 import math
 import os
+import shutil
 import sys
 import tempfile
 import types
@@ -98,6 +100,11 @@ def _without_interface(tree: ast.Module) -> list[ast.stmt]:
 
 def _cast(kind: str, value: str) -> str:
     return f"np.{'bool_' if kind == 'bool' else kind}({value})"
+
+
+def _widen(kind: str, value: str) -> str:
+    """Let programs compute with int64: int32 is how a number is kept, not how it is used."""
+    return f"np.int64({value})" if kind == "int32" else value
 
 
 def _tuple(items: Sequence[str]) -> str:
@@ -196,12 +203,15 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         return f"    result = {call}\n    return {_tuple(parts)}"
 
     edge_parts = [
-        f"edges[{place}][arc]" if missing is None else _cast(kind, _number(missing))
+        _widen(kind, f"edges[{place}][arc]" if missing is None else _cast(kind, _number(missing)))
         for place, (kind, missing) in enumerate(
             zip(types_.edges, types_.missing_edges, strict=True)
         )
     ]
-    own_parts = [f"constants[{place}][vertex]" for place in range(len(types_.constants))]
+    own_parts = [
+        _widen(kind, f"constants[{place}][vertex]") for place, kind in enumerate(types_.constants)
+    ]
+    states = [_widen(kind, f"state[{place}][vertex]") for place, kind in enumerate(types_.state)]
     own = f"Own({', '.join(own_parts)})"
     if scalar_state:
         initial = [_initial_cast(types_.state[0], "result")]
@@ -238,17 +248,15 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         f"ORDERED = {'priority' in program.functions}",
         f"SETTLES = {'settled' in program.functions}",
         "@inline\ndef load(state, constants, vertex):",
-        "    return Vertex("
-        + ", ".join([f"state[{place}][vertex]" for place in state_range] + own_parts)
-        + ")",
+        "    return Vertex(" + ", ".join(states + own_parts) + ")",
         "@inline\ndef put(state, vertex, new):",
         *[f"    state[{place}][vertex] = new[{place}]" for place in state_range],
         "@inline\ndef keep(vertex):",
-        f"    return {_tuple(slots)}",
+        f"    return {_tuple([_cast(kind, slot) for kind, slot in zip(types_.state, slots, strict=True)])}",
         "@inline\ndef replace(vertex, new):",
         "    return Vertex("
         + ", ".join(
-            [f"new[{place}]" for place in state_range]
+            [_widen(kind, f"new[{place}]") for place, kind in enumerate(types_.state)]
             + [f"vertex[{len(fields) + place}]" for place in range(len(types_.constants))]
         )
         + ")",
@@ -381,7 +389,7 @@ def _import_text(name: str, text: str) -> types.ModuleType:
         folder.mkdir(parents=True, exist_ok=True)
         path = _write_once(folder, name, text)
     except OSError:  # a read-only home: compile in this process, without a cache
-        path = _write_once(Path(tempfile.mkdtemp(prefix="cugraph_ws-")), name, text)
+        path = _write_once(_temporary_folder(), name, text)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -389,6 +397,14 @@ def _import_text(name: str, text: str) -> types.ModuleType:
     sys.modules[name] = module  # Numba's cache finds the named tuples by their module's name
     spec.loader.exec_module(module)
     return module
+
+
+@lru_cache
+def _temporary_folder() -> Path:
+    """Return a folder for this process, which goes when it ends."""
+    folder = tempfile.mkdtemp(prefix="cugraph_ws-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _write_once(folder: Path, name: str, text: str) -> Path:

@@ -231,6 +231,7 @@ def run(
         For an edge frame: whether edges go one way.
     engine : {"auto", "cpu", "python"}
         Where to run; "python" runs the program's functions as they stand, slow and open to pdb.
+        There `math` functions raise where compiled code gives NaN or an infinity.
     max_iter : int, optional
         The most supersteps; the program's own default if not given. Where messages may be applied
         one by one, a superstep may carry news farther than one edge; `direction="gather"` does not.

@@ -127,6 +127,11 @@ def read_function(
 
 def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, int, str]:
     name = getattr(function, "__name__", str(function))
+    if hasattr(function, "__wrapped__"):
+        raise ProgramError(
+            f"{owner}.{name} is decorated, and only the function inside could be compiled; remove the "
+            "decorator"
+        )
     if not isinstance(function, types.FunctionType):
         raise ProgramError(
             f"{owner}.{name} is a {type(function).__name__}; write it as a plain function"

@@ -9,7 +9,7 @@ import itertools
 import math
 import traceback
 from collections import namedtuple
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -67,9 +67,9 @@ class Trial:
         self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
         # Constants of real vertices, so that the trial sees no value that the run never would.
         self.own = [
-            self.Own(*(array[place] for array in constants))
+            self.Own(*_wide(array[place] for array in constants))
             for place in range(0, vertices, max(1, vertices // 4))
-        ] or [self.Own(*(np.zeros(1, array.dtype)[0] for array in constants))]
+        ] or [self.Own(*_wide(np.zeros(1, array.dtype)[0] for array in constants))]
         self.places = list(range(0, vertices, max(1, vertices // 4))) or [0]
         self.messages: list[Any] = []
 
@@ -161,16 +161,18 @@ class Trial:
         vertices = []
         for place, own in zip(self.places, self.own, strict=True):
             first = self.as_state("init", self.call("init", np.int64(place), self.p, own))
-            vertices.append(self.Vertex(*first, *own))
+            vertices.append(self.Vertex(*_wide(first), *own))
             samples = zip(*(sample_values(kind) for kind in self.state), strict=False)
-            vertices += [self.Vertex(*sample, *own) for sample in itertools.islice(samples, 5)]
+            vertices += [
+                self.Vertex(*_wide(sample), *own) for sample in itertools.islice(samples, 5)
+            ]
         return vertices
 
     def run(self) -> tuple[tuple[str, ...], bool]:
         """Try every function; return the message's types, and whether it is a tuple."""
         vertices = self.states()
         edges = [
-            self.Edge(*row)
+            self.Edge(*_wide(row))
             for row in itertools.islice(
                 zip(*(sample_values(kind)[1:] for kind in self.edges), strict=False), 3
             )
@@ -184,13 +186,13 @@ class Trial:
             is_tuple = isinstance(result, tuple)
             kinds = [np.promote_types(a, b) for a, b in zip(kinds or found, found, strict=True)]
             self.messages.append(result)
-        message = tuple(_message_kind(kind) for kind in kinds)
+        message = tuple(_message_kind(kind, self.program.combine) for kind in kinds)
         self.messages = [self._cast_message(value, message, is_tuple) for value in self.messages]
         if self.program.combine == "custom":
             self.check_combine(message, is_tuple)
         for vertex, gathered in itertools.product(vertices[:6], self.messages[:8]):
             new = self.as_state("apply", self._apply(vertex, gathered))
-            following = self.Vertex(*new, *vertex[len(new) :])
+            following = self.Vertex(*_wide(new), *vertex[len(new) :])
             for name, arguments in (
                 ("active", (vertex, following, self.p)),
                 ("settled", (vertex, self.p)),
@@ -266,7 +268,7 @@ class Trial:
             for a, b in itertools.product(self.messages[:4], repeat=2):
                 own = vertex[len(self.state) :]
                 one = self.as_state("apply", self._apply(vertex, a))
-                after = self.Vertex(*one, *own)
+                after = self.Vertex(*_wide(one), *own)
                 if self.as_state("apply", self._apply(after, a)) != one:
                     return False
                 if self.program.combine == "any":
@@ -277,10 +279,17 @@ class Trial:
         return True
 
 
-def _message_kind(kind: np.dtype[Any]) -> str:
-    if kind.kind in "bf":
-        return kind.name if kind.name in ("bool", "float32") else "float64"
-    return "int32" if kind.name == "int32" else "int64"
+def _message_kind(kind: np.dtype[Any], combine: str) -> str:
+    """Return the type in which messages of a type are combined; a sum of flags is a count."""
+    if kind.kind == "f":
+        return "float32" if kind.name == "float32" else "float64"
+    return "bool" if kind.kind == "b" and combine != "sum" else "int64"
+
+
+def _wide(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values as programs see them: integers as int64."""
+    for value in values:
+        yield np.int64(value) if isinstance(value, np.integer) else value
 
 
 def _show(message: Any) -> str:

@@ -167,7 +167,13 @@ class VertexLoop:
         bound, program = self._bound, self._program
         edges = zip(program.edges, bound.edge_columns, strict=True)
         return {
-            "program": [source.text for source in program.sources.values()],
+            "program": [
+                *(source.text for source in program.sources.values()),
+                program.combine,
+                program.identity,
+                program.contributors,
+                program.residual,
+            ],
             "types": bound.types,
             **dict(zip(program.parameters, bound.values, strict=True)),
             **dict(zip(program.constants, bound.constants, strict=True)),

@@ -129,13 +129,11 @@ class TestVertexSets:
 
     @pytest.mark.parametrize(
         "given",
-        [3, [3], (3,), {3}, frozenset([3]), np.array([3]), pd.Series([3]), pl.Series([3]),
+        [3, [3], {3}, frozenset([3]), np.array([3]), pd.Series([3]), pl.Series([3]),
          pd.DataFrame({"vertex": [3]}), np.array([False, False, False, True, False])],
         ids=lambda given: type(given).__name__,
     )  # fmt: skip
     def test_forms(self, path, given):
-        if isinstance(given, tuple):
-            pytest.skip("a tuple is one id of several columns")
         assert values(self.Chosen, path, start=given) == [False] * 3 + [True] * 2
 
     def test_left_out(self, path):
@@ -186,7 +184,7 @@ class TestParameters:
             (ws.float64, "half"), (ws.float64, "0.5"), (ws.float64, [0.5]), (ws.float64, [1.0, 2.0]),
             (ws.float64, math.nan), (ws.float64, np.float32("nan")), (ws.float64, 1j),
             (ws.int64, 1.5), (ws.int64, math.inf), (ws.int64, [1]), (ws.int64, "1"),
-            (ws.int32, 2**40), (ws.boolean, "no"), (ws.int64, object()),
+            (ws.int32, 2**40), (ws.boolean, "no"), (ws.int64, ...),
         ],
         ids=str,
     )  # fmt: skip
@@ -353,7 +351,7 @@ class TestEdgeAttributes:
 
     def test_integers_whose_sums_could_overflow(self):
         frame = pd.DataFrame({"source": [0], "destination": [1], "weight": [2**61]})
-        with pytest.raises(ws.InputError, match=r"paths could exceed what int64 holds exactly"):
+        with pytest.raises(ws.InputError, match=r"paths could exceed what int64 holds"):
             values(ws.SSSP, frame, "distance", source=0, weight_column="weight")
 
 
@@ -422,6 +420,19 @@ class TestTheTrial:
         message = self.refused(path, two)
         assert "return a tuple of 2 numbers: value, other" in message
 
+    def test_infinity_for_an_integer_that_cannot_be_null(self, path):
+        message = self.refused(
+            path, {"value": ws.int32, "start": ws.optional_vertex_set}, init=zero_or_infinity
+        )
+        line = zero_or_infinity.__code__.co_firstlineno
+        assert f"Program.init ({__file__}:{line}): returns inf for `value`" in message
+        assert "declare it as ws.nullable(ws.int32, math.inf)" in message
+
+    def test_what_numpy_refuses_names_its_line(self, path):
+        message = self.refused(path, {"value": ws.int64}, init=number, compute=negative_power)
+        line = negative_power.__code__.co_firstlineno + 1
+        assert f"Program.compute, line {line} of {__file__}: ValueError: Integers to neg" in message
+
     @pytest.mark.parametrize("kind", [ws.int32, ws.int64])
     def test_an_integer_out_of_range(self, path, kind):
         message = self.refused(path, {"value": kind}, init=returns_too_much)
@@ -439,19 +450,6 @@ def first_or_mean(first, second):
 
 def total(first, second):
     return first + second
-
-    def test_infinity_for_an_integer_that_cannot_be_null(self, path):
-        message = self.refused(
-            path, {"value": ws.int32, "start": ws.optional_vertex_set}, init=zero_or_infinity
-        )
-        line = zero_or_infinity.__code__.co_firstlineno
-        assert f"Program.init ({__file__}:{line}): returns inf for `value`" in message
-        assert "declare it as ws.nullable(ws.int32, math.inf)" in message
-
-    def test_what_numpy_refuses_names_its_line(self, path):
-        message = self.refused(path, {"value": ws.int64}, init=number, compute=negative_power)
-        line = negative_power.__code__.co_firstlineno + 1
-        assert f"Program.compute, line {line} of {__file__}: ValueError: Integers to neg" in message
 
 
 def negative_power(src):
@@ -530,7 +528,7 @@ class TestWhatIsRightIsNotRefused:
         program = define(
             {"value": ws.float64, "start": ws.vertex_value(ws.float64, 1.0)}, compute=one_over
         )
-        assert values(program, path, start={0: 0.25}) == [0.25, 4.0, 4.0, 4.0, 4.0]
+        assert values(program, path, start={0: 0.25}) == [0.25, 4.0, 1.0, 1.0, 1.0]
 
     def test_a_logarithm_of_a_sum(self, path):
         program = define(

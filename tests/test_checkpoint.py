@@ -114,6 +114,7 @@ def loops() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", loops())
 def test_loops_of_their_own(name, tmp_path):
+    """Stopped after the first step, or resumed after the last where that is the same."""
     loop, edges = loops()[name]
     edges = type(edges)(edges.source, edges.destination, edges.n, edges.weight, directed=False)
     with build(edges) as graph:

@@ -106,6 +106,22 @@ class TestHowRunsEnd:
         with pytest.raises(ZeroDivisionError):
             search(progress=callback)
 
+    def test_diverged(self, engine):
+        program = ws.vertex_program(
+            type("Explosion", (), {
+                "__annotations__": {"value": ws.float64}, "__module__": __name__,
+                "init": as_it_is, "compute": a_thousandfold, "combine": sum, "apply": take,
+                "residual": ws.max_norm("value"), "tol": 1e-3, "max_iter": 10_000,
+            })
+        )  # fmt: skip
+        with build(SHAPES["cycle"]) as graph:
+            result = ws.run(program, graph, engine=engine)
+        assert result.stopped == "diverged"
+        assert not result.converged
+        assert 50 < result.iterations < 200
+        with pytest.raises(ws.ConvergenceError, match=r"stopped by diverged .*scale the weights"):
+            result.require_convergence("explosion")
+
     def test_an_empty_graph(self, engine):
         with build(SHAPES["empty"]) as graph:
             for program, given in ((Rank, {}), (Peel, {})):
@@ -125,6 +141,14 @@ def value_of(src):
 
 def take(old, gathered):
     return gathered
+
+
+def as_it_is(vertex):
+    return float(vertex)
+
+
+def a_thousandfold(src):
+    return 1000.0 * src.value
 
 
 class TestInterrupts:

@@ -6,11 +6,15 @@ import functools
 import inspect
 import math
 import re
+import signal
 import statistics
+import sys
+from math import sqrt as root
 
 import numpy
 import numpy as np
 import pytest
+from numpy import maximum
 
 import cugraph_ws as ws
 from cugraph_ws.source import read_function
@@ -24,10 +28,10 @@ NOTHING = -math.inf
 def define(role: str, function) -> ws.VertexProgram:
     """Define a program whose function of that role is the given one."""
     members = {
-        "init": lambda_free_init,
-        "compute": lambda_free_compute,
+        "init": right_init,
+        "compute": right_compute,
         "combine": sum,
-        "apply": lambda_free_apply,
+        "apply": right_apply,
         role: function,
         "__annotations__": {"width": ws.float64, "weight": ws.edge(ws.float64, default=1.0)},
         "__module__": __name__,
@@ -35,15 +39,15 @@ def define(role: str, function) -> ws.VertexProgram:
     return ws.vertex_program(type("Wrong", (), members))
 
 
-def lambda_free_init(vertex):
+def right_init(vertex):
     return 0.0
 
 
-def lambda_free_compute(src):
+def right_compute(src):
     return src.width
 
 
-def lambda_free_apply(old, gathered):
+def right_apply(old, gathered):
     return gathered
 
 
@@ -173,6 +177,14 @@ def yields(src):
     yield src.width  # wrong
 
 
+def compares_with_text(src):
+    return 1.0 if src.width == "wide" else 0.0  # wrong
+
+
+def reads_a_file(src):
+    return np.load(src.width)  # wrong
+
+
 def declares_without_a_value(src):
     value: float  # wrong
     value = src.width
@@ -253,6 +265,8 @@ WRONG = {
     opens_a_file: "enters a context",
     deletes: "deletes something",
     yields: "yields",
+    compares_with_text: "uses 'wide'; only numbers are allowed",
+    reads_a_file: "uses `np.load`; only arithmetic on numbers is allowed",
     declares_without_a_value: "declares a variable without a value",
     draws_random_numbers: "`np.random.random`",
     uses_another_module: "uses `statistics.fmean`; of other modules",
@@ -287,8 +301,8 @@ def test_what_is_wrong_and_where(function):
 )
 def test_the_wrong_number_of_parameters(role, signature):
     with pytest.raises(ws.ProgramError) as caught:
-        define(role, lambda_free_init)
-    line = lambda_free_init.__code__.co_firstlineno
+        define(role, right_init)
+    line = right_init.__code__.co_firstlineno
     assert f"Wrong.{role} ({__file__}:{line}) takes 1 parameters" in str(caught.value)
     assert f"write it as {signature}" in str(caught.value)
 
@@ -394,6 +408,10 @@ def uses_modules(src):
     return math.hypot(root, np.pi) + max(root, math.tau)
 
 
+def uses_names_out_of_modules(src):
+    return root(maximum(src.width, 1.0)) + sys.maxsize * 0 + signal.SIGINT
+
+
 def uses_control_flow(src):
     total = 0.0
     for step in range(4):
@@ -417,7 +435,14 @@ def run_text(function, width: float) -> float:
 
 
 @pytest.mark.parametrize(
-    "function", [uses_numbers_from_outside, uses_helpers, uses_modules, uses_control_flow]
+    "function",
+    [
+        uses_numbers_from_outside,
+        uses_helpers,
+        uses_modules,
+        uses_names_out_of_modules,
+        uses_control_flow,
+    ],
 )
 def test_the_text_stands_alone_and_means_the_same(function):
     for width in (0.0, 0.25, 9.0):

@@ -52,8 +52,12 @@ def running(program: VertexProgram) -> Iterator[None]:
         reason = next((line for line in text.splitlines() if line.strip()), "no reason given")
         places = re.findall(r"^\s*(?:<source elided>)?\s*(\S.*)\n\s*\^", text, re.MULTILINE)
         where = f", near `{places[-1].strip()}`" if places else ""
+        functions = [name for name in re.findall(r"user_(\w+)", text) if name in program.sources]
+        of = program.name
+        if functions:
+            of = f"{of}.{functions[-1]} ({program.sources[functions[-1]].location})"
         raise ProgramError(
-            f"{program.name} cannot be compiled: {reason.strip()}{where}; engine='python' runs it as it is"
+            f"{of} cannot be compiled: {reason.strip()}{where}; engine='python' runs it as it is"
         ) from error
 
 

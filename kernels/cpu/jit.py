@@ -14,7 +14,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def jit(function: F) -> F:
     """Compile a loop that threads call; division by zero follows IEEE 754, as in NumPy."""
-    compiled: F = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    try:
+        compiled: F = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
     return compiled
 
 
