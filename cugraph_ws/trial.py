@@ -137,7 +137,7 @@ class Trial:
                         raise self.fail(
                             name,
                             f"returns inf for `{field}`, which is {dtype.name}; declare it as "
-                            f"ws.nullable(ws.{dtype.name}, math.inf)",
+                            f"ws.nullable(ws.{dtype.name}, math.inf), or as a float",
                         )
                     part = INFINITY[dtype.name]
                 elif not math.isfinite(part) or part != int(part):

@@ -14,7 +14,7 @@ from numba.core.errors import NumbaError
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.partition import Partition
 from cugraph_ws.codegen import compiled_module, python_module
-from cugraph_ws.engines.threads import number_of_threads, parallel
+from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program import VertexProgram
 
@@ -108,6 +108,7 @@ class Context:
         )
         self.sums = np.zeros(len(bound.program.aggregates))
         self.number = 0
+        self._row_ranges: list[tuple[int, int]] | None = None
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -120,6 +121,14 @@ class Context:
         """Return offsets and indices of the in-neighbours or the out-neighbours."""
         adjacency = self.part.csc if order == "csc" else self.part.csr
         return adjacency.offsets, adjacency.indices
+
+    def row_ranges(self) -> list[tuple[int, int]]:
+        """Cut the rows of owned vertices into ranges of about equal work."""
+        if self._row_ranges is None:
+            offsets, indices = self.rows("csc")
+            pieces = self.pieces(len(indices) + self.part.owned)
+            self._row_ranges = cut_offsets(offsets, pieces)
+        return self._row_ranges
 
     def pieces(self, work: int) -> int:
         """Into how many ranges to cut work: enough to even out, not so many that calls add up."""

@@ -16,7 +16,7 @@ from cugraph_ws.engines.context import Array, Context, running
 from cugraph_ws.engines.frontier import Frontier, on_words
 from cugraph_ws.engines.queues import Queues
 from cugraph_ws.engines.start import first_frontier
-from cugraph_ws.engines.threads import cut_evenly, cut_offsets
+from cugraph_ws.engines.threads import cut_evenly
 from cugraph_ws.engines.tree import PredecessorForest
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
@@ -27,7 +27,7 @@ LONG_ROW = 1 << 16  # arcs above which a row is shared out among threads
 FUSED_ARCS = 1 << 15  # most arcs of a frontier that one thread handles in a fused loop
 FUSED_BUDGET = 1 << 22  # arcs of a fused call, so that Ctrl-C and progress get their turn
 FUSED_SUPERSTEPS = 1 << 12
-SUM_RANGES = 64  # sums over vertices are cut so whatever the number of threads: same rounding
+SUMMED_TOGETHER = 1 << 15  # vertices; not by the number of threads, so that rounding is the same
 
 
 class CpuExecutor:
@@ -67,6 +67,7 @@ class CpuExecutor:
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None
         self._forest = PredecessorForest(self._context)
+        self._hubs: list[int] | None = None  # rows that all threads share
         self._gathered = False  # whether the last superstep was dense
         self._did = Counts()
 
@@ -77,9 +78,9 @@ class CpuExecutor:
 
     def start(self) -> None:
         """Give every vertex, ghosts too, its first state and find out who is active."""
-        context, part = self._context, self._part
+        context, part, values = self._context, self._part, self._context.values
         tasks = [
-            (*bounds, part.numbers, context.state, part.constants, context.values)
+            (*bounds, part.numbers, context.state, part.constants, values)
             for bounds in cut_evenly(part.size, context.pieces(part.size))
         ]
         with running(context.bound.program):
@@ -118,10 +119,13 @@ class CpuExecutor:
         """Return this partition's share of each of the program's aggregates."""
         context, part = self._context, self._part
         aggregates = len(context.bound.program.aggregates)
-        ranges = cut_evenly(part.owned, SUM_RANGES) if aggregates else []
+        if not aggregates:
+            return np.zeros(0)
+        ranges = cut_evenly(part.owned, 1 + part.owned // SUMMED_TOGETHER)
         totals = np.zeros((len(ranges), aggregates))
+        values = context.values
         tasks = [
-            (*bounds, context.state, part.constants, context.values, totals[place])
+            (*bounds, context.state, part.constants, values, totals[place])
             for place, bounds in enumerate(ranges)
         ]
         with running(context.bound.program):
@@ -137,13 +141,13 @@ class CpuExecutor:
         arcs = len(rows[1])
         alone = context.threads == 1
         longest = arcs + 1 if alone else max(LONG_ROW, arcs // (4 * context.threads))
-        ranges = cut_offsets(rows[0], context.pieces(arcs + part.owned))
-        hubs = np.flatnonzero(np.diff(rows[0]) > longest).tolist()
+        ranges, hubs = context.row_ranges(), self._rows_longer_than(longest)
+        values = context.values
         totals = np.zeros((len(ranges) + len(hubs), 3))
         tasks = [
             (
                 *bounds, longest, rows, part.edges("csc"), context.state, fresh, part.constants,
-                context.values, totals[place],
+                values, totals[place],
             )
             for place, bounds in enumerate(ranges)
         ]  # fmt: skip
@@ -163,17 +167,23 @@ class CpuExecutor:
             history=[(part.owned, arcs)],
         )
 
+    def _rows_longer_than(self, longest: int) -> list[int]:
+        """List the owned vertices with more arcs in than that."""
+        if self._hubs is None:
+            self._hubs = np.flatnonzero(np.diff(self._context.rows("csc")[0]) > longest).tolist()
+        return self._hubs
+
     def _gather_long_row(
         self, vertex: int, fresh: tuple[Array, ...], totals: npt.NDArray[np.float64]
     ) -> None:
         """Compute a hub: its row in parts, one for each thread."""
         context, part = self._context, self._part
         offsets, indices = context.rows("csc")
-        first = int(offsets[vertex])
+        first, values = int(offsets[vertex]), context.values
         tasks = [
             (
                 first + low, first + high, indices, part.edges("csc"), context.state,
-                part.constants, context.values,
+                part.constants, values,
             )
             for low, high in cut_evenly(int(offsets[vertex + 1]) - first, context.threads)
         ]  # fmt: skip
@@ -200,12 +210,13 @@ class CpuExecutor:
             fresh = self._fresh_state()
             for old, new in zip(context.state, fresh, strict=True):
                 np.copyto(new, old)
-        ranges = on_words(cut_offsets(rows[0], context.pieces(len(rows[1]) + part.owned)))
+        ranges = on_words(context.row_ranges())
+        values = context.values
         totals = np.zeros((len(ranges), 3), np.int64)
         tasks = [
             (
                 *bounds, rows, part.edges("csc"), context.state, fresh, part.constants,
-                context.values, (frontier, following), totals[place],
+                values, (frontier, following), totals[place],
             )
             for place, bounds in enumerate(ranges)
         ]  # fmt: skip
@@ -230,10 +241,11 @@ class CpuExecutor:
         near = [np.empty(most, context.index) for most in room]
         pending = [np.empty(most if queues.ordered else 0, context.index) for most in room]
         totals = np.zeros((len(ranges), 2), np.int64)
+        values = context.values
         tasks = [
             (
                 *bounds, frontier, prefix, rows, part.edges("csr"), context.state, part.constants,
-                context.values, (queues.marks, queues.locks, near[place], pending[place]),
+                values, (queues.marks, queues.locks, near[place], pending[place]),
                 queues.limit, totals[place],
             )
             for place, bounds in enumerate(ranges)

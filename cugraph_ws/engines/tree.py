@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.engines.context import Array, Context
-from cugraph_ws.engines.threads import cut_offsets
 from cugraph_ws.kernels.cpu.tree import UNDECIDED
 
 __all__ = ["PredecessorForest"]
@@ -31,13 +30,13 @@ class PredecessorForest:
     def begin(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
         context = self._context
-        part, rows = context.part, context.rows("csc")
+        part, rows, values = context.part, context.rows("csc"), context.values
         tasks = [
             (
                 *bounds, part.numbers, rows, part.edges("csc"), context.state, part.constants,
-                context.values, self._parents,
+                values, self._parents,
             )
-            for bounds in cut_offsets(rows[0], context.pieces(len(rows[1]) + part.owned))
+            for bounds in context.row_ranges()
         ]  # fmt: skip
         return int(sum(context.run(context.loops.choose_strictly_better, tasks)))
 

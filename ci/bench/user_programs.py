@@ -48,7 +48,7 @@ class Ranks:
 class Distances:
     """Length of the shortest path from `source` to every vertex."""
 
-    distance: ws.like("weight")
+    distance: ws.nullable(ws.like("weight"), math.inf)
     weight: ws.edge()
     source: ws.vertex_parameter
     before: ws.predecessor
@@ -71,7 +71,7 @@ class Distances:
 class Widths:
     """Width of the widest path from `source` to every vertex."""
 
-    width: ws.like("weight")
+    width: ws.float64
     weight: ws.edge()
     source: ws.vertex_parameter
     before: ws.predecessor
