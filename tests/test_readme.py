@@ -1,0 +1,60 @@
+"""The README's Python blocks are run as they stand, top to bottom, and its commands parsed."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cugraph_ws.cli import commands
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    """The text of every fenced block in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def test_python_blocks_run_in_order(tmp_path):
+    # In a file of their own: a vertex program's source must be found.
+    script = tmp_path / "readme.py"
+    checks = """
+assert widths.set_index("vertex")["width"].to_dict() == {
+    "berlin": math.inf, "cologne": 2.0, "hamburg": 4.0, "leipzig": 6.0, "munich": 3.0
+}
+assert list(near["distance"]) == [0.0, 3.0, 1.0]
+assert abs(ranks["pagerank"].sum() - 1) < 1e-9
+assert graph.number_of_vertices == 3
+assert result.converged
+"""
+    script.write_text("\n".join(blocks("python")) + checks)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "line", [line for line in "".join(blocks("bash")).splitlines() if "cugraph-ws" in line]
+)
+def test_commands_exist_and_take_their_options(line):
+    words = shlex.split(line, comments=True)
+    command = commands.get_command(None, words[1])
+    assert command is not None
+    known = {name for parameter in command.params for name in parameter.opts}
+    known |= {"--help"}
+    if words[1] == "generate":
+        assert CliRunner().invoke(commands, words[1:]).exit_code == 0
+        return
+    assert {word for word in words[2:] if word.startswith("-")} <= known
+
+
+def test_the_two_commands_are_there():
+    scripts = re.findall(r"^bash (\S+)", "".join(blocks("bash")), re.MULTILINE)
+    assert scripts == ["ci/demo.sh", "ci/test.sh"]
+    assert all((ROOT / script).is_file() for script in scripts)
