@@ -13,6 +13,8 @@ from cugraph_ws.cli_options import A_FILE, Job, job_options
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from cugraph_ws.run import Result
+
 __all__ = ["COMMANDS", "components_command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -93,57 +95,109 @@ def _vertex_file(path: Path) -> pa.Table:
     return read_frame(path)
 
 
+TO = click.option(
+    "--to", multiple=True, metavar="ID", help="Write the paths to these vertices instead."
+)
+EACH = click.option("--each", is_flag=True, help="A search of its own from each start.")
+
+
+def _paths(job: Job, targets: tuple[str, ...]) -> Callable[[Result], pa.Table] | None:
+    """Return what makes paths of a search's result, None where none are asked for."""
+    if not targets:
+        return None
+    from cugraph_ws.algorithms.paths import shortest_path
+
+    return lambda result: shortest_path(result, job.vertex_ids(targets, "--to"))
+
+
+def _one_search(each: bool, targets: tuple[str, ...]) -> None:
+    if each and targets:
+        raise click.UsageError("--to follows one search; leave --each out")
+
+
 @click.command("bfs")
 @job_options
 @_set("start", "Vertex to start from; can be repeated.")
 @click.option("--depth-limit", type=click.IntRange(min=0), help="Most hops.")
+@EACH
+@TO
 def bfs_command(
-    job: Job, start: tuple[str, ...], start_file: Path | None, depth_limit: int | None
+    job: Job,
+    start: tuple[str, ...],
+    start_file: Path | None,
+    depth_limit: int | None,
+    each: bool,
+    to: tuple[str, ...],
 ) -> None:
     """Count hops from the nearest start.
 
-    Result: vertex, distance, predecessor.
+    Result: vertex, distance, predecessor; with --each the start before them; with --to the paths.
     """
     from cugraph_ws.algorithms.bfs import BFS
+    from cugraph_ws.algorithms.multi_source import MultiSource
 
     _need(start, start_file)
+    _one_search(each, to)
     with job.graph() as graph:
         starts = _given_set(job, "start", start, start_file)
-        job.run(graph, BFS, limited=True, start=starts, max_iter=depth_limit)
+        if each:
+            loop = MultiSource(BFS, "start", starts, engine=job.engine, max_iter=depth_limit)
+            job.run(graph, loop)
+            return
+        paths = _paths(job, to)
+        job.run(graph, BFS, limited=True, make=paths, start=starts, max_iter=depth_limit)
 
 
 @click.command("sssp")
 @job_options
 @_set("start", "Vertex where paths begin; can be repeated.")
 @click.option("--cutoff", type=float, help="Greatest length of a path.")
+@EACH
+@TO
 def sssp_command(
-    job: Job, start: tuple[str, ...], start_file: Path | None, cutoff: float | None
+    job: Job,
+    start: tuple[str, ...],
+    start_file: Path | None,
+    cutoff: float | None,
+    each: bool,
+    to: tuple[str, ...],
 ) -> None:
     """Measure shortest paths.
 
-    Edges are as long as --weight says, and 1 without it.  Result: vertex, distance, predecessor.
+    Edges are as long as --weight says, and 1 without it.  Result: vertex, distance, predecessor;
+    with --each the start before them; with --to the paths.
     """
+    from cugraph_ws.algorithms.multi_source import MultiSource
     from cugraph_ws.algorithms.sssp import SSSP
 
     _need(start, start_file)
+    _one_search(each, to)
     with job.graph() as graph:
-        job.run(graph, SSSP, source=_given_set(job, "start", start, start_file), cutoff=cutoff)
+        starts = _given_set(job, "start", start, start_file)
+        if each:
+            job.run(graph, MultiSource(SSSP, "source", starts, engine=job.engine, cutoff=cutoff))
+            return
+        job.run(graph, SSSP, make=_paths(job, to), source=starts, cutoff=cutoff)
 
 
 @click.command("widest-path")
 @job_options
 @_set("start", "Vertex where paths begin; can be repeated.")
-def widest_path_command(job: Job, start: tuple[str, ...], start_file: Path | None) -> None:
+@TO
+def widest_path_command(
+    job: Job, start: tuple[str, ...], start_file: Path | None, to: tuple[str, ...]
+) -> None:
     """Measure widest paths.
 
     A path is as wide as its narrowest edge; edges are as wide as --weight says, and 1 without it.
-    Result: vertex, width, predecessor.
+    Result: vertex, width, predecessor; with --to the paths.
     """
     from cugraph_ws.algorithms.widest_path import WidestPath
 
     _need(start, start_file)
     with job.graph() as graph:
-        job.run(graph, WidestPath, source=_given_set(job, "start", start, start_file))
+        starts = _given_set(job, "start", start, start_file)
+        job.run(graph, WidestPath, make=_paths(job, to), source=starts)
 
 
 def _need(words: Sequence[str], file: Path | None, name: str = "start") -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cugraph_ws.graph import Graph
+    from cugraph_ws.run import Result
 
 __all__ = ["Job", "Settings", "debug_option", "job_options"]
 
@@ -137,6 +138,7 @@ class Job:
         *,
         rank_by: str | None = None,
         limited: bool = False,
+        make: Callable[[Result], pa.Table] | None = None,
         **parameters: Any,
     ) -> None:
         """Run a program, and write or show its result and trace.
@@ -149,6 +151,8 @@ class Job:
             Column whose greatest values are shown first.
         limited : bool
             Whether `max_iter` is a limit that was asked for, and no failure to converge.
+        make : callable, optional
+            Makes what is delivered of the result; default: its frame.
         **parameters
             The program's own.
         """
@@ -161,7 +165,7 @@ class Job:
         except Interrupted as interrupted:
             done = interrupted.result
             if self.partial and done is not None:
-                deliver_result(self, done, rank_by)
+                deliver_result(self, done, rank_by, make)
             after = "" if done is None else f" after {done.iterations:,} supersteps"
             raise Interrupted(f"{program.name} was interrupted{after}", done) from None
         if not (result.converged or self.partial or (limited and result.stopped == "max_iter")):
@@ -172,7 +176,7 @@ class Job:
                 "with --partial",
                 result,
             )
-        deliver_result(self, result, rank_by)
+        deliver_result(self, result, rank_by, make)
 
     def vertex_id(self, text: str, argument: str) -> Any:
         """Return the vertex id that a word of the command line means.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,7 +45,12 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
         say(job, f"and {hidden:,} more rows; -o FILE writes all")
 
 
-def deliver_result(job: Job, result: Result, rank_by: str | None = None) -> None:
+def deliver_result(
+    job: Job,
+    result: Result,
+    rank_by: str | None = None,
+    make: Callable[[Result], pa.Table] | None = None,
+) -> None:
     """Write or show what a run gave, write its trace, and sum it up.
 
     Parameters
@@ -53,12 +59,14 @@ def deliver_result(job: Job, result: Result, rank_by: str | None = None) -> None
     result : Result
     rank_by : str, optional
         As for `deliver`.
+    make : callable, optional
+        Makes what is delivered of the result; default: its frame.
     """
     if job.trace is not None:
         from cugraph_ws.writers import write_frame
 
         write_frame(result.trace, job.trace)
-    deliver(job, result.frame, rank_by)
+    deliver(job, result.frame if make is None else make(result), rank_by)
     if result.stopped != "converged":
         click.echo(f"stopped by {result.stopped} after {result.iterations:,} supersteps", err=True)
         return

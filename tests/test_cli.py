@@ -117,6 +117,11 @@ def the_graph(**arguments) -> ws.Graph:
         ("bfs --start a", lambda: ws.bfs(the_graph(), "a")),
         ("bfs --start b --start c", lambda: ws.bfs(the_graph(), ["b", "c"])),
         ("bfs --start-file starts.txt", lambda: ws.bfs(the_graph(), ["b", "c"])),
+        (
+            "bfs --start b --start c --each",
+            lambda: ws.multi_source_bfs(the_graph(), ["b", "c"]),
+        ),
+        ("bfs --start a --to d", lambda: ws.shortest_path(ws.bfs(the_graph(), "a"), ["d"])),
         ("bfs --start a --depth-limit 1", lambda: ws.bfs(the_graph(), "a", 1)),
         ("bfs --start e --undirected", lambda: ws.bfs(the_graph(directed=False), "e")),
         ("sssp --start a --weight w", lambda: ws.sssp(the_graph(weight="w"), "a")),

@@ -14,9 +14,7 @@ FUNCTIONS = {
     for name in module.__all__
     if inspect.isfunction(value := getattr(module, name))
 }
-CLASSES = {
-    name: value for name in ws.__all__ if inspect.isclass(value := getattr(ws, name))
-}
+CLASSES = {name: value for name in ws.__all__ if inspect.isclass(value := getattr(ws, name))}
 
 
 def documented(parameters):
@@ -33,9 +31,14 @@ def test_functions(name):
     assert document["Summary"], "no summary"
     parameters = list(inspect.signature(function).parameters)
     assert sorted(documented(document["Parameters"])) == sorted(parameters)
-    assert document["Returns"] or document["Yields"] or function.__annotations__["return"] in (
-        None,
-        "None",
+    assert (
+        document["Returns"]
+        or document["Yields"]
+        or function.__annotations__["return"]
+        in (
+            None,
+            "None",
+        )
     )
 
 

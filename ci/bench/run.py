@@ -22,9 +22,9 @@ from algorithms import FORMS, JOBS, Built
 from building import first_result, make_csc, peak_memory
 from graphs import Case, generated, read_folder
 from measure import OURS, Target, Timing, race, ratio
-from user_programs import PROGRAMS, USERS
 from report import machine, results, target_table, timing_table
 from rich.console import Console
+from user_programs import PROGRAMS, USERS
 from verify import Edges
 
 PARTS = ("algorithms", "csc", "memory", "first-result", "programs")
