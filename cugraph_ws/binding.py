@@ -47,7 +47,7 @@ class BoundProgram:
     edge_columns : tuple of str or None
         For each declared edge attribute, the graph's attribute that provides it.
     constants : tuple of ndarray
-        One array of shape (n,) for each declared vertex constant.
+        One array for each declared vertex constant, of shape (n,), or of one number for all.
     values : tuple
         The run's parameters, as NumPy scalars, without aggregates and built-in ones.
     accumulates : bool
@@ -111,19 +111,21 @@ def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> 
         )
         program.validate(graph, named)
     kinds_here = tuple(array.dtype.name for array in constants)
+    uniform = tuple(array.shape != (graph.number_of_vertices,) for array in constants)
     # A vertex's number decides nothing about types; other parameters may, as a cutoff might.
     telling = tuple(
         value
         for value, declared in zip(values, program.parameters.values(), strict=True)
         if isinstance(declared, Parameter)
     )
-    key = (tuple(state), kinds, missing, kinds_here, telling)
+    key = (tuple(state), kinds, missing, kinds_here, uniform, telling)
     if key not in program.memory:
         trial = Trial(program, tuple(state), kinds, constants, values, graph.number_of_vertices)
         message, is_tuple = trial.run()
         types = Types(
             state=tuple(state),
             constants=kinds_here,
+            uniform=uniform,
             edges=kinds,
             missing_edges=missing,
             parameters=tuple(value.dtype.name for value in values),
@@ -269,13 +271,13 @@ def _constant(
         if isinstance(declared, Constant):
             return _graph_constant(declared.source, graph, weight)
         if isinstance(declared, Distribution):
-            return np.full(n, 1.0 / max(n, 1))
+            return np.full(_shared(n), 1.0 / max(n, 1))
         if default is None or math.isnan(default):
             raise InputError(
                 f"{program.name} needs {name}=: a frame with a vertex and a value column, a mapping, one "
                 "number for all, or the name of a column of the graph's vertex frame"
             )
-        return np.full(n, default, dtype)
+        return np.full(_shared(n), default, dtype)
     if isinstance(given, np.ndarray) and given.shape == (n,):
         if given.dtype.kind not in "iufb" or np.isnan(given).any():
             raise InputError(f"{name}: the array holds what is no number; give one for each vertex")
@@ -292,6 +294,14 @@ def _constant(
         )
     values = cast
     return _shares(name, values) if isinstance(declared, Distribution) else values
+
+
+def _shared(n: int) -> int:
+    """Return the length of an array whose first number holds for all of n vertices.
+
+    It is never n itself, by which arrays of one element for each vertex are told.
+    """
+    return 1 if n != 1 else 2
 
 
 def _argument(name: str, declared: Any) -> str:

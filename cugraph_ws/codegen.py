@@ -49,6 +49,8 @@ class Types:
     ----------
     state, constants, edges, parameters : tuple of str
         One for each declaration, in order.
+    uniform : tuple of bool
+        For each constant, whether it is one number for all vertices, in an array of one element.
     missing_edges : tuple of float or None
         For each edge attribute, the constant that stands in for it, or None.
     message : tuple of str
@@ -59,6 +61,7 @@ class Types:
 
     state: tuple[str, ...]
     constants: tuple[str, ...]
+    uniform: tuple[bool, ...]
     edges: tuple[str, ...]
     missing_edges: tuple[float | None, ...]
     parameters: tuple[str, ...]
@@ -209,7 +212,8 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         )
     ]
     own_parts = [
-        _widen(kind, f"constants[{place}][vertex]") for place, kind in enumerate(types_.constants)
+        _widen(kind, f"constants[{place}][{'0' if uniform else 'vertex'}]")
+        for place, (kind, uniform) in enumerate(zip(types_.constants, types_.uniform, strict=True))
     ]
     states = [_widen(kind, f"state[{place}][vertex]") for place, kind in enumerate(types_.state)]
     own = f"Own({', '.join(own_parts)})"

@@ -24,7 +24,7 @@ PULL_SHARE = 4
 DENSE_SHARE = 2
 # Frontiers of fewer arcs go to one thread in a fused loop: handing work to another costs about
 # as long as it takes to read so many.
-FUSED_ARCS = 1 << 15
+FUSED_ARCS = 1 << 17
 
 
 class Plan:

@@ -205,6 +205,7 @@ def run(
     in_place: bool | None = None,
     priorities: bool = True,
     fused: bool = True,
+    predecessors: bool = True,
     partitions: int = 1,
     exchange: Literal["vr", "ms"] = "vr",
     progress: Progress = False,
@@ -245,6 +246,8 @@ def run(
         Whether the program's `priority` is honoured.
     fused : bool
         Whether supersteps with little work may run several to a call.
+    predecessors : bool
+        Whether the program's predecessor column, if it declares one, is found at the end.
     partitions : int
         Into how many partitions to cut the graph, which exchange what changes at their boundaries;
         on one machine it is for trying out.
@@ -310,6 +313,7 @@ def run(
             in_place=in_place,
             priorities=priorities,
             fused=fused,
+            predecessors=predecessors,
             partitions=partitions,
             exchange=exchange,
         )

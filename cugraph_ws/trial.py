@@ -67,7 +67,7 @@ class Trial:
         self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
         # Constants of real vertices, so that the trial sees no value that the run never would.
         self.own = [
-            self.Own(*_wide(array[place] for array in constants))
+            self.Own(*_wide(array[place if len(array) == vertices else 0] for array in constants))
             for place in range(0, vertices, max(1, vertices // 4))
         ] or [self.Own(*_wide(np.zeros(1, array.dtype)[0] for array in constants))]
         self.places = list(range(0, vertices, max(1, vertices // 4))) or [0]

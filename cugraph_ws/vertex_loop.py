@@ -39,6 +39,8 @@ class VertexLoop:
         As in `run()`.
     threads : int, optional
         Most threads; all cores if not given.
+    predecessors : bool
+        Whether the predecessor column is found at the end.
     partitions : int
         Into how many partitions to cut the graph.
     exchange : {"vr", "ms"}
@@ -60,6 +62,7 @@ class VertexLoop:
         priorities: bool = True,
         fused: bool = True,
         threads: int | None = None,
+        predecessors: bool = True,
         partitions: int = 1,
         exchange: Literal["vr", "ms"] = "vr",
     ) -> None:
@@ -76,6 +79,7 @@ class VertexLoop:
         self._threads = threads
         if exchange not in ("vr", "ms"):
             raise InputError(f"exchange={exchange!r} is not known; choose 'vr' or 'ms'")
+        self._predecessors = predecessors and program.predecessor is not None
         self._parts = partitions
         self._refine = exchange == "vr"
         self._executors: list[Executor] = []
@@ -208,7 +212,7 @@ class VertexLoop:
     def columns(self) -> dict[str, Column]:
         """Return the visible state fields and the predecessors."""
         shares = [executor.columns() for executor in self._executors]
-        if self._program.predecessor is not None:
+        if self._predecessors:
             self._grow_forest()
             for share, executor in zip(shares, self._executors, strict=True):
                 share["_predecessor"] = executor.predecessors()

@@ -58,6 +58,7 @@ def bfs(
     graph: Any,
     start: Any,
     depth_limit: int | None = None,
+    return_predecessors: bool = True,
     *,
     source: Columns = "source",
     destination: Columns = "destination",
@@ -75,6 +76,8 @@ def bfs(
         Where the search starts.
     depth_limit : int, optional
         Most hops; 0 reaches the start alone.
+    return_predecessors : bool
+        Whether the result has the predecessor column.
     source, destination : str or list of str
         For an edge frame: its columns.
     directed : bool
@@ -105,6 +108,7 @@ def bfs(
         as_graph(graph, source=source, destination=destination, directed=directed),
         start=start,
         max_iter=depth_limit,
+        predecessors=return_predecessors,
         **options,
     )
     if result.stopped != "max_iter":

@@ -59,6 +59,7 @@ def sssp(
     graph: Any,
     source: Any,
     cutoff: float | None = None,
+    return_predecessors: bool = True,
     *,
     source_column: Columns = "source",
     destination: Columns = "destination",
@@ -77,6 +78,8 @@ def sssp(
         Where paths start.
     cutoff : float, optional
         Greatest length of a path; vertices farther away are unreachable.
+    return_predecessors : bool
+        Whether the result has the predecessor column.
     source_column, destination : str or list of str
         For an edge frame: its columns.
     weight : str, optional
@@ -111,6 +114,7 @@ def sssp(
         ),
         source=source,
         cutoff=cutoff,
+        predecessors=return_predecessors,
         **options,
     )
     result.require_convergence("sssp")

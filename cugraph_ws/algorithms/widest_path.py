@@ -48,6 +48,7 @@ class WidestPath:
 def widest_path(
     graph: Any,
     source: Any,
+    return_predecessors: bool = True,
     *,
     source_column: Columns = "source",
     destination: Columns = "destination",
@@ -65,6 +66,8 @@ def widest_path(
         The graph, or an edge frame. Without weights every edge has width 1.
     source : id or list of ids
         Where paths start.
+    return_predecessors : bool
+        Whether the result has the predecessor column.
     source_column, destination : str or list of str
         For an edge frame: its columns.
     weight : str, optional
@@ -91,6 +94,7 @@ def widest_path(
             graph, source=source_column, destination=destination, weight=weight, directed=directed
         ),
         source=source,
+        predecessors=return_predecessors,
         **options,
     )
     return result.require_convergence("widest_path").frame

@@ -30,7 +30,7 @@ class Partition:
     numbers : ndarray of int64, shape (size,)
         Vertex number at each position; ghosts are grouped by owner, so that an inbox fills one
         contiguous range.
-    constants : tuple of ndarray, each of shape (size,)
+    constants : tuple of ndarray, each of shape (size,) or, if uniform, of one number
         The program's vertex constants, by position.
     csc : Adjacency
         Rows are owned vertices; indices are positions of in-neighbours, in the order of their
@@ -152,7 +152,10 @@ def _cut(graph: Graph, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: 
         vertices=graph.number_of_vertices,
         owned=high - low,
         numbers=numbers,
-        constants=tuple(column[numbers] for column in bound.constants),
+        constants=tuple(
+            column if uniform else column[numbers]
+            for column, uniform in zip(bound.constants, bound.types.uniform, strict=True)
+        ),
         csc=Adjacency(offsets, sources),
         csr=Adjacency(out_offsets, targets[order]),
         boundaries=[],

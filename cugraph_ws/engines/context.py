@@ -22,7 +22,7 @@ __all__ = ["Array", "Context", "running"]
 
 Array = npt.NDArray[Any]
 
-SMALL_WORK = 1 << 14  # arcs and vertices below which a second thread costs more than it helps
+SMALL_WORK = 1 << 16  # arcs and vertices below which a second thread costs more than it helps
 RANGES_A_THREAD = 8  # to even out what each costs
 
 

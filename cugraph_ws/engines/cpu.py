@@ -24,7 +24,7 @@ from cugraph_ws.kernels.cpu.frontier import begin_superstep
 __all__ = ["CpuExecutor"]
 
 LONG_ROW = 1 << 16  # arcs above which a row is shared out among threads
-FUSED_ARCS = 1 << 15  # most arcs of a frontier that one thread handles in a fused loop
+FUSED_ARCS = 1 << 17  # most arcs of a frontier that one thread handles in a fused loop
 FUSED_BUDGET = 1 << 22  # arcs of a fused call, so that Ctrl-C and progress get their turn
 FUSED_SUPERSTEPS = 1 << 12
 SUMMED_TOGETHER = 1 << 15  # vertices; not by the number of threads, so that rounding is the same

@@ -5,8 +5,8 @@ instantiated: the import is replaced by the program's own functions of the same 
 whole is compiled (see `cugraph_ws.codegen`).  The definitions here are a program in their own
 right, which numbers of hops from vertex 0, so that the loops can be imported, read and checked.
 
-`state` and `constants` are tuples of arrays with one element for each vertex, `edges` a tuple of
-arrays with one element for each arc, `values` a tuple of numbers: the run's parameters.  A
+`state` and `constants` are tuples of arrays with one element for each vertex (a constant that is the
+same for all: one element in all), `edges` a tuple of arrays with one element for each arc, `values` a tuple of numbers: the run's parameters.  A
 `vertex` is what `load` returns, a `new` state a tuple of one number for each field.
 """
 
