@@ -87,6 +87,8 @@ class Plan:
         self._settles = "settled" in program.functions
         self._arcs = arcs
         self._unexplored = arcs
+        self._sent = 0  # arcs of the last frontier
+        self._last: Direction = "push"
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.
@@ -107,9 +109,13 @@ class Plan:
         """
         if self.dense:
             return Choice("gather", number=number)
-        direction = self._direction(counts)
-        self._unexplored -= counts.arcs
-        return Choice(direction, left if direction == "fused" else 1, number)
+        # A vertex of a program that settles is active once: what is left is what was not read.
+        self._unexplored -= counts.read if self._last == "fused" else self._sent
+        self._sent = counts.arcs
+        self._last = self._direction(counts)
+        if self._last == "fused":
+            return Choice("fused", left, number, FUSED_ARCS)
+        return Choice(self._last, number=number)
 
     def _direction(self, counts: Counts) -> Direction:
         if self._wanted == "pull":

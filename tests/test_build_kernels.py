@@ -86,7 +86,7 @@ def test_transposition_agrees_with_scipy(data, vertices, pieces):
 
 
 def test_number_of_pieces_is_bounded_by_the_memory_of_their_cursors(monkeypatch):
-    monkeypatch.setenv("CUGRAPH_WS_THREADS", "64")
+    monkeypatch.setattr(adjacency, "number_of_threads", lambda: 64)
     assert adjacency._pieces(1 << 24, 1 << 10) == 64
     assert adjacency._pieces(1 << 24, 1 << 22) == 1
     assert adjacency._pieces(100, 10) == 1

@@ -68,7 +68,6 @@ def tiny_tasks(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Make a handful of arcs worth a thread, a pull and a split row."""
     monkeypatch.setattr(context, "SMALL_WORK", 1)
     monkeypatch.setattr(cpu, "LONG_ROW", 4)
-    monkeypatch.setattr(cpu, "FUSED_ARCS", 8)
     monkeypatch.setattr(plan, "FUSED_ARCS", 8)
     return monkeypatch
 

@@ -1,7 +1,7 @@
 """The algorithms, and how each library runs them on a graph that it has built already.
 
 What the clock sees is the algorithm and the result in the form that the library hands to its user:
-for cugraph_ws a vertex frame with ids (and predecessors); for igraph lists; for NetworkX
+for cugraph_ws a vertex frame with ids; for igraph lists; for NetworkX
 dictionaries; for NetworKit `run()` alone, its values being read afterwards.  No graph is built,
 and no direction of one made, while the clock runs.
 """

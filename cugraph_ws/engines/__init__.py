@@ -32,11 +32,14 @@ class Choice:
         The most that a fused call may take.
     number : int
         Number of the superstep, from 0; programs read it as `p.superstep`.
+    arcs : int
+        A fused call returns once the frontier has more arcs; its first superstep runs anyway.
     """
 
     direction: Direction
     supersteps: int = 1
     number: int = 0
+    arcs: int = 0
 
 
 @dataclass

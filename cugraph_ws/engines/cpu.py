@@ -24,7 +24,6 @@ from cugraph_ws.kernels.cpu.frontier import begin_superstep
 __all__ = ["CpuExecutor"]
 
 LONG_ROW = 1 << 16  # arcs above which a row is shared out among threads
-FUSED_ARCS = 1 << 17  # most arcs of a frontier that one thread handles in a fused loop
 FUSED_BUDGET = 1 << 22  # arcs of a fused call, so that Ctrl-C and progress get their turn
 FUSED_SUPERSTEPS = 1 << 12
 SUMMED_TOGETHER = 1 << 15  # vertices; not by the number of threads, so that rounding is the same
@@ -102,7 +101,7 @@ class CpuExecutor:
         }
         with running(self._context.bound.program):
             if choice.direction == "fused":
-                self._did = self._push_fused(choice.supersteps)
+                self._did = self._push_fused(choice)
             else:
                 self._did = supersteps[choice.direction]()
 
@@ -259,16 +258,15 @@ class CpuExecutor:
             queues.balance(self._frontier)
         return Counts(read=arcs, history=[(sent, arcs)])
 
-    def _push_fused(self, supersteps: int) -> Counts:
+    def _push_fused(self, choice: Choice) -> Counts:
         """Run several supersteps in one call, in one thread."""
         context, part, queues = self._context, self._part, self._open_queues()
         listed = self._frontier.as_list()
         near, spare = np.empty((2, part.size), context.index)
         near[: len(listed)] = listed
         sizes = np.array([len(listed), self._frontier.count()[1]], dtype=np.int64)
-        history = np.empty((min(supersteps, FUSED_SUPERSTEPS), 2), np.int64)
-        # The plan has chosen: at least one superstep runs, whatever its size.
-        most = max(FUSED_ARCS, int(sizes[1]))
+        history = np.empty((min(choice.supersteps, FUSED_SUPERSTEPS), 2), np.int64)
+        most = max(choice.arcs, int(sizes[1]))
         limits = np.array([most, FUSED_BUDGET, len(history)], dtype=np.int64)
         steps = context.loops.push_fused(
             sizes, context.rows("csr"), part.edges("csr"), context.state, part.constants,
