@@ -6,6 +6,7 @@ found here, before the first superstep.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ from cugraph_ws.trial import Trial
 
 __all__ = ["BoundProgram", "bind"]
 
+# What makes a message worth computing once for each vertex instead of once for each arc.
+DEAR = (ast.Call, ast.Div, ast.FloorDiv, ast.IfExp, ast.If, ast.Mod, ast.Pow)
+
 
 @dataclass
 class BoundProgram:
@@ -53,6 +57,8 @@ class BoundProgram:
     accumulates : bool
         Whether `apply` may take messages one by one: an idempotent combine whose `apply` gives
         the same for a message that comes twice, and for two messages apart or combined.
+    prepares : bool
+        Whether what a vertex sends is the same on every arc and costs more than reading one field.
     """
 
     program: VertexProgram
@@ -61,6 +67,7 @@ class BoundProgram:
     constants: tuple[npt.NDArray[Any], ...]
     values: tuple[Any, ...]
     accumulates: bool
+    prepares: bool
 
 
 def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> BoundProgram:
@@ -134,7 +141,23 @@ def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> 
         )
         program.memory[key] = types, program.idempotent and trial.accumulates()
     types, accumulates = program.memory[key]
-    return BoundProgram(program, types, columns, constants, values, accumulates)
+    prepares = _prepares(program, types)
+    return BoundProgram(program, types, columns, constants, values, accumulates, prepares)
+
+
+def _prepares(program: VertexProgram, types: Types) -> bool:
+    """Tell whether messages are better computed for each vertex than for each arc."""
+    compute = program.sources["compute"]
+    source, edge = (*compute.parameters[:2], "")[:2]
+    read = compute.attributes.get(edge, set())
+    missing = dict(zip(program.edges, types.missing_edges, strict=True))
+    if any(missing[name] is None for name in read):
+        return False
+    uniform = dict(zip(program.constants, types.uniform, strict=True))
+    fields = [name for name in compute.attributes.get(source, set()) if not uniform.get(name)]
+    return len(fields) > 1 or any(
+        isinstance(node, DEAR) for node in ast.walk(ast.parse(compute.text))
+    )
 
 
 def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> None:

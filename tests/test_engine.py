@@ -435,6 +435,37 @@ class TestThePlan:
             ws.run(program, graph, direction=direction, **given)
 
 
+@ws.vertex_program
+class Shares:
+    """Every vertex sends the same on all its out-arcs, and it takes a division to know what."""
+
+    value: ws.float64
+    degree: ws.out_degree
+    combine = sum
+
+    def init(vertex, p):
+        return float(vertex)
+
+    def compute(src):
+        return src.value / src.degree
+
+    def apply(old, gathered):
+        return 0.5 * old.value + gathered
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("options", [{}, {"partitions": 3}], ids=str)
+def test_messages_computed_for_each_vertex_are_those_computed_for_each_arc(
+    name, options, monkeypatch
+):
+    apart = answer(Shares, GRAPHS[name], engine="python", max_iter=3)["value"]
+    monkeypatch.setattr(cpu, "LONG_ROW", 4)
+    for threads in ("1", "2"):
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", threads)
+        together = answer(Shares, GRAPHS[name], max_iter=3, **options)["value"]
+        np.testing.assert_allclose(together, apart, rtol=1e-14)
+
+
 def test_choose_engine():
     assert [choose_engine(name) for name in ("auto", "cpu", "python")] == ["cpu", "cpu", "python"]
     with pytest.raises(ws.InputError, match="engine='gpu'"):

@@ -67,7 +67,9 @@ def test_dense_supersteps(state):
     for _ in range(12):
         totals = np.zeros((4, 3))
         for place, (low, high) in enumerate(cut_evenly(N, 4)):
-            plain(dense.gather)(low, high, N, CSC, (), (old,), (fresh,), (), (), totals[place])
+            plain(dense.gather)(
+                low, high, N, CSC, (), (old,), (fresh,), (), (), False, (), totals[place]
+            )
         assert totals[:, 0].sum() == (fresh != old).sum()
         assert totals[:, 1].sum() == np.abs(fresh - old).sum()
         assert totals[:, 2].max() == np.abs(fresh - old).max()
@@ -79,12 +81,12 @@ def test_long_rows_in_parts(state):
     # Vertex 10 has one in-arc; its row is long if nothing may be.
     totals = np.full(3, 9.0)
     fresh = (state[0].copy(),)
-    plain(dense.gather)(0, N, 0, CSC, (), state, fresh, (), (), totals)
+    plain(dense.gather)(0, N, 0, CSC, (), state, fresh, (), (), False, (), totals)
     assert fresh[0].tolist() == state[0].tolist(), "rows of more arcs are left alone"
     vertex = 10
     first, last = CSC[0][vertex : vertex + 2]
     parts = [
-        plain(dense.gather_part)(arc, arc + 1, CSC[1], (), state, (), ())
+        plain(dense.gather_part)(arc, arc + 1, CSC[1], (), state, (), (), False, ())
         for arc in range(first, last)
     ]
     gathered = parts[0]

@@ -63,6 +63,9 @@ class CpuExecutor:
         self._in_place = in_place
         self._ordered = ordered
         self._fresh: tuple[Array, ...] = ()  # where supersteps write that may not write in place
+        self._outbox: tuple[Array, ...] = ()  # what each vertex sends
+        # In place, others must see a vertex's new state within the superstep.
+        self._prepares = bound.prepares and not in_place and len(partition.csc.indices) > 0
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None
         self._forest = PredecessorForest(self._context)
@@ -141,18 +144,18 @@ class CpuExecutor:
         alone = context.threads == 1
         longest = arcs + 1 if alone else max(LONG_ROW, arcs // (4 * context.threads))
         ranges, hubs = context.row_ranges(), self._rows_longer_than(longest)
-        values = context.values
+        values, outbox = context.values, self._prepare()
         totals = np.zeros((len(ranges) + len(hubs), 3))
         tasks = [
             (
                 *bounds, longest, rows, part.edges("csc"), context.state, fresh, part.constants,
-                values, totals[place],
+                values, self._prepares, outbox, totals[place],
             )
             for place, bounds in enumerate(ranges)
         ]  # fmt: skip
         context.run(context.loops.gather, tasks)
         for place, vertex in enumerate(hubs, start=len(ranges)):
-            self._gather_long_row(vertex, fresh, totals[place])
+            self._gather_long_row(vertex, fresh, outbox, totals[place])
         if not self._in_place:
             for old, new in zip(context.state, fresh, strict=True):
                 new[part.owned :] = old[part.owned :]  # ghosts that no inbox brings anew
@@ -172,8 +175,27 @@ class CpuExecutor:
             self._hubs = np.flatnonzero(np.diff(self._context.rows("csc")[0]) > longest).tolist()
         return self._hubs
 
+    def _prepare(self) -> tuple[Array, ...]:
+        """Compute once for each vertex, not for each arc, what it sends; empty if arcs differ."""
+        context, part = self._context, self._part
+        if not self._outbox:
+            size = part.size if self._prepares else 0
+            self._outbox = tuple(np.empty(size, kind) for kind in context.bound.types.message)
+        if self._prepares:
+            edges, values = part.edges("csc"), context.values
+            tasks = [
+                (*bounds, edges, context.state, part.constants, values, self._outbox)
+                for bounds in cut_evenly(part.size, context.pieces(part.size))
+            ]
+            context.run(context.loops.prepare, tasks)
+        return self._outbox
+
     def _gather_long_row(
-        self, vertex: int, fresh: tuple[Array, ...], totals: npt.NDArray[np.float64]
+        self,
+        vertex: int,
+        fresh: tuple[Array, ...],
+        outbox: tuple[Array, ...],
+        totals: npt.NDArray[np.float64],
     ) -> None:
         """Compute a hub: its row in parts, one for each thread."""
         context, part = self._context, self._part
@@ -182,7 +204,7 @@ class CpuExecutor:
         tasks = [
             (
                 first + low, first + high, indices, part.edges("csc"), context.state,
-                part.constants, values,
+                part.constants, values, self._prepares, outbox,
             )
             for low, high in cut_evenly(int(offsets[vertex + 1]) - first, context.threads)
         ]  # fmt: skip

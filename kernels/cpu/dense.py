@@ -15,8 +15,10 @@ from cugraph_ws.kernels.cpu.interface import (
     message,
     nothing,
     put,
+    put_message,
     same,
     starts,
+    take_message,
     terms,
     update,
 )
@@ -30,6 +32,7 @@ __all__ = [
     "initialise",
     "list_unlike",
     "merge_parts",
+    "prepare",
     "rows_are_quiet",
     "select_started",
     "sum_terms",
@@ -44,6 +47,15 @@ def initialise(low: Any, high: Any, numbers: Any, state: Any, constants: Any, va
 
 
 @jit
+def prepare(
+    low: Any, high: Any, edges: Any, state: Any, constants: Any, values: Any, outbox: Any
+) -> None:
+    """Put what the vertices [low, high) send into `outbox`, where it is the same on every arc."""
+    for vertex in range(low, high):
+        put_message(outbox, vertex, message(load(state, constants, vertex), edges, 0, values))
+
+
+@jit
 def gather(
     low: Any,
     high: Any,
@@ -54,12 +66,14 @@ def gather(
     fresh: Any,
     constants: Any,
     values: Any,
+    prepared: Any,
+    outbox: Any,
     totals: Any,
 ) -> None:
     """Compute the vertices [low, high) anew from all their in-neighbours.
 
-    Reads `state`, writes `fresh`; both may be the same arrays.  Rows of more than `longest` arcs
-    are left to `gather_part` and `finish`.  `totals` becomes the number of active vertices, the
+    Reads `state`, writes `fresh`; both may be the same arrays.  If `prepared`, what each vertex
+    sends is in `outbox`.  Rows of more than `longest` arcs are left to `gather_part` and `finish`.  `totals` becomes the number of active vertices, the
     sum of the changes, and their maximum.
     """
     offsets, indices = adjacency
@@ -76,8 +90,11 @@ def gather(
         if not (ANY and first == last):
             gathered = nothing()
             for arc in range(first, last):
-                source = load(state, constants, indices[arc])
-                gathered = merge(gathered, message(source, edges, arc, values))
+                if prepared:
+                    one = take_message(outbox, indices[arc])
+                else:
+                    one = message(load(state, constants, indices[arc]), edges, arc, values)
+                gathered = merge(gathered, one)
             new = update(old, gathered, values)
         if is_active(old, new, values):
             active += 1
@@ -93,13 +110,24 @@ def gather(
 
 @jit
 def gather_part(
-    first: Any, last: Any, indices: Any, edges: Any, state: Any, constants: Any, values: Any
+    first: Any,
+    last: Any,
+    indices: Any,
+    edges: Any,
+    state: Any,
+    constants: Any,
+    values: Any,
+    prepared: Any,
+    outbox: Any,
 ) -> Any:
     """Combine the messages along the arcs [first, last) of one long row."""
     gathered = nothing()
     for arc in range(first, last):
-        source = load(state, constants, indices[arc])
-        gathered = merge(gathered, message(source, edges, arc, values))
+        if prepared:
+            one = take_message(outbox, indices[arc])
+        else:
+            one = message(load(state, constants, indices[arc]), edges, arc, values)
+        gathered = merge(gathered, one)
     return gathered
 
 
