@@ -1,0 +1,111 @@
+"""The emulator as the device that the CUDA engine computes on: NumPy arrays, kernels lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.codegen import kernel_file
+from cugraph_ws.cuda.codegen import LOOPS
+from cugraph_ws.cuda.device import installed
+
+from .machine import Emulator
+from .source import load
+
+__all__ = ["EmulatedDevice", "emulated"]
+
+
+def as_pointers(argument: Any) -> Any:
+    """Show arrays of bool as bytes, as the driver does."""
+    if isinstance(argument, tuple):
+        return tuple(as_pointers(one) for one in argument)
+    if isinstance(argument, np.ndarray) and argument.dtype == np.bool_:
+        return argument.view(np.uint8)
+    return argument
+
+
+class EmulatedKernels:
+    """Kernels by name; see `cugraph_ws.cuda.device.KernelModule`."""
+
+    def __init__(self, device: EmulatedDevice, space: dict[str, Any]) -> None:
+        self.device = device
+        self.space = space
+
+    def launch(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> None:
+        if grid:
+            self.device.launches += 1
+            self.device.emulator.launch(
+                self.space[name], grid, block, as_pointers(arguments), cooperative=cooperative
+            )
+
+    def prepare(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> Callable[[], None]:
+        return lambda: self.launch(name, grid, block, *arguments, cooperative=cooperative)
+
+
+class EmulatedDevice:
+    """See `cugraph_ws.cuda.device.Device`.
+
+    Parameters
+    ----------
+    seed : int
+        Decides in which order threads go.
+    multiprocessors : int
+        How large grids are.
+    memory : int
+        Bytes that are free.
+    """
+
+    xp = np
+
+    def __init__(self, seed: int = 0, multiprocessors: int = 1, memory: int = 1 << 34) -> None:
+        self.emulator = Emulator(seed)
+        self.multiprocessors = multiprocessors
+        self.memory = memory
+        self.downloads = 0
+        self.launches = 0
+        self._modules: dict[str, EmulatedKernels] = {}
+
+    def to_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        self.downloads += 1
+        return array.copy()
+
+    def module(self, name: str) -> EmulatedKernels:
+        if name not in self._modules:
+            self._modules[name] = EmulatedKernels(self, load(kernel_file("cuda", name)))
+        return self._modules[name]
+
+    def program_module(self, name: str, interface: str) -> EmulatedKernels:
+        if interface not in self._modules:
+            served = {"interface": load(interface)}
+            space: dict[str, Any] = {}
+            for loop in LOOPS:
+                space |= load(kernel_file("cuda", loop), served)
+            self._modules[interface] = EmulatedKernels(self, space)
+        return self._modules[interface]
+
+    def blocks_for(self, items: int, block: int) -> int:
+        return max(1, min(-(-items // block), 2 * self.multiprocessors))
+
+    def most_blocks(self, module: EmulatedKernels, name: str, block: int, *arguments: Any) -> int:
+        return 2 * self.multiprocessors
+
+    def free_memory(self) -> int:
+        return self.memory
+
+    def synchronize(self) -> None:
+        pass
+
+
+@contextmanager
+def emulated(seed: int = 0, **options: Any) -> Iterator[EmulatedDevice]:
+    """Let the CUDA engine compute in the emulator, within a `with` block."""
+    device = EmulatedDevice(seed, **options)
+    with installed(device):
+        yield device

@@ -1,0 +1,236 @@
+"""A launch: one greenlet a thread, taken in turns by a seeded random order."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import threading
+from random import Random
+from typing import Any
+
+import greenlet
+
+from . import warps
+from .faults import Deadlock, DivergentBarrier, Fault, MissingLane
+from .memory import now, wrap
+from .primitives import Kernel
+
+__all__ = ["Emulator"]
+
+LOYALTIES = (0.0, 0.5, 0.95)  # how likely a warp that can run goes on running
+STRIDES = (3, 40, 400)  # plain accesses between two switches, on average
+_one_at_a_time = threading.Lock()
+
+
+class Machine:
+    """One launch, from its first thread to its last."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        grid: int,
+        block: int,
+        arguments: list[Any],
+        cooperative: bool,
+        random: Random,
+    ) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.block = block
+        self.arguments = arguments
+        self.cooperative = cooperative
+        self.random = random
+        self.threads = grid * block
+        self.stride = random.choice(STRIDES)
+        self.exited = 0
+        self.at_grid: list[warps.Lane] = []
+        self.grid_site: Any = None
+        self.blocks: dict[int, warps.Block] = {}  # those that run now
+        self.coming = list(range(grid))
+        self.random.shuffle(self.coming)
+        self.ready: list[warps.Warp] = []
+        self.hub = greenlet.getcurrent()
+
+    # --------------------------------------------------------------- called from the threads
+
+    def wake(self, lane: warps.Lane) -> None:
+        """Let a thread run again, at its turn."""
+        warp = lane.warp
+        if not warp.ready:
+            self.ready.append(warp)
+        warp.ready.append(lane)
+
+    def pause(self) -> None:
+        """Let others go first."""
+        self.wake(now.lane)
+        self.hub.switch()
+
+    def preempt(self) -> None:
+        """Let others go first, between two plain accesses."""
+        now.fuel = int(self.random.expovariate(1.0) * self.stride)
+        now.idle += 1
+        self.pause()
+
+    # ----------------------------------------------------------------------------- the hub
+
+    def run(self) -> None:
+        """Run all threads to their ends."""
+        resident = self.grid if self.cooperative else self.random.randint(1, self.grid)
+        for _ in range(resident):
+            self._start_block()
+        chance = self.random.random
+        loyalty = self.random.choice(LOYALTIES)
+        patience = 10_000 + min(1_000 * self.block * resident, 1_000_000)
+        now.fuel = 0
+        now.idle = 0
+        warp = None
+        while self.ready:
+            if warp is None or not warp.ready or chance() >= loyalty:
+                warp = self.ready[int(chance() * len(self.ready))]
+            place = int(chance() * len(warp.ready))
+            lane = warp.ready[place]
+            warp.ready[place] = warp.ready[-1]
+            warp.ready.pop()
+            if not warp.ready:
+                self.ready.remove(warp)
+            now.lane = lane
+            lane.task.switch()
+            if lane.task.dead:
+                self._finish(lane)
+            if now.idle > patience:
+                raise Deadlock("all wait for something that nobody writes")
+        self._look_for_stuck()
+
+    def _start_block(self) -> None:
+        index = self.coming.pop()
+        block = self.blocks[index] = warps.Block(index, self.block)
+        for lane in block.lanes:
+            lane.task = greenlet.greenlet(self._body, self.hub)
+            self.wake(lane)
+
+    def _body(self) -> None:
+        self.kernel.function(*self.arguments)
+
+    def _finish(self, lane: warps.Lane) -> None:
+        self.exited += 1
+        now.idle = 0
+        warps.leave(lane)
+        if lane.block.exited == self.block:
+            del self.blocks[lane.block.index]
+            if self.coming:
+                self._start_block()
+
+    def _look_for_stuck(self) -> None:
+        """Fail if threads wait that nobody is left to release."""
+        waiting = [lane for block in self.blocks.values() for lane in block.lanes if lane.waiting]
+        for lane in waiting:
+            if isinstance(lane.waiting, warps.Meeting):
+                mask = f"{lane.waiting.mask:#010x}"
+                raise MissingLane(f"{lane.waiting.name} with mask {mask}: not all come", lane)
+        if waiting:
+            elsewhere = {lane.at: lane for lane in waiting}
+            places = ", ".join(lane.where() for lane in elsewhere.values())
+            raise DivergentBarrier(
+                f"a barrier that not all come to: {places}; {self.exited} have exited", waiting[0]
+            )
+
+    def stop(self) -> None:
+        """Unwind the threads that have not come to their ends."""
+        now.lane = None
+        for block in self.blocks.values():
+            for lane in block.lanes:
+                if not lane.task.dead:
+                    lane.task.throw()
+
+    def locate(self, error: BaseException) -> None:
+        """Write into a fault where it happened; to any other error add a note of it."""
+        lane = getattr(error, "lane", None) or now.lane
+        place = _innermost(error.__traceback__) if lane is now.lane else None
+        if place is None and lane is not None and lane.task.gr_frame is not None:
+            frame = lane.task.gr_frame
+            while "__emulated__" not in frame.f_globals:
+                frame = frame.f_back
+            place = frame.f_code.co_filename, frame.f_lineno
+        if place is None:
+            return
+        path, line = place
+        if isinstance(error, Fault):
+            error.kernel, error.path, error.line = self.kernel.__name__, path, line
+            error.block, error.thread = lane.block.index, lane.thread
+            error.text = linecache.getline(path, line).strip()
+        else:
+            error.add_note(
+                f"in {self.kernel.__name__}, {path}:{line}, block {lane.block.index}, "
+                f"thread {lane.thread}"
+            )
+
+
+def _innermost(trace: Any) -> tuple[str, int] | None:
+    """Return file and line of the innermost kernel code that an error came through."""
+    place = None
+    while trace is not None:
+        if "__emulated__" in trace.tb_frame.f_globals:
+            place = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        trace = trace.tb_next
+    return place
+
+
+class Emulator:
+    """Launches kernels on the CPU.
+
+    Parameters
+    ----------
+    seed : int
+        Of the order in which threads go; the same seed, the same order.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.random = Random(seed)
+
+    def launch(
+        self,
+        kernel: Any,
+        grid: int,
+        block: int,
+        args: tuple[Any, ...] = (),
+        cooperative: bool = False,
+    ) -> None:
+        """Run a kernel to its end; arrays are written in place.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            An entry point of a namespace that `load` gave.
+        grid, block : int
+            Blocks, and threads a block: a multiple of 32, at most 1,024.
+        args : tuple
+            One-dimensional arrays, numbers, and tuples of such.
+        cooperative : bool
+            Whether all blocks run at once, and may meet.
+
+        Raises
+        ------
+        Fault
+            What the kernel does wrong; see `faults`.
+        TypeError, ValueError
+            If the launch itself is wrong.
+        """
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"{kernel!r} is no kernel")
+        if grid < 1 or block < 32 or block > 1024 or block % 32:
+            raise ValueError(f"a grid of {grid} blocks of {block} threads")
+        bound = inspect.signature(kernel.function).bind(*args)
+        bound.apply_defaults()
+        with _one_at_a_time:
+            machine = Machine(
+                kernel, int(grid), int(block), wrap(dict(bound.arguments)), cooperative, self.random
+            )
+            now.machine = machine
+            try:
+                machine.run()
+            except Exception as error:
+                machine.locate(error)
+                raise
+            finally:
+                machine.stop()
+                now.machine = None

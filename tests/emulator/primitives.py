@@ -1,0 +1,265 @@
+"""The names of `cugraph_ws.kernels.cuda.primitives`, for the emulator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .faults import NotOnDevice
+from .memory import Array, Shadow, now
+from .scalars import KINDS, Float32, Float64, Int32, Int64, UInt32, UInt64, kind_of, unified
+from .warps import ALL, meet, shared_array, wait_block, wait_grid
+
+__all__ = ["SERVED", "Kernel"]
+
+FULL = Int64(ALL)
+SHUFFLED = (Int32, Int64, UInt32, Float32, Float64)
+COUNTED = (Int32, UInt32, Int64, UInt64)
+
+
+class Kernel:
+    """An entry point: launched, never called."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise NotOnDevice(f"a call of the kernel {self.__name__}")
+
+
+def kernel(function: Any) -> Kernel:
+    """Make an entry point."""
+    return Kernel(function)
+
+
+def inline(function: Any) -> Any:
+    """Make a device function: here, a function."""
+    return function
+
+
+jit = inline
+
+
+# --------------------------------------------------------------------------------- who am I
+
+
+def thread() -> Any:
+    return Int32.make(now.lane.thread)
+
+
+def block() -> Any:
+    return Int32.make(now.lane.block.index)
+
+
+def threads() -> Any:
+    return Int32.make(len(now.lane.block.lanes))
+
+
+def blocks() -> Any:
+    return Int32.make(now.machine.grid)
+
+
+def lane() -> Any:
+    return Int32.make(now.lane.lane)
+
+
+# ------------------------------------------------------------------------------------ warps
+
+
+def sync_warp(mask: Any) -> None:
+    meet("sync_warp", mask, None, lambda values: values)
+
+
+def _ballot(values: dict[int, Any]) -> dict[int, Any]:
+    bits = UInt32(sum(1 << place for place, value in values.items() if value))
+    return dict.fromkeys(values, bits)
+
+
+def ballot(mask: Any, predicate: Any) -> Any:
+    return meet("ballot", mask, bool(predicate), _ballot)
+
+
+def any_of(mask: Any, predicate: Any) -> Any:
+    return meet(
+        "any_of", mask, bool(predicate), lambda given: dict.fromkeys(given, any(given.values()))
+    )
+
+
+def all_of(mask: Any, predicate: Any) -> Any:
+    return meet(
+        "all_of", mask, bool(predicate), lambda given: dict.fromkeys(given, all(given.values()))
+    )
+
+
+def _match(values: dict[int, Any]) -> dict[int, Any]:
+    kind = unified(*(kind_of(value) for value in values.values()))
+    bits: dict[bytes, int] = {}
+    pattern = {
+        place: np.dtype(kind.__name__.lower()).type(kind(value)).tobytes()
+        for place, value in values.items()
+    }
+    for place, word in pattern.items():
+        bits[word] = bits.get(word, 0) | 1 << place
+    return {place: UInt32(bits[word]) for place, word in pattern.items()}
+
+
+def match(mask: Any, value: Any) -> Any:
+    return meet("match", mask, value, _match)
+
+
+def _garbage(kind: Any) -> Any:
+    """Return what a lane gets from one that gave nothing: anything."""
+    if issubclass(kind, float):
+        return kind(np.nan)
+    return kind.make(now.machine.random.getrandbits(64))
+
+
+def _shuffled(source: Callable[[int, int], int]) -> Any:
+    """Make the rule of a shuffle; `source` gives the lane that a lane reads, or one beyond."""
+
+    def finish(values: dict[int, Any]) -> dict[int, Any]:
+        kind = unified(*(kind_of(value) for value, _ in values.values()))
+        if kind not in SHUFFLED:
+            raise NotOnDevice(f"a shuffle of {kind.__name__.lower()}")
+        results = {}
+        for place, (value, argument) in values.items():
+            other = source(place, int(argument))
+            if not 0 <= other < 32:
+                results[place] = kind(value)
+            elif other in values:
+                results[place] = kind(values[other][0])
+            else:
+                results[place] = _garbage(kind)
+        return results
+
+    return finish
+
+
+_indexed = _shuffled(lambda place, source: source & 31)
+_up = _shuffled(lambda place, distance: place - (distance & 31))
+_down = _shuffled(lambda place, distance: place + (distance & 31))
+_xor = _shuffled(lambda place, bits: place ^ (bits & 31))
+
+
+def shuffle(mask: Any, value: Any, source: Any) -> Any:
+    return meet("shuffle", mask, (value, source), _indexed)
+
+
+def shuffle_up(mask: Any, value: Any, distance: Any) -> Any:
+    return meet("shuffle_up", mask, (value, distance), _up)
+
+
+def shuffle_down(mask: Any, value: Any, distance: Any) -> Any:
+    return meet("shuffle_down", mask, (value, distance), _down)
+
+
+def shuffle_xor(mask: Any, value: Any, bits: Any) -> Any:
+    return meet("shuffle_xor", mask, (value, bits), _xor)
+
+
+def sync_block() -> None:
+    wait_block()
+
+
+def sync_grid() -> None:
+    wait_grid()
+
+
+# ------------------------------------------------------------------------------------- bits
+
+
+def popc(word: Any) -> Any:
+    return UInt32((int(word) & ALL).bit_count())
+
+
+def ffs(word: Any) -> Any:
+    bits = int(word) & ALL
+    return UInt32((bits & -bits).bit_length())
+
+
+def clz(word: Any) -> Any:
+    return UInt32(32 - (int(word) & ALL).bit_length())
+
+
+# ----------------------------------------------------------------------------------- memory
+
+
+def shared(size: Any, dtype: Any) -> Any:
+    kind = dtype if dtype in KINDS.values() else KINDS[np.dtype(dtype).name]
+    real = np.dtype(kind.__name__.lower())
+
+    def make(elements: int, name: str) -> Array:
+        return Array(np.ones(elements, real), name, Shadow(elements), shared=True)
+
+    return shared_array(size, make, real.itemsize, sys._getframe(1))
+
+
+def fence() -> None:
+    now.machine.pause()
+    now.lane.fence()
+
+
+def load_once(array: Any, index: Any) -> Any:
+    return array.load_once(index, sys._getframe(1))
+
+
+def load_fresh(array: Any, index: Any) -> Any:
+    now.machine.pause()
+    return array.load_fresh(index, sys._getframe(1))
+
+
+def store_fresh(array: Any, index: Any, value: Any) -> None:
+    now.machine.pause()
+    array.store_fresh(index, value, sys._getframe(1))
+
+
+def _atomic(name: str, kinds: tuple[Any, ...], change: Callable[[Any, Any], Any]) -> Any:
+    """Make an atomic; `change` gives the new element from the old one and the operand."""
+
+    def operation(array: Any, index: Any, value: Any) -> Any:
+        now.machine.pause()
+        if array.kind not in kinds:
+            raise NotOnDevice(f"{name} of {array.kind.__name__.lower()}")
+        operand = array.cast(value)
+        return array.atomic(
+            index,
+            lambda old: array.cast(change(old, operand)),
+            sys._getframe(1),
+            reads=name != "atomic_exchange",
+        )
+
+    operation.__name__ = name
+    return operation
+
+
+atomic_add = _atomic("atomic_add", (*COUNTED, Float32, Float64), lambda old, new: old + new)
+atomic_min = _atomic("atomic_min", COUNTED, lambda old, new: new if new < old else old)
+atomic_max = _atomic("atomic_max", COUNTED, lambda old, new: new if new > old else old)
+atomic_or = _atomic("atomic_or", COUNTED, lambda old, new: old | new)
+atomic_and = _atomic("atomic_and", COUNTED, lambda old, new: old & new)
+atomic_exchange = _atomic("atomic_exchange", COUNTED, lambda old, new: new)
+
+
+def atomic_compare_and_swap(array: Any, index: Any, expected: Any, value: Any) -> Any:
+    now.machine.pause()
+    if array.kind not in COUNTED:
+        raise NotOnDevice(f"atomic_compare_and_swap of {array.kind.__name__.lower()}")
+    wanted = array.cast(expected)
+    operand = array.cast(value)
+    return array.atomic(index, lambda old: operand if old == wanted else None, sys._getframe(1))
+
+
+SERVED = {
+    one.__name__: one
+    for one in (
+        all_of, any_of, atomic_add, atomic_and, atomic_compare_and_swap, atomic_exchange,
+        atomic_max, atomic_min, atomic_or, ballot, block, blocks, clz, fence, ffs, kernel, lane,
+        load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
+        store_fresh, sync_block, sync_grid, sync_warp, thread, threads,
+    )
+} | {"FULL": FULL, "inline": inline, "jit": jit}  # fmt: skip

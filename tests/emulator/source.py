@@ -1,0 +1,131 @@
+"""Kernel source, made ready to run on the CPU.
+
+The text is compiled under its own path, so that coverage and tracebacks see it.  Two things differ
+from plain Python: number literals have the device's types, and `~` of a bool is `not`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+import linecache
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import cugraph_ws.kernels
+
+from .library import BUILTINS, MATH, NUMPY, invert
+from .primitives import SERVED
+from .scalars import scalar
+
+__all__ = ["load"]
+
+PACKAGE = "cugraph_ws.kernels.cuda"
+FOLDER = Path(cugraph_ws.kernels.__path__[0]) / "cuda"
+_numbers = itertools.count(1)
+
+
+class _Literals(ast.NodeTransformer):
+    """Put names in the place of number literals, and a call in that of `~`."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {}
+
+    def _name(self, node: ast.AST, value: Any) -> ast.Name:
+        name = f"_literal_{type(value).__name__}_{len(self.names)}"
+        for known, other in self.names.items():
+            if type(other) is type(value) and repr(other) == repr(value):
+                name = known
+        self.names[name] = value
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        return self._name(node, scalar(node.value)) if type(node.value) in (int, float) else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        operand = node.operand
+        literal = isinstance(operand, ast.Name) and operand.id in self.names
+        if literal and isinstance(node.op, ast.USub):
+            value = self.names[operand.id]
+            return self._name(node, -value if isinstance(value, float) else scalar(-int(value)))
+        if isinstance(node.op, ast.Invert):
+            function = ast.copy_location(ast.Name("_invert", ast.Load()), node)
+            return ast.copy_location(ast.Call(function, [operand], []), node)
+        return node
+
+
+class _Importer:
+    """Serves the imports of one module and of those that it imports."""
+
+    def __init__(self, served: Mapping[str, Mapping[str, Any]]) -> None:
+        self.modules = {"primitives": SERVED, **served}
+
+    def __call__(
+        self, name: str, outer: Any = None, local: Any = None, wanted: Any = (), level: int = 0
+    ) -> Any:
+        if name == "math":
+            return MATH
+        if name == "numpy":
+            return NUMPY
+        if name == PACKAGE:
+            return SimpleNamespace(**{one: self.module(one) for one in wanted or ()})
+        if name.startswith(f"{PACKAGE}."):
+            return self.module(name.removeprefix(f"{PACKAGE}."))
+        return builtins.__import__(name, outer, local, wanted or (), level)
+
+    def module(self, stem: str) -> Any:
+        """Return a module of kernels, loaded when first asked for."""
+        if stem not in self.modules:
+            self.modules[stem] = _execute(FOLDER / f"{stem}.py", self)
+        return SimpleNamespace(**self.modules[stem])
+
+
+def load(
+    source: str | Path, served: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Execute a module of kernels, its imports served by the emulator.
+
+    Parameters
+    ----------
+    source : str or Path
+        Its text, or its file (a `Path`, or a string without a line break that ends in `.py`).
+    served : dict, optional
+        Namespaces that stand in for modules of `cugraph_ws.kernels.cuda`, by the module's last
+        name; in what those modules import as well.
+
+    Returns
+    -------
+    dict
+        The module's namespace.
+    """
+    return _execute(source, _Importer(served or {}))
+
+
+def _execute(source: str | Path, importer: _Importer) -> dict[str, Any]:
+    if isinstance(source, str) and not (source.endswith(".py") and "\n" not in source):
+        text = source
+        path = f"<kernels {next(_numbers)}>"
+        name = f"{PACKAGE}.text"
+        # without a time of change, `linecache.checkcache` leaves it alone
+        linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    else:
+        file = Path(source).resolve()
+        text = file.read_text()
+        path = str(file)
+        name = f"{PACKAGE}.{file.stem}"
+    literals = _Literals()
+    tree = ast.fix_missing_locations(literals.visit(ast.parse(text, path)))
+    namespace: dict[str, Any] = {
+        "__name__": name,
+        "__file__": path,
+        "__builtins__": {**BUILTINS, "__import__": importer},
+        "__emulated__": True,
+        "_invert": invert,
+        **literals.names,
+    }
+    exec(compile(tree, path, "exec", dont_inherit=True), namespace)
+    return namespace

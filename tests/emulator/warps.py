@@ -1,0 +1,312 @@
+"""Threads, and where they meet: warps at primitives, blocks and grids at barriers.
+
+A meeting is of lanes that call the same primitive with the same mask at the same place, callers
+included: what an inlined function does in two places are two places.  Of the primitives only
+`sync_warp` orders memory; votes and shuffles imply no memory barrier (CUDA C++ Programming Guide,
+warp functions).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from . import clocks
+from .faults import BadMask, DivergentBarrier, MissingLane, NotCooperative, NotOnDevice
+from .memory import now, place_of
+
+__all__ = [
+    "ALL", "Block", "Lane", "Meeting", "Warp", "leave", "meet", "shared_array", "wait_block",
+    "wait_grid",
+]  # fmt: skip
+
+ALL = 0xFFFFFFFF
+
+
+class Lane:
+    """One thread.
+
+    Attributes
+    ----------
+    thread, lane : int
+        Its number in its block and in its warp.
+    clock, near, far
+        What `clocks` keeps of it.
+    heard, published
+        What atomics told it since its last fence, and what it knew then, for atomics to tell.
+    waiting : Meeting, Block, "grid" or None
+        What it waits for.
+    at : tuple of (code, int)
+        The instruction where it does so.
+    """
+
+    __slots__ = (
+        "at",
+        "block",
+        "clock",
+        "far",
+        "heard",
+        "lane",
+        "near",
+        "published",
+        "result",
+        "task",
+        "thread",
+        "waiting",
+        "warp",
+    )
+
+    def __init__(self, block: Block, warp: Warp, thread: int) -> None:
+        self.block = block
+        self.warp = warp
+        self.thread = thread
+        self.lane = thread % 32
+        self.clock = 1
+        self.near = block.nothing
+        self.far: clocks.Knowledge = {}
+        self.heard: dict[int, clocks.Knowledge] = {}
+        self.published: clocks.Knowledge | None = None
+        self.waiting: Any = None
+        self.result: Any = None
+        self.at: Any = None
+        self.task: Any = None
+
+    def hear(self, told: clocks.Knowledge) -> None:
+        """Take note of what an atomic told; it counts from the next fence on."""
+        self.heard[id(told)] = told
+        if len(self.heard) > 64:
+            together = clocks.join(self.heard.values())
+            self.heard = {id(together): together}
+
+    def published_with(self, told: clocks.Knowledge | None) -> clocks.Knowledge:
+        """Return what the thread's last fence published, and what the location told already."""
+        assert self.published is not None
+        return self.published if told is None else clocks.join([told, self.published])
+
+    def fence(self) -> None:
+        """Know what atomics told, and publish what is known."""
+        if self.heard:
+            clocks.acquire(self, list(self.heard.values()))
+            self.heard = {}
+        self.published = clocks.publish(self)
+
+    def where(self) -> str:
+        """Say where the thread waits."""
+        return f"thread {self.thread} waits at {place_of(*self.at)}"
+
+
+class Warp:
+    """32 threads of a block."""
+
+    __slots__ = ("block", "exited", "lanes", "meetings", "ready")
+
+    def __init__(self, block: Block, first: int) -> None:
+        self.block = block
+        self.lanes = [Lane(block, self, first + lane) for lane in range(32)]
+        self.meetings: dict[Any, Meeting] = {}
+        self.exited = 0  # a bit for each lane that has left
+        self.ready: list[Lane] = []
+
+
+class Block:
+    """The threads of a block, its barrier, and its shared memory."""
+
+    def __init__(self, index: int, threads: int) -> None:
+        self.index = index
+        self.nothing = [0] * threads
+        self.warps = [Warp(self, first) for first in range(0, threads, 32)]
+        self.lanes = [lane for warp in self.warps for lane in warp.lanes]
+        self.waiting: list[Lane] = []
+        self.site: Any = None
+        self.exited = 0
+        self.shared: dict[Any, Any] = {}
+        self.shared_bytes = 0
+
+
+class Meeting:
+    """Lanes on their way to one call of a primitive."""
+
+    __slots__ = ("arrived", "mask", "name", "values")
+
+    def __init__(self, name: str, mask: int) -> None:
+        self.name = name
+        self.mask = mask
+        self.arrived = 0
+        self.values: dict[int, Any] = {}
+
+
+def call_site(frame: Any) -> tuple[tuple[int, int], ...]:
+    """Return the instructions that called, from the kernel's own down to `frame`'s."""
+    site = []
+    while frame is not None and "__emulated__" in frame.f_globals:
+        site.append((id(frame.f_code), frame.f_lasti))
+        frame = frame.f_back
+    return tuple(site)
+
+
+# ----------------------------------------------------------------------------------- warps
+
+
+def meet(name: str, mask: Any, value: Any, finish: Any) -> Any:
+    """Wait for the lanes of the mask; `finish` gives, of all values by lane, each lane's result."""
+    lane = now.lane
+    warp = lane.warp
+    frame = sys._getframe(2)
+    if not isinstance(mask, int) or isinstance(mask, bool) or int(mask) >> 32 not in (0, -1):
+        raise BadMask(f"{name}: {mask!r} is no mask of 32 lanes")
+    bits = int(mask) & ALL
+    if not bits >> lane.lane & 1:
+        raise BadMask(f"{name}: lane {lane.lane} is not in its own mask {bits:#010x}")
+    key = (name, bits, call_site(frame))
+    meeting = warp.meetings.get(key)
+    if meeting is None:
+        meeting = warp.meetings[key] = Meeting(name, bits)
+    meeting.values[lane.lane] = value
+    meeting.arrived |= 1 << lane.lane
+    lane.waiting = meeting
+    lane.at = (frame.f_code, frame.f_lasti)
+    if meeting.arrived == bits:
+        del warp.meetings[key]
+        results = finish(meeting.values)
+        members = [warp.lanes[place] for place in meeting.values]
+        if name == "sync_warp":
+            clocks.meet(members)
+        for member in members:
+            member.result = results[member.lane]
+            member.waiting = None
+            now.machine.wake(member)
+        now.idle = 0
+    else:
+        _look_for_missing(lane, meeting)
+    now.machine.hub.switch()
+    return lane.result
+
+
+def _look_for_missing(lane: Lane, meeting: Meeting) -> None:
+    warp = lane.warp
+    missing = meeting.mask & ~meeting.arrived
+    if missing & warp.exited:
+        gone = (missing & warp.exited).bit_length() - 1
+        raise MissingLane(f"{meeting.name}: lane {gone} of mask {meeting.mask:#010x} has exited")
+    if len(warp.meetings) == 1 and not warp.block.waiting and not now.machine.at_grid:
+        return
+    for other in warp.lanes:
+        if not missing >> other.lane & 1 or other.waiting is None:
+            continue
+        if not isinstance(other.waiting, Meeting) or other.waiting.mask >> lane.lane & 1:
+            raise MissingLane(f"{meeting.name} with mask {meeting.mask:#010x}: {other.where()}")
+
+
+def _awaited(lane: Lane, doing: str) -> None:
+    """Fail if other lanes of the warp wait for this one, which goes elsewhere."""
+    for meeting in lane.warp.meetings.values():
+        if meeting.mask >> lane.lane & 1:
+            other = next(one for one in lane.warp.lanes if one.waiting is meeting)
+            raise MissingLane(
+                f"{meeting.name} with mask {meeting.mask:#010x}: lane {lane.lane} {doing}", other
+            )
+
+
+# --------------------------------------------------------------------------------- barriers
+
+
+def _come(name: str, lane: Lane, waiting: list[Lane], expected: Any, site: Any) -> None:
+    _awaited(lane, f"waits at {name}")
+    if waiting and expected != site:
+        raise DivergentBarrier(f"{name}: {waiting[0].where()}, another barrier")
+
+
+def wait_block() -> None:
+    """Wait for the block; warps that have left altogether are not waited for."""
+    lane = now.lane
+    block = lane.block
+    frame = sys._getframe(2)
+    site = call_site(frame)
+    _come("sync_block", lane, block.waiting, block.site, site)
+    block.site = site
+    block.waiting.append(lane)
+    lane.waiting = block
+    lane.at = (frame.f_code, frame.f_lasti)
+    release_block(block)
+    now.machine.hub.switch()
+
+
+def release_block(block: Block) -> None:
+    """Let the block go on if all of it is there."""
+    if not block.waiting or len(block.waiting) + block.exited < len(block.lanes):
+        return
+    for warp in block.warps:
+        if warp.exited not in (0, ALL):
+            gone = warp.lanes[warp.exited.bit_length() - 1].thread
+            other = next(lane for lane in block.waiting if lane.warp is warp)
+            raise DivergentBarrier(f"sync_block: thread {gone} of the warp has exited", other)
+    near = [lane.clock for lane in block.lanes]
+    far = clocks.join(lane.far for lane in block.lanes)
+    for lane in block.waiting:
+        lane.near = near
+        lane.far = far
+        lane.clock += 1
+        lane.waiting = None
+        now.machine.wake(lane)
+    block.waiting = []
+    now.idle = 0
+
+
+def wait_grid() -> None:
+    """Wait for all threads of the launch."""
+    lane = now.lane
+    machine = now.machine
+    frame = sys._getframe(2)
+    if not machine.cooperative:
+        raise NotCooperative("sync_grid in a launch that is not cooperative")
+    site = call_site(frame)
+    _come("sync_grid", lane, machine.at_grid, machine.grid_site, site)
+    machine.grid_site = site
+    machine.at_grid.append(lane)
+    lane.waiting = "grid"
+    lane.at = (frame.f_code, frame.f_lasti)
+    if len(machine.at_grid) == machine.threads:
+        everyone = {
+            block.index: [one.clock for one in block.lanes] for block in machine.blocks.values()
+        }
+        for one in machine.at_grid:
+            one.near = everyone[one.block.index]
+            one.far = everyone
+            one.clock += 1
+            one.waiting = None
+            machine.wake(one)
+        machine.at_grid = []
+        now.idle = 0
+    machine.hub.switch()
+
+
+def leave(lane: Lane) -> None:
+    """Count a thread that has come to its end.
+
+    Raises
+    ------
+    MissingLane, DivergentBarrier
+        If others wait for it.
+    """
+    _awaited(lane, "has exited")
+    lane.warp.exited |= 1 << lane.lane
+    lane.block.exited += 1
+    release_block(lane.block)
+
+
+def shared_array(size: Any, make: Any, itemsize: int, frame: Any) -> Any:
+    """Return the block's array of a place in the source, made when first asked for."""
+    block = now.lane.block
+    key = (id(frame.f_code), frame.f_lasti)
+    if key not in block.shared:
+        if not isinstance(size, int) or size <= 0:
+            raise NotOnDevice(f"shared memory of {size!r} elements")
+        block.shared_bytes += int(size) * itemsize
+        if block.shared_bytes > 48 * 1024:
+            raise NotOnDevice(f"{block.shared_bytes} bytes of shared memory; a block has 49,152")
+        name = f"shared memory of line {frame.f_lineno}"
+        block.shared[key] = (int(size), make(int(size), name))
+    known, array = block.shared[key]
+    if known != size:
+        raise NotOnDevice(f"shared memory of {known} and of {size} elements at one place")
+    return array
