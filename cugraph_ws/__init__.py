@@ -47,6 +47,7 @@ from cugraph_ws.declarations import (
 from cugraph_ws.errors import (
     ConvergenceError,
     CugraphWsError,
+    EngineError,
     FileError,
     GraphMemoryError,
     InputError,
@@ -77,6 +78,7 @@ __all__ = [
     "ConvergenceError",
     "CoreNumber",
     "CugraphWsError",
+    "EngineError",
     "FileError",
     "Graph",
     "GraphMemoryError",

@@ -6,6 +6,7 @@ rows, and the start is forgotten; another gives the CSR.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import RLock
 from typing import Any, Literal
 
@@ -45,6 +46,14 @@ class Arcs:
         self._csr: Adjacency | None = None
         self._values: dict[tuple[str, Order], Array] = {}
         self._out_degrees: Degrees | None = None
+
+    @classmethod
+    def of_csc(cls, csc: Adjacency, values: dict[str, Array], *, directed: bool) -> Arcs:
+        """Make one of a CSC, and the carried columns in its order."""
+        arcs = cls(csc, {}, directed=directed)
+        arcs._base, arcs._csc = None, csc
+        arcs._values = {(name, "csc"): array for name, array in values.items()}
+        return arcs
 
     @property
     def csc(self) -> Adjacency:
@@ -124,6 +133,57 @@ class Arcs:
     def repeated(self) -> npt.NDArray[np.bool_]:
         """Mark the arcs of the CSC that repeat the one before."""
         return repeats(self.csc)
+
+    def count_repeated(self) -> int:
+        """Count the edges beside the first between the same two vertices."""
+        return self.count(self.repeated())
+
+    def weight_sums(self, name: str, *, incoming: bool) -> npt.NDArray[np.float64]:
+        """Sum a carried column over the arcs into or out of every vertex; may overflow."""
+        adjacency = self.csc if incoming else self.csr
+        weights = self.values(name, "csc" if incoming else "csr")
+        filled = np.flatnonzero(np.diff(adjacency.offsets))
+        sums = np.zeros(len(adjacency.offsets) - 1)
+        if len(filled):
+            with np.errstate(over="ignore"):
+                sums[filled] = np.add.reduceat(
+                    weights.astype(np.float64), adjacency.offsets[filled]
+                )
+        return sums
+
+    @staticmethod
+    def first_infinite(values: Array) -> int | None:
+        """Return the first place where an array is not finite, None where it is everywhere."""
+        finite = np.isfinite(values)
+        return None if finite.all() else int(np.argmin(finite))
+
+    def extreme(self, name: str, *, least: bool) -> tuple[Any, int]:
+        """Return the least or greatest value of a carried column, and an arc of the CSC with it."""
+        values = self.values(name, "csc")
+        arc = int(values.argmin() if least else values.argmax())
+        return values[arc], arc
+
+    def listed(
+        self, names: Sequence[str], keep: Any, among: Any
+    ) -> tuple[Array, Array, dict[str, Array]]:
+        """List edges; see `Graph.edge_frame`.
+
+        Returns
+        -------
+        sources, destinations : ndarray
+            Vertex numbers.
+        values : dict of str to ndarray
+            The carried columns.
+        """
+        csc, rows = self.csc, self.csc.rows()
+        marks = [one for one in (keep, self.once()) if one is not None]
+        if among is not None:
+            marks.append(among[csc.indices] & among[rows])
+        which: Any = slice(None)
+        if marks:
+            which = np.flatnonzero(np.logical_and.reduce(marks))
+        values = {name: self.values(name, "csc")[which] for name in names}
+        return csc.indices[which], rows[which], values
 
     def ends(self, arc: int) -> tuple[int, int]:
         """Return the source and the destination of an arc of the CSC."""

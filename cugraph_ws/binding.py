@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import is_number
 from cugraph_ws.codegen import INFINITY, Types
+from cugraph_ws.cuda.device import array_module
 from cugraph_ws.declarations import (
     Constant,
     Distribution,
@@ -69,8 +70,17 @@ class BoundProgram:
     accumulates: bool
     prepares: bool
 
+    @property
+    def prepares_ahead(self) -> bool:
+        """Whether it is so, and known a superstep ahead: `p` changes nothing about it."""
+        compute = self.program.sources["compute"]
+        read = {name for one in compute.parameters[2:] for name in compute.attributes[one]}
+        return self.prepares and read <= set(self.program.parameters) | {"number_of_vertices"}
 
-def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> BoundProgram:
+
+def bind(
+    program: VertexProgram, graph: Graph, arguments: Mapping[str, Any], *, on_device: bool = False
+) -> BoundProgram:
     """Resolve a program's types and arguments on a graph, and try its functions.
 
     Parameters
@@ -81,6 +91,8 @@ def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> 
         The graph.
     arguments : mapping
         What `run()` was given for the declared parameters, vertex values and vertex sets.
+    on_device : bool
+        Whether vertex constants are to be on the device.
 
     Returns
     -------
@@ -104,7 +116,15 @@ def bind(program: VertexProgram, graph: Graph, arguments: Mapping[str, Any]) -> 
             state.append(declared.type.name)
     weight = columns[0] if len(columns) == 1 else graph.weight
     constants = tuple(
-        _constant(program, _argument(name, declared), declared, graph, weight, arguments)
+        _constant(
+            program,
+            _argument(name, declared),
+            declared,
+            graph,
+            weight,
+            arguments,
+            on_device=on_device,
+        )
         for name, declared in program.constants.items()
     )
     values = tuple(
@@ -195,7 +215,7 @@ def _edges(
         if declared.type is not None:
             kinds.append(declared.type.name)
         elif column is not None:
-            kinds.append(graph.edge_values(column).dtype.name)
+            kinds.append(graph.edge_dtype(column).name)
         else:
             kinds.append("int64" if isinstance(declared.default, int) else "float64")
     return tuple(columns), tuple(kinds), tuple(missing)
@@ -214,23 +234,25 @@ def _check_edges(
         if isinstance(declared.type, Like)
     }
     for (name, declared), column in zip(program.edges.items(), columns, strict=True):
-        if column is None or not graph.csc.number_of_arcs:
+        if column is None:
             continue
-        values = graph.edge_values(column, "csc")
-        _check_type(program, name, declared.type, column, values)
-        if declared.least is not None and values.min() < declared.least:
-            arc = int(values.argmin())
+        least, greatest = graph.least_edge_value(column), graph.greatest_edge_value(column)
+        if least is None or greatest is None:
+            continue
+        _check_type(program, name, declared.type, column, least[0], greatest[0])
+        if declared.least is not None and least[0] < declared.least:
             raise InputError(
-                f"column {column!r} has the value {values[arc]} on the edge {_edge_name(graph, arc)}; "
-                f"{program.name} needs {declared.least:g} or more: drop or shift such edges"
+                f"column {column!r} has the value {least[0]} on the edge "
+                f"{graph.describe_edge(least[1])}; {program.name} needs {declared.least:g} or more: drop "
+                "or shift such edges"
             )
         if name in like:
             kind = like[name]
             most = INFINITY[kind] if kind in INFINITY else int(np.finfo(kind).max)
-            if int(values.max()) * graph.number_of_vertices >= most:
+            if int(greatest[0]) * graph.number_of_vertices >= most:
                 remedy = "convert the column to float64" if kind != "float64" else "scale it down"
                 raise InputError(
-                    f"column {column!r} has the value {values.max()}: paths could exceed what {kind} "
+                    f"column {column!r} has the value {greatest[0]}: paths could exceed what {kind} "
                     f"holds; {remedy}"
                 )
 
@@ -240,7 +262,8 @@ def _check_type(
     name: str,
     declared: ScalarType | None,
     column: str,
-    values: npt.NDArray[Any],
+    least: Any,
+    greatest: Any,
 ) -> None:
     """Refuse a column whose values the declared type cannot hold."""
     if declared is None:
@@ -249,20 +272,13 @@ def _check_type(
     if not whole and declared.name != "float32":
         return
     limits: Any = np.iinfo(declared.name) if whole else np.finfo(declared.name)
-    fits = values.dtype.kind == "i" or not whole
-    if not fits or values.min() < limits.min or values.max() > limits.max:
+    fits = least.dtype.kind == "i" or not whole
+    if not fits or least < limits.min or greatest > limits.max:
         raise InputError(
-            f"column {column!r} is {values.dtype.name} with values from {values.min()} to "
-            f"{values.max()}; {program.name}.{name} is declared {declared.name}: declare it as a wider "
+            f"column {column!r} is {least.dtype.name} with values from {least} to "
+            f"{greatest}; {program.name}.{name} is declared {declared.name}: declare it as a wider "
             "type, or convert the column"
         )
-
-
-def _edge_name(graph: Graph, arc: int) -> str:
-    """Name an edge by its ids, for an error message."""
-    target = int(np.searchsorted(graph.csc.offsets, arc, side="right")) - 1
-    source = int(graph.csc.indices[arc])
-    return f"{graph.describe(source)} to {graph.describe(target)}"
 
 
 def _constant(
@@ -272,19 +288,22 @@ def _constant(
     graph: Graph,
     weight: str | None,
     arguments: Mapping[str, Any],
-) -> npt.NDArray[Any]:
+    *,
+    on_device: bool,
+) -> Any:
     """Return one value for each vertex; an array by vertex number is taken as it is.
 
     `weight` is the edge attribute that weighted degrees add up.
     """
     n = graph.number_of_vertices
     given = arguments.get(name)
+    xp = array_module(on_device)
     if isinstance(declared, VertexSet):
-        members = np.zeros(n, dtype=np.bool_)
+        members = xp.zeros(n, dtype=np.bool_)
         if isinstance(given, np.ndarray) and given.dtype == np.bool_ and given.shape == (n,):
-            members |= given
+            members |= xp.asarray(given)
         elif given is not None:
-            members[graph.numbers(_as_ids(given), name)] = True
+            members[graph.numbers(_as_ids(given), name, on_device=on_device)] = True
         elif not declared.optional:
             raise InputError(f"{program.name} needs {name}=, a vertex or a list of vertices")
         return members
@@ -292,31 +311,31 @@ def _constant(
     default = declared.default if isinstance(declared, VertexValue) else None
     if given is None:
         if isinstance(declared, Constant):
-            return _graph_constant(declared.source, graph, weight)
+            return _graph_constant(declared.source, graph, weight, on_device=on_device)
         if isinstance(declared, Distribution):
-            return np.full(_shared(n), 1.0 / max(n, 1))
+            return xp.full(_shared(n), 1.0 / max(n, 1))
         if default is None or math.isnan(default):
             raise InputError(
                 f"{program.name} needs {name}=: a frame with a vertex and a value column, a mapping, one "
                 "number for all, or the name of a column of the graph's vertex frame"
             )
-        return np.full(_shared(n), default, dtype)
+        return xp.full(_shared(n), default, dtype)
     if isinstance(given, np.ndarray) and given.shape == (n,):
         if given.dtype.kind not in "iufb" or np.isnan(given).any():
             raise InputError(f"{name}: the array holds what is no number; give one for each vertex")
-        values = given
+        values = xp.asarray(given)
     else:
         if isinstance(declared, Distribution):
             default = 0.0
-        values, _ = graph.vertex_values(given, name, dtype, default=default)
-    cast = np.ascontiguousarray(values).astype(dtype, copy=False)
-    if dtype.kind == "i" and not np.array_equal(cast, values):
+        values, _ = graph.vertex_values(given, name, dtype, default=default, on_device=on_device)
+    cast = xp.ascontiguousarray(values).astype(dtype, copy=False)
+    if dtype.kind == "i" and not (cast == values).all():
         raise InputError(
             f"{name}: {values[cast != values][0]} is no {dtype.name}; declare a wider type, or give whole "
             "numbers within its range"
         )
     values = cast
-    return _shares(name, values) if isinstance(declared, Distribution) else values
+    return _shares(xp, name, values) if isinstance(declared, Distribution) else values
 
 
 def _shared(n: int) -> int:
@@ -332,16 +351,15 @@ def _argument(name: str, declared: Any) -> str:
     return getattr(declared, "argument", None) or name
 
 
-def _shares(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _shares(xp: Any, name: str, values: Any) -> Any:
     """Scale shares to sum 1."""
-    if not np.isfinite(values).all() or (values < 0).any():
-        bad = values[~(values >= 0) | ~np.isfinite(values)][0]
+    if not xp.isfinite(values).all() or (values < 0).any():
+        bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
         raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
     total = values.sum()
     if len(values) and not total > 0:
         raise InputError(f"{name} sums to {total}; give at least one vertex a share above 0")
-    result: npt.NDArray[Any] = values / total
-    return result
+    return values / total
 
 
 def _as_ids(given: Any) -> Any:
@@ -353,27 +371,13 @@ def _as_ids(given: Any) -> Any:
     return given
 
 
-def _graph_constant(source: str, graph: Graph, weight: str | None) -> npt.NDArray[Any]:
-    if source in ("in_degree", "out_degree"):
-        return graph.in_degrees if source == "in_degree" else graph.out_degrees
+def _graph_constant(source: str, graph: Graph, weight: str | None, *, on_device: bool) -> Any:
+    incoming = source.startswith("in_")
+    if source.endswith("_degree"):
+        return graph.degrees(incoming=incoming, on_device=on_device)
     if weight is None:
-        degrees = graph.in_degrees if source == "in_weight" else graph.out_degrees
-        return degrees.astype(np.float64)
-    incoming = source == "in_weight"
-    adjacency = graph.csc if incoming else graph.csr
-    weights = graph.edge_values(weight, "csc" if incoming else "csr")
-    filled = np.flatnonzero(np.diff(adjacency.offsets))
-    sums = np.zeros(graph.number_of_vertices)
-    if len(filled):
-        with np.errstate(over="ignore"):
-            sums[filled] = np.add.reduceat(weights.astype(np.float64), adjacency.offsets[filled])
-    if not np.isfinite(sums).all():
-        vertex = int(np.argmin(np.isfinite(sums)))
-        raise InputError(
-            f"column {weight!r}: the weights at vertex {graph.describe(vertex)} add up to more than a "
-            "float64 holds; scale the weights down"
-        )
-    return sums
+        return graph.degrees(incoming=incoming, on_device=on_device).astype(np.float64)
+    return graph.weight_sums(weight, incoming=incoming, on_device=on_device)
 
 
 def _parameter(

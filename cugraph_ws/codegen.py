@@ -25,13 +25,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from cugraph_ws.program import VertexProgram
 
-__all__ = ["Types", "cache_folder", "compiled_module", "generated_source", "python_module"]
+__all__ = [
+    "Access",
+    "Types",
+    "adaptors",
+    "cache_folder",
+    "call_of",
+    "compiled_module",
+    "generated_source",
+    "import_text",
+    "kernel_file",
+    "python_module",
+    "record_fields",
+    "split_definitions",
+    "vertex_text",
+    "without_interface",
+]
 
 LOOPS = ("dense", "pull", "buckets", "push", "scatter", "tree")
 REPLACED = {
@@ -78,13 +93,26 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "cugraph_ws"
 
 
-def _loop_file(loop: str) -> Path:
-    import cugraph_ws.kernels.cpu
+def kernel_file(hardware: Literal["cpu", "cuda"], name: str) -> Path:
+    """Return the source file of a kernel module.
 
-    return Path(cugraph_ws.kernels.cpu.__path__[0]) / f"{loop}.py"
+    Parameters
+    ----------
+    hardware : {"cpu", "cuda"}
+        The package.
+    name : str
+        The module in it.
+
+    Returns
+    -------
+    Path
+    """
+    import cugraph_ws.kernels
+
+    return Path(cugraph_ws.kernels.__path__[0]) / hardware / f"{name}.py"
 
 
-def _without_interface(tree: ast.Module) -> list[ast.stmt]:
+def without_interface(tree: ast.Module) -> list[ast.stmt]:
     """Drop a loop module's docstring, `__all__`, and the imports that the instance replaces."""
     kept: list[ast.stmt] = []
     for node in tree.body:
@@ -114,7 +142,7 @@ def _tuple(items: Sequence[str]) -> str:
     return "(" + "".join(f"{item}, " for item in items) + ")"
 
 
-def _call(program: VertexProgram, function: str, *arguments: str) -> str:
+def call_of(program: VertexProgram, function: str, *arguments: str) -> str:
     """Call a user's function with as many arguments as it takes."""
     taken = len(program.sources[function].parameters)
     return f"user_{function}({', '.join(arguments[:taken])})"
@@ -151,7 +179,7 @@ def _number(value: Any) -> str:
 
 def _merge(program: VertexProgram, types_: Types) -> str:
     if program.combine == "custom":
-        return _call(program, "combine", "first", "second")
+        return call_of(program, "combine", "first", "second")
     if program.combine == "any":
         return "second"
     if program.combine == "sum":
@@ -185,8 +213,72 @@ def _change(program: VertexProgram) -> str:
     return f"abs(np.float64(new[{place}]) - np.float64(vertex[{place}]))"
 
 
-def _adaptors(program: VertexProgram, types_: Types) -> str:
-    """Write the interface's functions for this program."""
+class Access:
+    """How generated text reads and writes an element of an array: by indexing.
+
+    `role` is what the array is: "state", "constant", "edge" or "message".
+    """
+
+    def read(self, role: str, array: str, index: str, kind: str) -> str:
+        """Write an expression for the element's value."""
+        return f"{array}[{index}]"
+
+    def write(self, role: str, array: str, index: str, value: str) -> str:
+        """Write a statement that stores a value."""
+        return f"{array}[{index}] = {value}"
+
+
+def _own_parts(types_: Types, access: Access) -> list[str]:
+    """Write how each of a vertex's constants is read."""
+    return [
+        _widen(
+            kind, access.read("constant", f"constants[{place}]", "0" if uniform else "vertex", kind)
+        )
+        for place, (kind, uniform) in enumerate(zip(types_.constants, types_.uniform, strict=True))
+    ]
+
+
+def vertex_text(program: VertexProgram, types_: Types, access: Access) -> str:
+    """Write an expression for a vertex: its state and its constants.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+    access : Access
+        How arrays are read.
+
+    Returns
+    -------
+    str
+    """
+    states = [
+        _widen(kind, access.read("state", f"state[{place}]", "vertex", kind))
+        for place, kind in enumerate(types_.state)
+    ]
+    return f"Vertex({', '.join([*states, *_own_parts(types_, access)])})"
+
+
+def adaptors(program: VertexProgram, types_: Types, access: Access | None = None) -> str:
+    """Write the interface's functions for this program.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+    access : Access, optional
+        How arrays are read and written; by indexing if not given.
+
+    Returns
+    -------
+    str
+        Python source of the names in `kernels/cpu/interface.py`.
+    """
+    access = access or Access()
     fields = list(program.state)
     scalar_state = len(fields) == 1
     state_range = range(len(fields))
@@ -206,44 +298,49 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         return f"    result = {call}\n    return {_tuple(parts)}"
 
     edge_parts = [
-        _widen(kind, f"edges[{place}][arc]" if missing is None else _cast(kind, _number(missing)))
+        _widen(
+            kind,
+            access.read("edge", f"edges[{place}]", "arc", kind)
+            if missing is None
+            else _cast(kind, _number(missing)),
+        )
         for place, (kind, missing) in enumerate(
             zip(types_.edges, types_.missing_edges, strict=True)
         )
     ]
-    own_parts = [
-        _widen(kind, f"constants[{place}][{'0' if uniform else 'vertex'}]")
-        for place, (kind, uniform) in enumerate(zip(types_.constants, types_.uniform, strict=True))
-    ]
-    states = [_widen(kind, f"state[{place}][vertex]") for place, kind in enumerate(types_.state)]
+    own_parts = _own_parts(types_, access)
     own = f"Own({', '.join(own_parts)})"
     if scalar_state:
         initial = [_initial_cast(types_.state[0], "result")]
     else:
         initial = [_initial_cast(kind, f"result[{i}]") for i, kind in enumerate(types_.state)]
     active = (
-        f"bool({_call(program, 'active', 'vertex', 'replace(vertex, new)', 'Parameters(*values)')})"
+        f"bool({call_of(program, 'active', 'vertex', 'replace(vertex, new)', 'Parameters(*values)')})"
         if "active" in program.functions
         else "not same(vertex, new)"
     )
-    message_slots = (
-        _tuple([f"inbox[{place}][vertex]" for place in range(len(types_.message))])
+    slots_read = [
+        access.read("message", f"inbox[{place}]", "vertex", kind)
+        for place, kind in enumerate(types_.message)
+    ]
+    message_slots = _tuple(slots_read) if types_.tuple_message else slots_read[0]
+    parts_sent = (
+        [f"gathered[{place}]" for place in range(len(types_.message))]
         if types_.tuple_message
-        else "inbox[0][vertex]"
+        else ["gathered"]
     )
-    store_message = (
-        [f"    inbox[{place}][vertex] = gathered[{place}]" for place in range(len(types_.message))]
-        if types_.tuple_message
-        else ["    inbox[0][vertex] = gathered"]
-    )
+    store_message = [
+        f"    {access.write('message', f'inbox[{place}]', 'vertex', part)}"
+        for place, part in enumerate(parts_sent)
+    ]
     optional = {
-        name: _call(program, name, "vertex", "Parameters(*values)")
+        name: call_of(program, name, "vertex", "Parameters(*values)")
         if name in program.functions
         else default
         for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
     }
     sums = [
-        f"np.float64({_call(program, name, 'vertex', 'Parameters(*values)')})"
+        f"np.float64({call_of(program, name, 'vertex', 'Parameters(*values)')})"
         for name in program.aggregates
     ]
     lines = [
@@ -252,9 +349,12 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         f"ORDERED = {'priority' in program.functions}",
         f"SETTLES = {'settled' in program.functions}",
         "@inline\ndef load(state, constants, vertex):",
-        "    return Vertex(" + ", ".join(states + own_parts) + ")",
+        f"    return {vertex_text(program, types_, access)}",
         "@inline\ndef put(state, vertex, new):",
-        *[f"    state[{place}][vertex] = new[{place}]" for place in state_range],
+        *[
+            f"    {access.write('state', f'state[{place}]', 'vertex', f'new[{place}]')}"
+            for place in state_range
+        ],
         "@inline\ndef keep(vertex):",
         f"    return {_tuple([_cast(kind, slot) for kind, slot in zip(types_.state, slots, strict=True)])}",
         "@inline\ndef replace(vertex, new):",
@@ -267,11 +367,11 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         "@inline\ndef same(vertex, new):",
         "    return " + " and ".join(_equal(place, types_.state[place]) for place in state_range),
         "@inline\ndef initial(constants, vertex, number, values):",
-        f"    result = {_call(program, 'init', 'number', 'Parameters(*values)', own)}",
+        f"    result = {call_of(program, 'init', 'number', 'Parameters(*values)', own)}",
         f"    return {_tuple([f'({part})' for part in initial])}",
         "@inline\ndef message(source, edges, arc, values):",
         new_message(
-            _call(
+            call_of(
                 program,
                 "compute",
                 "source",
@@ -284,7 +384,7 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
         "@inline\ndef merge(first, second):",
         new_message(_merge(program, types_)) if program.combine != "any" else "    return second",
         "@inline\ndef update(vertex, gathered, values):",
-        new_state(_call(program, "apply", "vertex", "gathered", "Parameters(*values)")),
+        new_state(call_of(program, "apply", "vertex", "gathered", "Parameters(*values)")),
         "@inline\ndef is_active(vertex, new, values):",
         f"    return {active}",
         "@inline\ndef is_settled(vertex, values):",
@@ -305,7 +405,18 @@ def _adaptors(program: VertexProgram, types_: Types) -> str:
     return "\n".join(lines)
 
 
-def _tuples(program: VertexProgram) -> dict[str, tuple[str, ...]]:
+def record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
+    """Return the named tuples that a program's functions see, and their fields.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+
+    Returns
+    -------
+    dict of tuple of str
+    """
     return {
         "Vertex": (*program.state, *program.constants),
         "Own": tuple(program.constants),
@@ -333,13 +444,16 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
         f'"""Loops of the vertex program {program.name}, generated."""',
         "import math\nfrom collections import namedtuple\nimport numpy as np\n"
         "from cugraph_ws.kernels.cpu.jit import inline, jit",
-        *[f"{name} = namedtuple({name!r}, {names!r})" for name, names in _tuples(program).items()],
+        *[
+            f"{name} = namedtuple({name!r}, {names!r})"
+            for name, names in record_fields(program).items()
+        ],
         *[
             f"@inline\n{definition}"
             for source in program.sources.values()
-            for definition in _split(source.text)
+            for definition in split_definitions(source.text)
         ],
-        _adaptors(program, types_),
+        adaptors(program, types_),
     ]
     parts += [_loop_text(loop) for loop in LOOPS]
     return "\n\n".join(parts) + "\n"
@@ -348,11 +462,22 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
 @lru_cache
 def _loop_text(loop: str) -> str:
     """Return a loop module's source without what an instance replaces."""
-    tree = ast.parse(_loop_file(loop).read_text())
-    return "\n\n".join(ast.unparse(node) for node in _without_interface(tree))
+    tree = ast.parse(kernel_file("cpu", loop).read_text())
+    return "\n\n".join(ast.unparse(node) for node in without_interface(tree))
 
 
-def _split(text: str) -> list[str]:
+def split_definitions(text: str) -> list[str]:
+    """Return the function definitions of a text, one by one.
+
+    Parameters
+    ----------
+    text : str
+        Source of a user's function and the helpers that it calls.
+
+    Returns
+    -------
+    list of str
+    """
     return [ast.unparse(node) for node in ast.parse(text).body]
 
 
@@ -381,12 +506,12 @@ def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     digest = hashlib.sha256(text.encode()).hexdigest()[:20]
     name = f"cugraph_ws_generated_{program.name}_{digest}"
     if name not in _modules:
-        _modules[name] = _import_text(name, text)
+        _modules[name] = import_text(name, text)
     program.memory[types_] = _modules[name]
     return _modules[name]
 
 
-def _import_text(name: str, text: str) -> types.ModuleType:
+def import_text(name: str, text: str) -> types.ModuleType:
     """Write a module where Numba can cache beside it, and import it."""
     folder = cache_folder()
     try:
@@ -448,15 +573,15 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
     space.update(math=math, np=np, inline=as_it_is, jit=as_it_is)
-    for name, names in _tuples(program).items():
+    for name, names in record_fields(program).items():
         space[name] = namedtuple(name, names)
     for name, function in {**program.functions, **program.aggregates}.items():
         space[f"user_{name}"] = function
-    exec(compile(_adaptors(program, types_), f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
+    exec(compile(adaptors(program, types_), f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
     for loop in LOOPS:
-        path = _loop_file(loop)
+        path = kernel_file("cpu", loop)
         tree = ast.parse(path.read_text())
-        tree.body = [_plain_import(node) for node in _without_interface(tree)]
+        tree.body = [_plain_import(node) for node in without_interface(tree)]
         exec(compile(tree, str(path), "exec"), space)  # noqa: S102 - the library's own file
     return module
 

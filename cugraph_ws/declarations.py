@@ -98,11 +98,14 @@ class State:
         Whether it is a column of the result.
     null : float or None
         Value that stands for none, and is null in the result.
+    on_gpu : ScalarType or None
+        Type in which a GPU keeps it, where that is another.
     """
 
     type: ScalarType | Like
     visible: bool = True
     null: float | None = None
+    on_gpu: ScalarType | None = None
 
 
 @dataclass(frozen=True)
@@ -266,20 +269,27 @@ def parameter(type: ScalarType, default: float | None = None) -> Any:  # noqa: A
     return Parameter(type, default)
 
 
-def hidden(type: ScalarType | Like) -> Any:  # noqa: A002 - reads as the user's word
+def hidden(
+    type: ScalarType | Like,  # noqa: A002 - reads as the user's word
+    *,
+    on_gpu: ScalarType | None = None,
+) -> Any:
     """Declare a state field that is no column of the result.
 
     Parameters
     ----------
     type : ScalarType or Like
         Type of the field.
+    on_gpu : ScalarType, optional
+        A type in which a GPU keeps it instead, to move fewer bytes where all out-neighbours read it;
+        not in a run with a `tol` above 0 and below 1e-7.
 
     Returns
     -------
     State
         The declaration, for use as an annotation.
     """
-    return State(type, visible=False)
+    return State(type, visible=False, on_gpu=on_gpu)
 
 
 def nullable(type: ScalarType | Like, null: float) -> Any:  # noqa: A002 - reads as the user's word

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.adjacency import Adjacency, EdgeList
+from cugraph_ws.adjacency import EdgeList
+from cugraph_ws.arcs import Arcs
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Frame, FrameKind, open_frame
 from cugraph_ws.ids import IdType, agree, read_ids
@@ -19,9 +20,10 @@ from cugraph_ws.numbering import Numbered, number_rows
 from cugraph_ws.values import read_numbers
 from cugraph_ws.vertices import Vertices, id_columns
 
-__all__ = ["Loops", "ReadEdges", "read_edges"]
+__all__ = ["Duplicates", "Loops", "ReadEdges", "read_edges", "refuse_loops"]
 
 Array = npt.NDArray[Any]
+Duplicates = Literal["keep", "sum", "min", "max", "mean", "first", "error"]
 Loops = Literal["keep", "drop", "error"]
 
 
@@ -33,21 +35,21 @@ class ReadEdges:
     ----------
     kind : FrameKind
     vertices : Vertices
-    adjacency : Adjacency
-        Rows of sources (undirected: both ways), in input order.
-    values : dict of str to ndarray
-        The carried columns in that order.
+    arcs : Arcs or DeviceArcs
+        Where the frame was.
     number_of_edges : int
     self_loops : int or None
         Of the frame; None where nobody counted them.
+    duplicates : int or None
+        Edges that were merged with others; None where that is still to be done.
     """
 
     kind: FrameKind
     vertices: Vertices
-    adjacency: Adjacency
-    values: dict[str, Array]
+    arcs: Any
     number_of_edges: int
     self_loops: int | None
+    duplicates: int | None = None
 
 
 def read_edges(
@@ -60,11 +62,29 @@ def read_edges(
     both: bool,
     vertices: Any,
     self_loops: Loops,
+    duplicates: Duplicates,
     consume: bool,
 ) -> ReadEdges:
     """Check an edge frame, number its vertices and group its edges; see `Graph`."""
-    frame = open_frame(edges, "edges")
-    extra = None if vertices is None else open_frame(vertices, "vertices")
+    frame = open_frame(edges, "edges", on_device=True)
+    extra = None
+    if vertices is not None:
+        extra = open_frame(vertices, "vertices", on_device=frame.on_device)
+    if frame.on_device:
+        from cugraph_ws.cuda.edges import read_device_edges
+
+        return read_device_edges(
+            frame,
+            sources,
+            destinations,
+            carried,
+            weight=weight,
+            both=both,
+            extra=extra,
+            self_loops=self_loops,
+            duplicates=duplicates,
+            consume=consume,
+        )
     expect = partial(
         estimate_memory,
         number_of_edges=len(frame),
@@ -94,10 +114,9 @@ def read_edges(
     low, table, size = numbered.low, numbered.table, numbered.numbering.size
     listed = EdgeList(numbered.columns[0], numbered.columns[1], low, table, size)
     number_of_edges = len(listed.sources)
-    adjacency, placed = listed.rows_of_sources(list(values.values()), both=both)
-    return ReadEdges(
-        kind, told, adjacency, dict(zip(values, placed, strict=True)), number_of_edges, loops
-    )
+    base, placed = listed.rows_of_sources(list(values.values()), both=both)
+    arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=not both)
+    return ReadEdges(kind, told, arcs, number_of_edges, loops)
 
 
 def _number(
@@ -130,12 +149,31 @@ def _refuse_or_drop_loops(
         return 0
     if policy == "error":
         row = int(np.argmin(kept))
-        vertex = vertices.describe(int(numbered.numbers(0)[row]))
-        raise InputError(
-            f"self_loops='error': row {row} joins {vertex} to itself, and {loops - 1} more rows "
-            f"are self-loops; choose 'keep' or 'drop'"
-        )
+        refuse_loops(row, vertices.describe(int(numbered.numbers(0)[row])), loops)
     numbered.columns[:2] = [sources[kept], destinations[kept]]
     for name in values:
         values[name] = values[name][kept]
     return loops
+
+
+def refuse_loops(row: int, vertex: str, loops: int) -> NoReturn:
+    """Raise InputError for self-loops.
+
+    Parameters
+    ----------
+    row : int
+        The first row that is one.
+    vertex : str
+        Its vertex, as errors show it.
+    loops : int
+        How many there are.
+
+    Raises
+    ------
+    InputError
+        Always.
+    """
+    raise InputError(
+        f"self_loops='error': row {row} joins {vertex} to itself, and {loops - 1} more rows "
+        f"are self-loops; choose 'keep' or 'drop'"
+    )

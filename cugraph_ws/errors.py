@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConvergenceError",
     "CugraphWsError",
+    "EngineError",
     "FileError",
     "GraphMemoryError",
     "InputError",
@@ -35,6 +36,10 @@ class ProgramError(CugraphWsError, TypeError):
 
 class FileError(CugraphWsError, OSError):
     """A file that cannot be read as what it claims to be, or cannot be written."""
+
+
+class EngineError(CugraphWsError, RuntimeError):
+    """An engine that cannot run here: no GPU, or a package that it needs is missing."""
 
 
 class GraphMemoryError(CugraphWsError, MemoryError):

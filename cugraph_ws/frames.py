@@ -2,16 +2,17 @@
 
 `open_frame` recognises a frame and reads columns, without a copy where the memory allows it;
 `FrameKind.make` builds a frame of the same kind and flavour.  In between there are only NumPy
-arrays (numbers without nulls) and Arrow arrays (everything else).
+arrays (numbers without nulls) and Arrow arrays (everything else).  A cuDF frame may also stay where
+it is, on the device: `frames_cudf`.
 """
 
 from __future__ import annotations
 
 import difflib
-import sys
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import narwhals as nw
 import numpy as np
@@ -30,7 +31,9 @@ __all__ = [
     "Masked",
     "VertexNumbers",
     "is_frame",
+    "is_on_device",
     "join_dtypes",
+    "on_host",
     "open_frame",
     "open_values",
 ]
@@ -38,6 +41,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 Backend = Literal["pandas", "polars", "pyarrow", "cudf"]
 
+_CUDA = 2  # DLPack's number of CUDA devices
 _UNREADABLE = (TypeError, ValueError, OverflowError, pa.ArrowException)
 _KINDS = "a pandas, Polars or cuDF DataFrame or a PyArrow Table"
 
@@ -48,7 +52,7 @@ class VertexNumbers:
 
     Parameters
     ----------
-    numbers : ndarray of integers
+    numbers : ndarray or device array of integers
         Vertex numbers, -1 for none.
     nullable : bool
         Whether the column may have nulls in principle: pandas integers then have a nullable
@@ -65,8 +69,8 @@ class Masked:
 
     Parameters
     ----------
-    values : ndarray
-    valid : ndarray of bool, same shape
+    values : ndarray or device array
+    valid : array of bool, same shape, in the same place
     """
 
     values: Array
@@ -102,8 +106,9 @@ class Column:
 
     name: str
     argument: str
-    values: Array | pa.ChunkedArray
+    values: Any
     dtype: Any
+    on_device: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return len(self.values)
@@ -144,28 +149,38 @@ class FrameKind:
     backend : {"pandas", "polars", "pyarrow", "cudf"}
     arrow_backed : bool
         Whether pandas columns are to be Arrow's rather than NumPy's.
+    proxy : bool
+        Whether frames are to be `cudf.pandas` proxies.
     """
 
-    def __init__(self, backend: Backend, *, arrow_backed: bool = False) -> None:
+    def __init__(
+        self, backend: Backend, *, arrow_backed: bool = False, proxy: bool = False
+    ) -> None:
         self.backend = backend
         self.arrow_backed = arrow_backed
+        self.proxy = proxy
 
-    def make(self, columns: Mapping[str, Array | Masked | Ids | list[str]]) -> Any:
+    def make(self, columns: Mapping[str, Any]) -> Any:
         """Return a frame of this kind.
 
         Parameters
         ----------
-        columns : mapping of str to ndarray, Masked, Ids or list of str
-            Columns of one length.
+        columns : mapping of str to ndarray, device array, Masked, Ids or list of str
+            Columns of one length; for a cuDF frame also cuDF's own.
 
         Returns
         -------
         DataFrame or Table
         """
+        if self.backend == "cudf":
+            from cugraph_ws.frames_cudf import make_frame as make_cudf
+
+            return self._wrap(make_cudf(columns))
+        columns = {name: on_host(column) for name, column in columns.items()}
         if self.backend == "pandas":
             from cugraph_ws.frames_pandas import make_frame
 
-            return make_frame(columns, arrow_backed=self.arrow_backed)
+            return self._wrap(make_frame(columns, arrow_backed=self.arrow_backed))
         plain = {name: _to_arrow(column) for name, column in columns.items()}
         dtypes = {
             name: column.dtype
@@ -176,10 +191,41 @@ class FrameKind:
             return _make_polars(plain, dtypes)
         for name, dtype in dtypes.items():
             plain[name] = _cast_arrow(plain[name], dtype)
-        table = pa.table(plain)
-        return (
-            table if self.backend == "pyarrow" else sys.modules["cudf"].DataFrame.from_arrow(table)
-        )
+        return pa.table(plain)
+
+    def _wrap(self, frame: Any) -> Any:
+        """Return the frame as a proxy, where one came in."""
+        if not self.proxy:
+            return frame
+        return importlib.import_module("cudf.pandas").as_proxy_object(frame)
+
+
+def is_on_device(data: Any) -> bool:
+    """Tell whether something is an array in a GPU's memory: of CuPy, Numba, PyTorch or others."""
+    try:
+        if hasattr(data, "__cuda_array_interface__"):
+            return True
+    except RuntimeError:  # PyTorch's, of a tensor that requires its gradient
+        return True
+    return _in_dlpack(data) and data.__dlpack_device__()[0] == _CUDA
+
+
+def _in_dlpack(data: Any) -> bool:
+    """Tell whether something is an array of a library that is known by DLPack's protocol only."""
+    return hasattr(data, "__dlpack_device__") and not isinstance(
+        data, (np.ndarray, np.generic, pa.Array)
+    )
+
+
+def on_host(column: Any) -> Any:
+    """Return a result column with its arrays copied from the device, where they are there."""
+    if isinstance(column, Masked):
+        return Masked(on_host(column.values), on_host(column.valid))
+    if isinstance(column, (np.ndarray, Ids, list)) or not is_on_device(column):
+        return column
+    from cugraph_ws.cuda.device import device
+
+    return device().to_host(device().xp.asarray(column))
 
 
 def _to_arrow(column: Array | Masked | Ids | list[str]) -> pa.Array:
@@ -221,14 +267,25 @@ class Frame:
     backend : {"pandas", "polars", "pyarrow", "cudf"}
     argument : str
         The caller's name for it, for errors.
+    proxy : bool
+        Whether it came as a `cudf.pandas` proxy.
     """
 
+    on_device = False
+
     def __init__(
-        self, native: Any, table: nw.DataFrame[Any], backend: Backend, argument: str
+        self,
+        native: Any,
+        table: nw.DataFrame[Any],
+        backend: Backend,
+        argument: str,
+        *,
+        proxy: bool = False,
     ) -> None:
         self.native = native
-        self.backend = backend
+        self.backend: Backend = backend
         self.argument = argument
+        self.proxy = proxy
         self._table = table
 
     def __len__(self) -> int:
@@ -242,7 +299,8 @@ class Frame:
     def kind_like(self, name: str) -> FrameKind:
         """Return the kind to make results in; Arrow-backed where column `name` is."""
         dtype = getattr(self._table.get_column(name).to_native(), "dtype", None)
-        return FrameKind(self.backend, arrow_backed=hasattr(dtype, "pyarrow_dtype"))
+        arrow_backed = hasattr(dtype, "pyarrow_dtype")
+        return FrameKind(self.backend, arrow_backed=arrow_backed, proxy=self.proxy)
 
     def column(self, name: str, argument: str) -> Column:
         """Read a column.
@@ -269,6 +327,9 @@ class Frame:
                 f"{argument}={name!r}: {self.argument} has no such column; {hint}"
                 f"its columns are {', '.join(repr(have) for have in self.names) or 'none'}"
             )
+        return self._read(name, argument)
+
+    def _read(self, name: str, argument: str) -> Column:
         return _read(self._table.get_column(name), name, argument)
 
     def release(self, names: Sequence[str]) -> None:
@@ -289,15 +350,17 @@ def is_frame(data: Any) -> bool:
     return hasattr(type(_unwrap(data)), "columns")  # a lazy frame would compute its own
 
 
-def open_frame(data: Any, argument: str) -> Frame:
+def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
     """Recognise a frame.
 
     Parameters
     ----------
     data : pandas, Polars or cuDF DataFrame, or PyArrow Table
-        A `cudf.pandas` proxy is opened as what it stands for.
+        A `cudf.pandas` proxy is opened as what it stands for; a Frame is returned as it is.
     argument : str
         The caller's name for it, for errors.
+    on_device : bool
+        Whether columns of a cuDF frame are to stay on the device; else it is copied to the host.
 
     Returns
     -------
@@ -308,10 +371,15 @@ def open_frame(data: Any, argument: str) -> Frame:
     InputError
         If it is anything else; the message says how to make a frame of it.
     """
+    if isinstance(data, Frame):
+        return data
+    proxy = hasattr(data, "_fsproxy_wrapped")
     data = _unwrap(data)
     if _is_cudf(data):
-        table = nw.from_native(data.to_arrow(preserve_index=False), eager_only=True)
-        return Frame(data, table, "cudf", argument)
+        from cugraph_ws.frames_cudf import CudfFrame
+
+        frame = CudfFrame(data, argument, proxy=proxy)
+        return frame if on_device else frame.on_host()
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     try:
@@ -326,17 +394,19 @@ def open_frame(data: Any, argument: str) -> Frame:
         raise InputError(
             f"{argument}: frames of {backend} are not supported; convert it to {_KINDS}"
         )
-    return Frame(data, table, backend, argument)
+    return Frame(data, table, backend, argument, proxy=proxy)
 
 
-def open_values(data: Any, argument: str) -> Column:
+def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
     """Read a Series, an Arrow array, a NumPy array or a list of values as a column.
 
     Parameters
     ----------
-    data : Series, pyarrow.Array, ndarray or sequence
+    data : Series, pyarrow.Array, ndarray, device array or sequence
     argument : str
         The caller's name for it, for errors.
+    on_device : bool
+        Whether what is on the device is to stay there; else it is copied to the host.
 
     Returns
     -------
@@ -349,7 +419,20 @@ def open_values(data: Any, argument: str) -> Column:
     """
     data = _unwrap(data)
     if _is_cudf(data):
+        if on_device:
+            from cugraph_ws.frames_cudf import device_column
+
+            return device_column(data, argument, argument)
         data = data.to_arrow()
+    elif is_on_device(data):
+        from cugraph_ws.cuda.columns import device_values
+
+        column = device_values(data, argument)
+        if on_device:
+            return column
+        data = on_host(column.values)
+    elif _in_dlpack(data):
+        data = np.from_dlpack(data)
     if isinstance(data, pa.Array):
         data = pa.chunked_array([data])
     series = nw.from_native(data, series_only=True, pass_through=True)
@@ -374,11 +457,16 @@ def join_dtypes(dtypes: Sequence[Any]) -> Any:
         return None
     if all(dtype == dtypes[0] for dtype in dtypes):
         return dtypes[0]
-    if type(dtypes[0]).__name__ == "CategoricalDtype":  # pandas': one for each set of categories
-        from cugraph_ws.frames_pandas import join_categories
+    kind = type(dtypes[0])
+    if kind.__name__ != "CategoricalDtype":  # pandas' and cuDF's: one for each set of categories
+        return None
+    if kind.__module__.startswith("cudf."):
+        from cugraph_ws.frames_cudf import join_categories as join_on_device
 
-        return join_categories(dtypes)
-    return None
+        return join_on_device(dtypes)
+    from cugraph_ws.frames_pandas import join_categories
+
+    return join_categories(dtypes)
 
 
 def _unwrap(data: Any) -> Any:
@@ -392,8 +480,13 @@ def _is_cudf(data: Any) -> bool:
 
 def _not_a_frame(data: Any, argument: str) -> str:
     kind = type(data).__name__
-    if isinstance(data, np.ndarray):
-        remedy = "pandas.DataFrame(array, columns=['source', 'destination']) makes one"
+    if isinstance(data, np.ndarray) or is_on_device(data):
+        remedy = (
+            "Graph.from_arrays(source, destination) takes arrays, and "
+            "pandas.DataFrame(array, columns=['source', 'destination']) makes a frame of one"
+        )
+    elif hasattr(data, "tocoo"):
+        remedy = "Graph.from_matrix(matrix) takes sparse matrices"
     elif isinstance(data, (Mapping, list, tuple)):
         remedy = "pandas.DataFrame(data), polars.DataFrame(data) or pyarrow.table(data) makes one"
     elif hasattr(data, "collect"):

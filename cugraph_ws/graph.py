@@ -1,34 +1,42 @@
 """`Graph`: an edge frame, numbered and grouped, in the orders that algorithms read it in.
 
 The constructor checks the frame and groups its edges by source straight from the caller's
-columns; the CSC (in-neighbours) and the CSR (out-neighbours) are made when first needed.
+columns; the CSC (in-neighbours) and the CSR (out-neighbours) are made when first needed.  Of a cuDF
+frame, or of arrays on a GPU, all of that happens on the device, and copies on the host are made when
+first needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import RLock
 from types import TracebackType
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
-from cugraph_ws.arcs import Arcs, Order
+from cugraph_ws.arcs import Arcs
+from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.duplicates import Merge
-from cugraph_ws.edges import Loops, read_edges
+from cugraph_ws.edges import Duplicates, Loops, read_edges
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import Masked, VertexNumbers
+from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.memory import format_bytes
 from cugraph_ws.numbering import Renumbered
+from cugraph_ws.queries import Queries, check_choice
+
+if TYPE_CHECKING:
+    from cugraph_ws.cuda.arcs import DeviceArcs
+    from cugraph_ws.cuda.graph import DeviceGraph
 
 __all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph"]
 
 Array = npt.NDArray[Any]
 Columns = str | Sequence[str]
-Duplicates = Literal["keep", "sum", "min", "max", "mean", "first", "error"]
-ResultColumn = Array | VertexNumbers | Masked | list[str]
+ResultColumn = Any  # an array of the host or the device, VertexNumbers, Masked or list of str
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class GraphReport:
         )
 
 
-class Graph:
+class Graph(Queries):
     """A graph made from an edge frame.
 
     Vertices are numbered 0 … n-1 in the ascending order of their ids (lexicographic for several
@@ -134,8 +142,8 @@ class Graph:
         self_loops: Loops = "keep",
         consume: bool = False,
     ) -> None:
-        _choice("duplicates", duplicates, get_args(Duplicates))
-        _choice("self_loops", self_loops, get_args(Loops))
+        check_choice("duplicates", duplicates, get_args(Duplicates))
+        check_choice("self_loops", self_loops, get_args(Loops))
         names = _names(source, "source"), _names(destination, "destination")
         if len(names[0]) != len(names[1]):
             raise InputError(
@@ -155,6 +163,7 @@ class Graph:
             both=not directed,
             vertices=vertices,
             self_loops=self_loops,
+            duplicates=duplicates,
             consume=consume,
         )
         self.directed = directed
@@ -165,10 +174,104 @@ class Graph:
         self._vertices = read.vertices
         self._edges = read.number_of_edges
         self._self_loops = read.self_loops
-        self._duplicates: int | None = None
-        self._arcs: Arcs | None = Arcs(read.adjacency, read.values, directed=directed)
-        if duplicates != "keep":
+        self._duplicates = read.duplicates
+        self._arcs: Arcs | DeviceArcs | None = read.arcs
+        self._lock = RLock()
+        self._copy: DeviceGraph | None = None
+        if duplicates != "keep" and read.duplicates is None:
             self._merge(duplicates)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        source: Any,
+        destination: Any,
+        weight: Any = None,
+        *,
+        vertices: Any = None,
+        directed: bool = True,
+        attributes: Mapping[str, Any] | None = None,
+        duplicates: Duplicates = "keep",
+        self_loops: Loops = "keep",
+    ) -> Graph:
+        """Make a graph of arrays.
+
+        Parameters
+        ----------
+        source, destination : array
+            Ids of the edges' ends, in one dimension: of NumPy, CuPy, Numba, PyTorch or any library
+            that has `__cuda_array_interface__` or DLPack's protocol; or a list, or a Series.  Arrays
+            are read without a copy, and the graph is made where they are: all of them on the host, or
+            all on one GPU.
+        weight : array, optional
+            Finite numbers; the graph's column `weight`.
+        vertices : frame, optional
+            See `Graph`.
+        directed : bool
+            See `Graph`.
+        attributes : mapping of str to array, optional
+            Further numbers of the edges, by name.
+        duplicates, self_loops
+            See `Graph`.
+
+        Returns
+        -------
+        Graph
+            Its results are pandas frames, or, of arrays on a GPU, cuDF frames.
+
+        Raises
+        ------
+        InputError
+            If something is wrong with the arrays, or the library of the results is not installed.
+        GraphMemoryError
+            If the graph would not fit in memory; raised before it is built.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import cugraph_ws as ws
+        >>> graph = ws.Graph.from_arrays(np.array([0, 1]), np.array([1, 2]), np.array([0.5, 2.0]))
+        >>> graph.number_of_vertices, graph.weight
+        (3, 'weight')
+        """
+        return cls(
+            edges_of_arrays(source, destination, weight, attributes),
+            weight=None if weight is None else "weight",
+            directed=directed,
+            vertices=vertices,
+            attributes=tuple(attributes or ()),
+            duplicates=duplicates,
+            self_loops=self_loops,
+        )
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, directed: bool = True) -> Graph:
+        """Make a graph of a sparse matrix.
+
+        Parameters
+        ----------
+        matrix : sparse array or matrix of SciPy or CuPy
+            Square, in CSR, CSC, COO or another format.  The entry in row i and column j is the weight
+            of an edge from vertex i to vertex j; a stored zero is an edge too.
+        directed : bool
+            Otherwise the matrix must be symmetric, and an entry and its mirror image are one edge.
+
+        Returns
+        -------
+        Graph
+            With the vertices 0 … n-1, also those without an edge, and the weight `weight`.  Of a
+            matrix of CuPy it is made on the device, and its results are cuDF frames; of one of
+            SciPy, pandas frames.
+
+        Raises
+        ------
+        InputError
+            If it is no sparse matrix, not square, not finite or, undirected, not symmetric.
+        GraphMemoryError
+            If the graph would not fit in memory; raised before it is built.
+        """
+        edges, vertices = edges_of_matrix(matrix, directed=directed)
+        return cls(edges, weight="weight", directed=directed, vertices=vertices)
 
     def __repr__(self) -> str:
         if self._arcs is None:
@@ -194,7 +297,11 @@ class Graph:
     def close(self) -> None:
         """Give the graph's memory back; using the graph afterwards raises InputError."""
         if self._arcs is not None:
-            self._arcs = None
+            if not isinstance(self._arcs, Arcs):
+                self._arcs.close()
+            elif self._copy is not None:
+                self._copy.close()
+            self._arcs = self._copy = None
             del self._vertices
 
     @property
@@ -214,158 +321,38 @@ class Graph:
         """Names of the edge columns that were kept, the weight among them."""
         return tuple(self._carried)
 
-    @property
-    def csc(self) -> Adjacency:
-        """In-neighbours of every vertex; made when first read, then kept."""
-        return self._open().csc
-
-    @property
-    def csr(self) -> Adjacency:
-        """Out-neighbours of every vertex; made when first read, then kept."""
-        return self._open().csr
-
-    @property
-    def in_degrees(self) -> npt.NDArray[np.int64]:
-        """Number of edges into every vertex; int64, shape (vertices,)."""
-        return self._open().csc.degrees
-
-    @property
-    def out_degrees(self) -> npt.NDArray[np.int64]:
-        """Number of edges out of every vertex; int64, shape (vertices,)."""
-        return self._open().out_degrees
-
-    def edge_values(self, name: str, order: Order = "csc") -> Array:
-        """Return an edge column in the order of an adjacency.
-
-        Parameters
-        ----------
-        name : str
-            The weight, or one of `attributes`.
-        order : {"csc", "csr"}
+    def on_device(self) -> DeviceGraph:
+        """Return the graph as the CUDA engine reads it; made when first needed, then kept.
 
         Returns
         -------
-        ndarray of int64, float32 or float64, shape (arcs,)
-            Smaller integers and bools widen to int64, float16 to float32.  Not to be written to.
+        DeviceGraph
+            Of a graph on the host, a copy.
 
         Raises
         ------
-        InputError
-            If the graph did not keep such a column.
+        EngineError
+            If there is no GPU, or what it takes to use it is not installed.
+        GraphMemoryError
+            If the graph would not fit in the GPU's memory.
         """
-        _choice("order", order, ("csc", "csr"))
-        if name not in self._carried:
-            raise InputError(
-                f"the graph keeps no edge column {name!r}, it keeps "
-                f"{', '.join(map(repr, self._carried)) or 'none'}; name it in "
-                f"Graph(weight=...) or Graph(attributes=[...])"
-            )
-        return self._open().values(name, order)
+        arcs = self._open()
+        if not isinstance(arcs, Arcs):
+            return arcs.graph
+        with self._lock:
+            if self._copy is None:
+                from cugraph_ws.cuda.graph import from_host
 
-    def number(self, value: Any, argument: str) -> int:
-        """Return the number of a vertex.
-
-        Parameters
-        ----------
-        value : object
-            An id, of several columns a tuple.
-        argument : str
-            The caller's name for it, for errors.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        InputError
-            If it is no vertex of the graph.
-        """
-        self._open()
-        return self._vertices.number(value, argument)
-
-    def numbers(self, values: Any, argument: str) -> npt.NDArray[np.int64]:
-        """Return the numbers of vertices.
-
-        Parameters
-        ----------
-        values : sequence, ndarray, Series or frame
-            Ids; of several columns, tuples or a frame.
-        argument : str
-            The caller's name for it, for errors.
-
-        Returns
-        -------
-        ndarray of int64
-
-        Raises
-        ------
-        InputError
-            If one is no vertex of the graph.
-        """
-        self._open()
-        return self._vertices.numbers(values, argument)
-
-    def describe(self, number: int) -> str:
-        """Return the id of a vertex as text, for errors.
-
-        Parameters
-        ----------
-        number : int
-            A vertex number.
-
-        Returns
-        -------
-        str
-        """
-        self._open()
-        return self._vertices.describe(number)
-
-    def vertex_values(
-        self,
-        data: Any,
-        argument: str,
-        dtype: npt.DTypeLike,
-        default: float | None = None,
-        column: str | None = None,
-    ) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Align numbers that are given for vertices to vertex numbers.
-
-        Parameters
-        ----------
-        data : frame, dict, number or str
-            A frame of ids and one column of values, ids to values, one number for all vertices, or
-            the name of a vertex attribute given in `vertices=`.
-        argument : str
-            The caller's name for it, for errors.
-        dtype : dtype
-        default : number, optional
-            Of vertices that are not given; without one, every vertex must be.
-        column : str, optional
-            Which column of the frame has the values, where it has several.
-
-        Returns
-        -------
-        values : ndarray of `dtype`, shape (vertices,)
-        given : ndarray of bool, shape (vertices,)
-            Which vertices had a value.
-
-        Raises
-        ------
-        InputError
-            If a vertex is unknown, repeated or, without a default, missing; or if a value is null,
-            NaN, not numeric, or does not fit the dtype.
-        """
-        self._open()
-        return self._vertices.values(data, argument, dtype, default, column)
+                self._copy = from_host(self)
+            return self._copy
 
     def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> Any:
         """Return a frame of all vertices, in the caller's kind, sorted by vertex.
 
         Parameters
         ----------
-        columns : mapping of str to ndarray, VertexNumbers, Masked or list of str
-            Each of shape (vertices,).
+        columns : mapping of str to array, VertexNumbers, Masked or list of str
+            Each of shape (vertices,); arrays of the host or of the device.
 
         Returns
         -------
@@ -374,7 +361,12 @@ class Graph:
             columns.
         """
         self._open()
-        everyone = VertexNumbers(np.arange(self.number_of_vertices))
+        xp: Any = np
+        if self.device_resident:
+            from cugraph_ws.cuda.device import device
+
+            xp = device().xp
+        everyone = VertexNumbers(xp.arange(self.number_of_vertices))
         ids = self._vertices.columns(None, everyone)
         return self._kind.make({**ids, **self._decoded(columns)})
 
@@ -383,8 +375,8 @@ class Graph:
 
         Parameters
         ----------
-        columns : mapping of str to ndarray, VertexNumbers, Masked or list of str
-            Columns of one length.
+        columns : mapping of str to array, VertexNumbers, Masked or list of str
+            Columns of one length; arrays of the host or of the device.
 
         Returns
         -------
@@ -393,33 +385,36 @@ class Graph:
         self._open()
         return self._kind.make(self._decoded(columns))
 
-    def edge_frame(self, keep: npt.NDArray[np.bool_] | None = None) -> Any:
+    def edge_frame(self, keep: Any = None, *, among: Any = None) -> Any:
         """Return edges as a frame, under the names that they came in with.
 
         Parameters
         ----------
-        keep : ndarray of bool, shape (arcs,), optional
+        keep : array of bool, shape (arcs,), optional
             Which arcs of the CSC; all, where it is not given.  An undirected edge is kept if its
             arc from the vertex of the smaller id is.
+        among : array of bool, shape (vertices,), optional
+            Of vertices, both ends of an edge that is kept.
 
         Returns
         -------
         DataFrame or Table
             Ordered by destination, then source; an undirected edge once, the smaller id as source.
         """
-        held = self._open()
-        once = held.once()
-        if once is not None:
-            keep = once if keep is None else keep & once
-        csc, rows = held.csc, held.csc.rows()
-        which = slice(None) if keep is None else np.flatnonzero(keep)
-        ends = (self._source_names, csc.indices[which]), (self._destination_names, rows[which])
+        arcs = self._open()
+        if isinstance(arcs, Arcs):
+            sources, destinations, values = arcs.listed(self._carried, keep, among)
+        else:
+            sources, destinations, values = arcs.listed(keep, among)
         columns: dict[str, Any] = {}
-        for names, numbers in ends:
+        for names, numbers in (
+            (self._source_names, sources),
+            (self._destination_names, destinations),
+        ):
             parts = self._vertices.columns(None, VertexNumbers(numbers))
             columns.update(zip(names, parts.values(), strict=True))
-        for name in self._carried:
-            columns.setdefault(name, held.values(name, "csc")[which])
+        for name, array in values.items():
+            columns.setdefault(name, array)
         return self._kind.make(columns)
 
     @property
@@ -429,7 +424,7 @@ class Graph:
         if self._self_loops is None:
             self._self_loops = arcs.count_loops()
         if self._duplicates is None:
-            self._duplicates = arcs.count(arcs.repeated())
+            self._duplicates = arcs.count_repeated()
         numbering = self._vertices.numbering
         return GraphReport(
             vertices=numbering.size,
@@ -442,15 +437,14 @@ class Graph:
         )
 
     def _merge(self, policy: Merge | Literal["error"]) -> None:
-        """Apply a policy on parallel edges."""
-        arcs = self._open()
+        """Apply a policy on parallel edges of a graph on the host."""
+        arcs = self._host()
         repeated = arcs.repeated()
         surplus = self._duplicates = arcs.count(repeated)
         if surplus and policy == "error":
-            source, destination = arcs.ends(int(np.argmax(repeated)))
             raise InputError(
                 f"duplicates='error': {surplus} edges repeat another, such as "
-                f"{self.describe(source)} to {self.describe(destination)}; choose what becomes of "
+                f"{self.describe_edge(int(np.argmax(repeated)))}; choose what becomes of "
                 f"them: 'keep', 'sum', 'min', 'max', 'mean' or 'first'"
             )
         if surplus and policy != "error":
@@ -465,12 +459,6 @@ class Graph:
             else:
                 decoded[name] = column
         return decoded
-
-    def _open(self) -> Arcs:
-        """Return the arcs of a graph that is not closed."""
-        if self._arcs is None:
-            raise InputError("the graph is closed; use it before close() or inside its `with`")
-        return self._arcs
 
 
 def as_graph(
@@ -521,9 +509,3 @@ def _names(columns: Columns, argument: str) -> list[str]:
     if not names and argument != "attributes":
         raise InputError(f"{argument}=[]: name at least one column")
     return names
-
-
-def _choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        choices = ", ".join(map(repr, allowed))
-        raise InputError(f"{argument}={value!r}: choose one of {choices}")

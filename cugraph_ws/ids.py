@@ -89,9 +89,12 @@ class IdType:
 
 @dataclass(frozen=True)
 class IdColumn:
-    """A column of ids without nulls: integers, or Arrow text or bytes, perhaps as a dictionary."""
+    """A column of ids without nulls: integers, or Arrow text or bytes, perhaps as a dictionary.
 
-    values: IdValues
+    On the device: an array of integers, or text as codes.
+    """
+
+    values: Any
     type: IdType
     column: Column
 
@@ -117,17 +120,22 @@ def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
     column.refuse_nulls()
     arrow, values = column.arrow_type, column.values
     dtype = None if foreign else column.dtype
-    if pt.is_dictionary(arrow) and _null_category(values):
+    if pt.is_dictionary(arrow) and not column.on_device and _null_category(values):
         values = pc.cast(values, arrow.value_type)
         replace(column, values=values).refuse_nulls()
     categorical = pt.is_dictionary(arrow)
     if categorical:
         arrow = arrow.value_type
-    if len(column) == 0 and pt.is_null(arrow):
-        return IdColumn(values, IdType("nothing", arrow, dtype), column)
-    family = _family(arrow)
+    family = "nothing" if len(column) == 0 and pt.is_null(arrow) else _family(arrow)
     if family is None:
         raise InputError(_refusal(column, arrow))
+    if column.on_device:
+        from cugraph_ws.cuda.columns import id_values
+
+        values = id_values(column, arrow, categorical=categorical)
+        return IdColumn(values, IdType(family, arrow, dtype, categorical), column)
+    if family == "nothing":
+        return IdColumn(values, IdType(family, arrow, dtype), column)
     if pt.is_fixed_size_binary(arrow):
         values, arrow = pc.cast(values, pa.binary()), pa.binary()
     if family not in ("text", "binary"):
@@ -135,7 +143,7 @@ def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
     return IdColumn(values, IdType(family, arrow, dtype, categorical), column)
 
 
-def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[IdValues]]:
+def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[Any]]:
     """Find the type that several columns of ids have in common, and convert them to it.
 
     Parameters
@@ -146,7 +154,7 @@ def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[IdValues]]:
     Returns
     -------
     type : IdType
-    values : list of ndarray or pyarrow.ChunkedArray
+    values : list of ndarray or pyarrow.ChunkedArray, or of what the device has for them
         For integers and times, arrays of one integer dtype.
 
     Raises
@@ -168,7 +176,7 @@ def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[IdValues]]:
     return kind, [_converted(column, kind) for column in columns]
 
 
-def conform(column: IdColumn, kind: IdType) -> IdValues:
+def conform(column: IdColumn, kind: IdType) -> Any:
     """Return ids, to be looked up, in the type of a graph's ids.
 
     Parameters
@@ -179,7 +187,7 @@ def conform(column: IdColumn, kind: IdType) -> IdValues:
 
     Returns
     -------
-    ndarray or pyarrow.ChunkedArray
+    ndarray or pyarrow.ChunkedArray, or what the device has for them
         Integers keep their width: an id that the graph's type cannot hold is merely unknown.
 
     Raises
@@ -266,8 +274,12 @@ def _fineness(kind: IdType) -> int:
     return _UNITS.index(kind.arrow.unit)
 
 
-def _converted(column: IdColumn, kind: IdType) -> IdValues:
+def _converted(column: IdColumn, kind: IdType) -> Any:
     values, arrow = column.values, column.type.arrow
+    if column.column.on_device:
+        from cugraph_ws.cuda.columns import convert_ids
+
+        return convert_ids(column.column, values, arrow, kind.arrow)
     if column.type.family == "nothing":
         empty = pa.chunked_array([], kind.arrow)
         return _as_integers(empty, kind.arrow) if kind.family not in ("text", "binary") else empty

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 
@@ -60,6 +60,7 @@ def estimate_memory(
     directed: bool = True,
     attributes: int = 0,
     dense: bool = True,
+    engine: Literal["cpu", "cuda"] = "cpu",
 ) -> MemoryEstimate:
     """Tell how much memory a graph would take.
 
@@ -79,6 +80,9 @@ def estimate_memory(
         Number of further edge columns.
     dense : bool
         Whether ids are integers of a range not much larger than the edges; others are hashed.
+    engine : {"cpu", "cuda"}
+        Whose memory: "cuda" tells what a graph takes on a GPU that is built there, whose ids, where
+        they are dense, are 0 … n-1.
 
     Returns
     -------
@@ -87,12 +91,15 @@ def estimate_memory(
     Raises
     ------
     InputError
-        If neither `edges` nor `number_of_edges` is given, or a number is negative.
+        If neither `edges` nor `number_of_edges` is given, a number is negative, or there is no such
+        engine.
     """
+    if engine not in ("cpu", "cuda"):
+        raise InputError(f"engine={engine!r}: choose one of 'cpu', 'cuda'")
     if edges is not None:
         from cugraph_ws.frames import open_frame
 
-        number_of_edges = len(open_frame(edges, "edges"))
+        number_of_edges = len(open_frame(edges, "edges", on_device=True))
     if number_of_edges is None:
         raise InputError("estimate_memory: give edges=, a frame, or number_of_edges=")
     if number_of_vertices is None:
@@ -107,18 +114,44 @@ def estimate_memory(
     columns = int(weighted) + attributes
     arcs = number_of_edges * (1 if directed else 2)
     index = 4 if number_of_vertices < 2**31 else 8
+    given = number_of_edges * 8 * (2 + columns)
+    if engine == "cuda":
+        return _on_device(number_of_edges, number_of_vertices, columns, given, directed, dense)
     adjacency = arcs * index + 8 * (number_of_vertices + 1)
     values = arcs * 8 * columns
     numbering = 8 * number_of_vertices + (0 if dense else 4 * index * number_of_edges)
     cursors = min(8 * number_of_vertices * number_of_threads(), 2 * arcs + 8 * number_of_vertices)
     peak = numbering + 2 * adjacency + values + (8 * arcs if columns else 0) + 2 * cursors
     return MemoryEstimate(
-        input=number_of_edges * 8 * (2 + columns),
+        input=given,
         numbering=numbering,
         csc=adjacency,
         csr=adjacency if directed else 0,
         values=values,
         peak=peak,
+    )
+
+
+def _on_device(
+    edges: int, vertices: int, columns: int, given: int, directed: bool, dense: bool
+) -> MemoryEstimate:
+    """Tell how much memory of a GPU a graph would take."""
+    from cugraph_ws.cuda.memory import estimate
+
+    arcs = edges * (1 if directed else 2)
+    built = estimate(arcs, vertices, 8 * columns, not directed)
+    ids, sorting, numbers = 0, vertices, 0  # one byte for each integer of the range
+    if not dense:
+        ids = 8 * vertices
+        sorting = 17 * edges + 2 * ids  # a copy, its sort's buffer, a mask; the distinct ones
+        numbers = 2 * (4 if vertices < 2**31 else 8) * edges
+    return MemoryEstimate(
+        input=given,
+        numbering=built.numbering + ids,
+        csc=built.csc,
+        csr=built.csr,
+        values=built.values,
+        peak=max(sorting + numbers, numbers + ids + built.peak),
     )
 
 

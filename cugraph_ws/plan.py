@@ -11,7 +11,7 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.engines import Choice, Counts, Direction
 from cugraph_ws.errors import InputError
 
-__all__ = ["Plan", "WantedDirection"]
+__all__ = ["Plan", "WantedDirection", "gathers_from_all"]
 
 WantedDirection = Literal["auto", "push", "pull", "gather"]
 
@@ -65,7 +65,7 @@ class Plan:
             raise InputError(
                 f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
             )
-        self.dense = _gathers_from_all(bound)
+        self.dense = gathers_from_all(bound)
         if self.dense and direction in ("push", "pull"):
             raise InputError(
                 f"direction={direction!r}: {program.name} gathers from all in-neighbours in every superstep; "
@@ -135,9 +135,20 @@ class Plan:
         return counts.arcs > max(FUSED_ARCS, self._unexplored // PULL_SHARE)
 
 
-def _gathers_from_all(bound: BoundProgram) -> bool:
+def gathers_from_all(bound: BoundProgram) -> bool:
     """Tell whether every superstep has to gather from all in-neighbours.
 
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its traits.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
     With an idempotent combine whose messages may be applied one by one, gathering from all or from
     the active ones leads to the same fixpoint, and the plan is free.
     """

@@ -35,10 +35,11 @@ from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
 from cugraph_ws.trace import Trace
 
-__all__ = ["Loop", "Result", "Step", "run"]
+__all__ = ["Loop", "Method", "Result", "Step", "run"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 Progress = bool | Callable[[ProgressUpdate], Any]
+Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
 Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt", "diverged"]
 
 
@@ -56,6 +57,8 @@ class Step:
         Norm of the change; NaN where the algorithm has none.
     direction, filter : str
         For the trace.
+    residuals : list of float
+        Norm of each superstep in the call, where it took several; else empty.
     bytes_sent : int
         Bytes exchanged between partitions.
     history : list of (int, int)
@@ -68,6 +71,7 @@ class Step:
     direction: str = ""
     filter: str = ""
     bytes_sent: int = 0
+    residuals: list[float] = field(default_factory=list)
     history: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -114,6 +118,9 @@ class Loop(Protocol):
 
     def columns(self) -> Mapping[str, Column]:
         """Return the result's columns; by vertex number if there is one row for each vertex."""
+
+    def on_cuda(self) -> Loop:
+        """Return the same algorithm for the CUDA engine."""
 
 
 @dataclass
@@ -208,6 +215,7 @@ def run(
     predecessors: bool = True,
     partitions: int = 1,
     exchange: Literal["vr", "ms"] = "vr",
+    method: Method = "auto",
     progress: Progress = False,
     timeout: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -230,9 +238,10 @@ def run(
         read without being named here.
     directed : bool
         For an edge frame: whether edges go one way.
-    engine : {"auto", "cpu", "python"}
-        Where to run; "python" runs the program's functions as they stand, slow and open to pdb.
-        There `math` functions raise where compiled code gives NaN or an infinity.
+    engine : {"auto", "cpu", "cuda", "python"}
+        Where to run: by default on the GPU if the graph is in its memory, else on the CPU.
+        "python" runs the program's functions as they stand, slow and open to pdb; there `math`
+        functions raise where compiled code gives NaN or an infinity.
     max_iter : int, optional
         The most supersteps; the program's own default if not given. Where messages may be applied
         one by one, a superstep may carry news farther than one edge; `direction="gather"` does not.
@@ -254,6 +263,9 @@ def run(
     exchange : {"vr", "ms"}
         What partitions send each other: of the vertices at a boundary those that have changed
         (Vertex Refinement), or all (the maximal subset).
+    method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
+        The GPU's schedule: warp segmentation, with a warp for each vertex of middle and blocks for
+        each of high in-degree; or virtual warps of so many lanes, a baseline.
     progress : bool or callable
         True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the
         run by returning False.
@@ -280,6 +292,8 @@ def run(
         If an argument cannot be used.
     ProgramError
         If the program is wrong.
+    EngineError
+        If the engine cannot run here.
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
@@ -316,10 +330,12 @@ def run(
             predecessors=predecessors,
             partitions=partitions,
             exchange=exchange,
+            method=method,
         )
     else:
         choose_engine(engine)
         given = {
+            "method": None if method == "auto" else method,
             "max_iter": max_iter,
             "tol": tol,
             "in_place": in_place,
@@ -341,6 +357,8 @@ def run(
             directed=directed,
         )
         loop = program
+        if choose_engine(engine, bound_graph) == "cuda":
+            loop = program.on_cuda()
     return _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
 
 
@@ -422,7 +440,12 @@ def _drive(
                 residual = step.residual
                 iterations += len(history)
                 trace.add(
-                    step.direction, step.filter, history, now - started, residual, step.bytes_sent
+                    step.direction,
+                    step.filter,
+                    history,
+                    now - started,
+                    step.residuals or [residual],
+                    step.bytes_sent,
                 )
                 if interrupts.pressed:
                     raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,7 +44,7 @@ class Trace:
         filter: str,  # noqa: A002 - the papers' word for the form of the frontier
         history: list[tuple[int, int]],
         seconds: float,
-        residual: float,
+        residuals: Sequence[float],
         bytes_sent: int,
     ) -> None:
         """Add the supersteps of one call.
@@ -56,13 +57,14 @@ class Trace:
             Active vertices and arcs of each superstep.
         seconds : float
             Wall-clock time of the call.
-        residual : float
-            Norm of the last superstep's change.
+        residuals : sequence of float
+            Norm of each superstep's change, or one of all.
         bytes_sent : int
             Bytes exchanged after the call.
         """
         weights = [active + edges + 1 for active, edges in history]
-        for (active, edges), weight in zip(history, weights, strict=True):
+        norms = residuals if len(residuals) == len(history) else [residuals[-1]] * len(history)
+        for (active, edges), weight, residual in zip(history, weights, norms, strict=True):
             self.superstep.append(len(self.superstep))
             self.direction.append("push" if direction == "fused" else direction)
             self.filter.append(filter)

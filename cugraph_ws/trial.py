@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.codegen import INFINITY
+from cugraph_ws.cuda.device import as_host
 from cugraph_ws.declarations import sample_values
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program import VertexProgram
@@ -66,11 +67,16 @@ class Trial:
         sums = [np.float64(0.5)] * len(program.aggregates)
         self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
         # Constants of real vertices, so that the trial sees no value that the run never would.
-        self.own = [
-            self.Own(*_wide(array[place if len(array) == vertices else 0] for array in constants))
-            for place in range(0, vertices, max(1, vertices // 4))
-        ] or [self.Own(*_wide(np.zeros(1, array.dtype)[0] for array in constants))]
-        self.places = list(range(0, vertices, max(1, vertices // 4))) or [0]
+        places = list(range(0, vertices, max(1, vertices // 4)))
+        columns = [
+            as_host(array[places if len(array) == vertices else [0] * len(places)])
+            for array in constants
+        ]
+        rows = zip(*columns, strict=True) if columns else ((),) * len(places)
+        self.own = [self.Own(*_wide(row)) for row in rows] or [
+            self.Own(*_wide(np.zeros(1, array.dtype)[0] for array in constants))
+        ]
+        self.places = places or [0]
         self.messages: list[Any] = []
 
     def call(self, name: str, *arguments: Any) -> Any:

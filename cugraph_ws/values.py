@@ -16,7 +16,7 @@ __all__ = ["cast_numbers", "read_numbers"]
 Array = npt.NDArray[Any]
 
 
-def read_numbers(column: Column, *, finite: bool = False) -> Array:
+def read_numbers(column: Column, *, finite: bool = False) -> Any:
     """Return a numeric column as the least of int64, float32 and float64 that holds it exactly.
 
     Parameters
@@ -27,7 +27,7 @@ def read_numbers(column: Column, *, finite: bool = False) -> Array:
 
     Returns
     -------
-    ndarray of int64, float32 or float64
+    array of int64, float32 or float64, where the column is
         May share memory with the frame.
 
     Raises
@@ -35,6 +35,10 @@ def read_numbers(column: Column, *, finite: bool = False) -> Array:
     InputError
         If a row is null or NaN, or the column is not numeric; the message names the row.
     """
+    if column.on_device:
+        from cugraph_ws.cuda.columns import read_device_numbers
+
+        return read_device_numbers(column, finite=finite)
     values = _numeric(column)
     if values.dtype.kind == "f":
         _refuse_nan(column, values)
@@ -51,7 +55,7 @@ def read_numbers(column: Column, *, finite: bool = False) -> Array:
     return values.astype(np.int64, copy=False)
 
 
-def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Array:
+def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Any:
     """Return a numeric column as a given dtype, exactly but for the rounding of floats.
 
     Parameters
@@ -62,13 +66,17 @@ def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Array:
 
     Returns
     -------
-    ndarray of `dtype`
+    array of `dtype`, where the column is
 
     Raises
     ------
     InputError
         If a row is null or NaN, the column is not numeric, or a value does not fit.
     """
+    if column.on_device:
+        from cugraph_ws.cuda.columns import cast_device_numbers
+
+        return cast_device_numbers(column, dtype)
     dtype = np.dtype(dtype)
     values = _numeric(column)
     if values.dtype.kind == "f":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +13,22 @@ from cugraph_ws.binding import BoundProgram, bind
 from cugraph_ws.cluster.exchange import Exchange, LocalExchange
 from cugraph_ws.cluster.partition import Partition, split
 from cugraph_ws.codegen import INFINITY
-from cugraph_ws.engines import Counts, Executor, choose_engine
+from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
 from cugraph_ws.engines.cpu import CpuExecutor
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph
 from cugraph_ws.plan import Plan, WantedDirection
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import Column, Step, as_columns
+from cugraph_ws.run import Column, Method, Step, as_columns
 
 __all__ = ["VertexLoop"]
+
+
+class Planner(Protocol):
+    """Decides what runs next: `Plan` for the CPU, `CudaPlan` for a GPU."""
+
+    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+        """Return what to run next."""
 
 
 class VertexLoop:
@@ -45,6 +52,8 @@ class VertexLoop:
         Into how many partitions to cut the graph.
     exchange : {"vr", "ms"}
         What they send each other.
+    method : str
+        The CUDA engine's schedule, as in `run()`.
     """
 
     by_vertex = True
@@ -65,15 +74,18 @@ class VertexLoop:
         predecessors: bool = True,
         partitions: int = 1,
         exchange: Literal["vr", "ms"] = "vr",
+        method: Method = "auto",
     ) -> None:
         self.name = program.name
         self.max_iter = program.max_iter if max_iter is None else max_iter
         self.tol = program.tol if tol is None else tol
         self._program = program
         self._arguments = arguments
-        self._engine = choose_engine(engine)
+        choose_engine(engine)
+        self._engine = engine
         self._direction: WantedDirection = direction
         self._in_place = program.in_place if in_place is None else in_place
+        self._method: Method = method
         self._priorities = priorities
         self._fused = fused
         self._threads = threads
@@ -85,6 +97,7 @@ class VertexLoop:
         self._executors: list[Executor] = []
         self._partitions: list[Partition] = []
         self._exchange: Exchange
+        self._plan: Planner
         self._counts = Counts()
         self._residual = math.inf
         self._measured = False
@@ -110,13 +123,29 @@ class VertexLoop:
             raise InputError(
                 f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
             )
-        bound: BoundProgram = bind(self._program, graph, self._arguments)
+        engine = choose_engine(self._engine, graph)
+        bound: BoundProgram = bind(
+            self._program, graph, self._arguments, on_device=engine == "cuda"
+        )
         self._bound = bound
         self._graph = graph
-        arcs = graph.csc.number_of_arcs
-        self._plan = Plan(
+        if engine == "cuda":
+            self._executors = self._on_cuda(bound, graph)
+        else:
+            self._executors = self._on_cpu(bound, graph, plain=engine == "python")
+        for executor in self._executors:
+            executor.start()
+        self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
+
+    def _on_cpu(self, bound: BoundProgram, graph: Graph, *, plain: bool) -> list[Executor]:
+        """Make the plan, the partitions and their exchange, and an executor for each."""
+        if self._method != "auto":
+            raise InputError(
+                f"method={self._method!r} is a schedule of engine='cuda'; leave it out here"
+            )
+        self._plan = plan = Plan(
             bound,
-            arcs,
+            graph.csc.number_of_arcs,
             direction=self._direction,
             priorities=self._priorities,
             # A fused call sends nothing between its supersteps.
@@ -124,20 +153,39 @@ class VertexLoop:
         )
         self._partitions = split(graph, bound, self._parts)
         self._exchange = LocalExchange(self._partitions, refine=self._refine)
-        self._executors = [
+        return [
             CpuExecutor(
                 bound,
                 partition,
                 in_place=bool(self._in_place),
-                ordered=self._plan.ordered,
-                plain=self._engine == "python",
+                ordered=plan.ordered,
+                plain=plain,
                 threads=self._threads,
             )
             for partition in self._partitions
         ]
-        for executor in self._executors:
-            executor.start()
-        self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
+
+    def _on_cuda(self, bound: BoundProgram, graph: Graph) -> list[Executor]:
+        """Make the plan and the executor of the whole graph, which exchanges nothing."""
+        from cugraph_ws.cuda.plan import CudaPlan
+        from cugraph_ws.engines.cuda import CudaExecutor
+
+        if self._parts != 1:
+            raise InputError(
+                f"partitions={self._parts}: engine='cuda' holds a graph in one piece; leave it out"
+            )
+        self._plan = plan = CudaPlan(bound, direction=self._direction, in_place=self._in_place)
+        self._exchange = LocalExchange([])
+        return [
+            CudaExecutor(
+                bound,
+                graph.on_device(),
+                frontier=plan.frontier,
+                in_place=plan.in_place,
+                method=self._method,
+                tol=self.tol,
+            )
+        ]
 
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones, on every partition."""
@@ -150,21 +198,27 @@ class VertexLoop:
         self._counts = counts
         self._number += len(counts.history)
         norm = self._program.residual
-        residual = math.nan
+        residuals = [math.nan]
         if norm is not None and choice.direction == "gather":
-            residual = counts.total_change if norm.kind == "l1" else counts.greatest_change
-            self._residual = residual
+            changes = counts.changes or [(counts.total_change, counts.greatest_change)]
+            residuals = [change[0 if norm.kind == "l1" else 1] for change in changes]
+            self._residual = residuals[-1]
             self._measured = True
         filters = {"gather": "all", "pull": "bitmap"}
         return Step(
             active=counts.active,
             edges=counts.read,
-            residual=residual,
+            residual=residuals[-1],
+            residuals=residuals,
             direction=choice.direction,
             filter=filters.get(choice.direction, "list"),
             bytes_sent=sent,
             history=counts.history,
         )
+
+    def on_cuda(self) -> VertexLoop:
+        """Return the loop itself: a vertex program is for every engine."""
+        return self
 
     def inputs(self) -> dict[str, Any]:
         """Return the program's source and types, its parameters, constants, and edge attributes."""
@@ -190,20 +244,22 @@ class VertexLoop:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to go on from here."""
+        from cugraph_ws.cuda.device import as_host
+
         shares = [{**one.columns(), "_queue": one.queue()} for one in self._executors]
         return {
-            **self._exchange.collect(shares),
+            **{name: as_host(column) for name, column in self._exchange.collect(shares).items()},
             "_schedule": self._executors[0].schedule(),
             "_loop": np.array([self._number, self._residual]),
         }
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what `state` returned, after `start`."""
-        for executor, partition in zip(self._executors, self._partitions, strict=True):
+        numbers: list[Any] = [partition.numbers for partition in self._partitions]
+        for executor, held in zip(self._executors, numbers or [slice(None)], strict=True):
             fields = {name: state[name] for name in self._program.state if name in state}
-            columns = {name: column[partition.numbers] for name, column in fields.items()}
-            queue = state["_queue"][partition.numbers]
-            executor.restore(columns, queue, state["_schedule"])
+            columns = {name: column[held] for name, column in fields.items()}
+            executor.restore(columns, state["_queue"][held], state["_schedule"])
         self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
         self._number = int(state["_loop"][0])
         self._residual = float(state["_loop"][1])

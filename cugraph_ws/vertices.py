@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import numbers as abstract
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import Column, Frame, Ids, VertexNumbers, is_frame, open_frame, open_values
+from cugraph_ws.frames import (
+    Column,
+    Frame,
+    VertexNumbers,
+    is_frame,
+    on_host,
+    open_frame,
+    open_values,
+)
 from cugraph_ws.ids import IdType, conform, read_ids
-from cugraph_ws.numbering import Numbering
 from cugraph_ws.values import cast_numbers
 
 __all__ = ["Vertices", "id_columns"]
-
-Array = npt.NDArray[Any]
 
 
 class Vertices:
@@ -29,22 +35,22 @@ class Vertices:
         Names of the edge frame's source columns.
     types : sequence of IdType
         One for each column of the id.
-    numbering : Numbering
+    numbering : Numbering or DeviceNumbering
     """
 
-    def __init__(
-        self, sources: Sequence[str], types: Sequence[IdType], numbering: Numbering
-    ) -> None:
+    on_device: ClassVar[bool] = False
+
+    def __init__(self, sources: Sequence[str], types: Sequence[IdType], numbering: Any) -> None:
         self.sources = list(sources)
         self.types = list(types)
         self.numbering = numbering
         self._attributes: dict[str, Column | InputError] = {}
-        self._attribute_rows: npt.NDArray[np.int64] = np.empty(0, np.int64)
+        self._attribute_rows: Any = np.empty(0, np.int64)
 
     @property
     def size(self) -> int:
         """Number of vertices."""
-        return self.numbering.size
+        return int(self.numbering.size)
 
     @property
     def names(self) -> list[str]:
@@ -55,14 +61,19 @@ class Vertices:
         """Return the number of one id."""
         return int(self.numbers([value], argument)[0])
 
-    def numbers(self, values: Any, argument: str) -> npt.NDArray[np.int64]:
+    def numbers(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
         """Return the numbers of ids in a frame, a Series, an array or a list."""
+        return self._place(self._numbers(values, argument), on_device)
+
+    def _numbers(self, values: Any, argument: str) -> Any:
+        """Return the numbers of ids, where the vertices are."""
         if is_frame(values):
-            frame = open_frame(values, argument)
+            frame = open_frame(values, argument, on_device=self.on_device)
             names = id_columns(frame, self.sources)
             return self._encode([frame.column(name, argument) for name in names], argument)
         if len(self.types) == 1:
-            return self._encode([open_values(values, argument)], argument)
+            column = open_values(values, argument, on_device=self.on_device)
+            return self._encode([column], argument)
         rows = list(values)
         for row in rows:
             if not isinstance(row, (tuple, list)) or len(row) != len(self.types):
@@ -72,7 +83,7 @@ class Vertices:
         parts = zip(*rows, strict=True) if rows else [[] for _ in self.types]
         return self._encode([open_values(list(part), argument) for part in parts], argument)
 
-    def columns(self, name: str | None, numbers: VertexNumbers) -> dict[str, Ids]:
+    def columns(self, name: str | None, numbers: VertexNumbers) -> dict[str, Any]:
         """Return vertex numbers as result columns of ids.
 
         Parameters
@@ -84,7 +95,7 @@ class Vertices:
 
         Returns
         -------
-        dict of str to Ids
+        dict of str to Ids, or to Series of the device
         """
         if name is None:
             names = self.names
@@ -92,69 +103,116 @@ class Vertices:
             names = [name]
         else:
             names = [f"{name}_{part}" for part in self.sources]
-        parts = self.numbering.decode(np.asarray(numbers.numbers))
-        return {
-            part_name: kind.output(part, nullable=numbers.nullable)
-            for part_name, kind, part in zip(names, self.types, parts, strict=True)
-        }
+        return dict(zip(names, self._outputs(numbers), strict=True))
+
+    def _outputs(self, numbers: VertexNumbers) -> list[Any]:
+        """Return the parts of ids as result columns."""
+        parts = self.numbering.decode(np.asarray(on_host(numbers.numbers)))
+        return [
+            kind.output(part, nullable=numbers.nullable)
+            for kind, part in zip(self.types, parts, strict=True)
+        ]
 
     def describe(self, number: int) -> str:
         """Return the id of a vertex, for errors."""
-        parts = self.numbering.decode(np.array([number]))
-        values = [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
+        values = self._plain(number)
         return repr(values[0] if len(values) == 1 else tuple(values))
 
-    def keep_attributes(self, frame: Frame, rows: npt.NDArray[np.int64]) -> None:
+    def _plain(self, number: int) -> list[Any]:
+        """Return the parts of an id as Python objects."""
+        parts = self.numbering.decode(np.array([number]))
+        return [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
+
+    def keep_attributes(self, frame: Frame, rows: Any) -> None:
         """Copy the attributes of a vertex frame whose rows are the vertices `rows`.
 
         A column that cannot be read is an error only once it is asked for.
         """
         ids = id_columns(frame, self.sources)
-        self._attribute_rows = _distinct(rows, frame.argument, self)
+        self._attribute_rows = self._distinct(rows, frame.argument)
         for name in frame.names:
             if name in ids:
                 continue
             try:
-                column = frame.column(name, frame.argument)
+                column = self._here(frame.column(name, frame.argument))
             except InputError as error:
                 self._attributes[name] = error
                 continue
             values = column.values
-            copy = values.copy() if isinstance(values, np.ndarray) else values
-            self._attributes[name] = Column(name, frame.argument, copy, column.dtype)
+            if hasattr(values, "copy"):  # Arrow's are immutable
+                column = replace(column, values=values.copy())
+            self._attributes[name] = column
 
     def values(
-        self, data: Any, argument: str, dtype: npt.DTypeLike, default: Any, column: str | None
-    ) -> tuple[Array, npt.NDArray[np.bool_]]:
+        self,
+        data: Any,
+        argument: str,
+        dtype: npt.DTypeLike,
+        default: Any,
+        column: str | None,
+        *,
+        on_device: bool = False,
+    ) -> tuple[Any, Any]:
         """Align numbers that are given for vertices; see `Graph.vertex_values`."""
-        given = np.zeros(self.size, np.bool_)
-        values = np.zeros(self.size, np.dtype(dtype))
+        given = self._xp.zeros(self.size, np.bool_)
+        values = self._xp.zeros(self.size, np.dtype(dtype))
         if isinstance(data, (abstract.Real, np.generic)):
-            scalar = open_values([data], argument)
-            values[:], given[:] = cast_numbers(scalar, dtype), True
-            return values, given
-        rows, source = self._pairs(data, argument, column)
-        values[rows] = cast_numbers(source, dtype)
-        given[rows] = True
+            values[:] = cast_numbers(open_values([data], argument), dtype)[0]
+            given[:] = True
+        else:
+            rows, source = self._pairs(data, argument, column)
+            values[rows] = cast_numbers(self._here(source), dtype)
+            given[rows] = True
+            self._fill(values, given, argument, default)
+        return self._place(values, on_device), self._place(given, on_device)
+
+    def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
+        """Give vertices without a value the default, or refuse them."""
         if default is not None:
             values[~given] = default
-        elif not given.all():
-            missing = self.describe(int(np.argmin(given)))
+            return
+        missing = self.size - self._scalar(given.sum())
+        if missing:
+            first = self.describe(self._scalar(given.argmin()))
             raise InputError(
-                f"{argument}: vertex {missing} has no value, nor have {int((~given).sum()) - 1} "
+                f"{argument}: vertex {first} has no value, nor have {missing - 1} "
                 f"others; give one for every vertex"
             )
-        return values, given
 
     @property
     def attribute_bytes(self) -> int:
         """Bytes of the attributes kept."""
         kept = [one for one in self._attributes.values() if isinstance(one, Column)]
-        return sum(int(one.values.nbytes) for one in kept) + self._attribute_rows.nbytes
+        return sum(self._bytes(one) for one in kept) + int(self._attribute_rows.nbytes)
 
-    def _pairs(
-        self, data: Any, argument: str, column: str | None
-    ) -> tuple[npt.NDArray[np.int64], Column]:
+    # What is otherwise where the vertices are on the device:
+
+    @property
+    def _xp(self) -> Any:
+        """The library of arrays that hold something for every vertex."""
+        return np
+
+    def _here(self, column: Column) -> Column:
+        """Return a column where the vertices are."""
+        return column
+
+    def _place(self, array: Any, on_device: bool) -> Any:
+        """Return an array where it is wanted."""
+        if not on_device:
+            return array
+        from cugraph_ws.cuda.device import device
+
+        return device().xp.asarray(array)
+
+    def _scalar(self, value: Any) -> int:
+        """Read a number that was computed from arrays."""
+        return int(value)
+
+    def _bytes(self, column: Column) -> int:
+        """Return how much memory a column takes."""
+        return int(column.values.nbytes)
+
+    def _pairs(self, data: Any, argument: str, column: str | None) -> tuple[Any, Column]:
         """Return vertex numbers, none twice, and a column of as many values."""
         if isinstance(data, str):
             found = self._attributes.get(data)
@@ -168,15 +226,15 @@ class Vertices:
                 raise found
             return self._attribute_rows, found
         if isinstance(data, Mapping) and not is_frame(data):
-            rows = self.numbers(list(data), argument) if data else np.empty(0, np.int64)
+            rows = self._numbers(list(data), argument) if data else self._xp.empty(0, np.int64)
             values = open_values(list(data.values()), argument) if data else _no_values(argument)
-            return _distinct(rows, argument, self), values
+            return self._distinct(rows, argument), values
         if not is_frame(data):
             raise InputError(
                 f"{argument}: a frame of vertices and values, a dict, a number or the name of a "
                 f"vertex attribute is needed, not {type(data).__name__}"
             )
-        frame = open_frame(data, argument)
+        frame = open_frame(data, argument, on_device=self.on_device)
         ids = id_columns(frame, self.sources)
         rows = self._encode([frame.column(name, argument) for name in ids], argument)
         if column is None:
@@ -187,28 +245,42 @@ class Vertices:
                     f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); leave out the rest"
                 )
             column = others[0]
-        return _distinct(rows, argument, self), frame.column(column, argument)
+        return self._distinct(rows, argument), frame.column(column, argument)
 
-    def _encode(self, columns: Sequence[Column], argument: str) -> npt.NDArray[np.int64]:
+    def _encode(self, columns: Sequence[Column], argument: str) -> Any:
         """Return the numbers of ids, all of which must be vertices."""
         if any(len(column) == 0 for column in columns):
-            return np.empty(0, np.int64)
+            return self._xp.empty(0, np.int64)
+        columns = [self._here(column) for column in columns]
         parts = [
             conform(read_ids(column), kind)
             for column, kind in zip(columns, self.types, strict=True)
         ]
         numbers = self.numbering.encode(parts)
         unknown = numbers < 0
-        if unknown.any():
-            row = int(np.argmax(unknown))
+        count = self._scalar(unknown.sum())
+        if count:
+            row = self._scalar(unknown.argmax())
             value = [column.value(row) for column in columns]
             shown = repr(value[0] if len(value) == 1 else tuple(value))
-            more = f", and {int(unknown.sum()) - 1} more" if unknown.sum() > 1 else ""
+            more = f", and {count - 1} more" if count > 1 else ""
             raise InputError(
                 f"{argument}: {shown} is not a vertex of the graph{more}; vertices without edges "
                 f"come in through Graph(vertices=...)"
             )
         return numbers
+
+    def _distinct(self, rows: Any, argument: str) -> Any:
+        """Return vertex numbers, having refused repeated ones."""
+        counts = self._xp.bincount(rows, minlength=1)
+        if self._scalar(counts.max()) > 1:
+            twice = self._scalar((counts > 1).argmax())
+            times = self._scalar(counts[twice])
+            raise InputError(
+                f"{argument}: vertex {self.describe(twice)} is given {times} times; "
+                f"keep one row for each vertex"
+            )
+        return rows
 
 
 def id_columns(frame: Frame, sources: Sequence[str]) -> list[str]:
@@ -247,17 +319,3 @@ def id_columns(frame: Frame, sources: Sequence[str]) -> list[str]:
 
 def _no_values(argument: str) -> Column:
     return Column(argument, argument, np.empty(0), None)
-
-
-def _distinct(
-    rows: npt.NDArray[np.int64], argument: str, vertices: Vertices
-) -> npt.NDArray[np.int64]:
-    """Return vertex numbers, having refused repeated ones."""
-    counts = np.bincount(rows, minlength=1)
-    if counts.max() > 1:
-        twice = int(np.argmax(counts > 1))
-        raise InputError(
-            f"{argument}: vertex {vertices.describe(twice)} is given {int(counts[twice])} times; "
-            f"keep one row for each vertex"
-        )
-    return rows

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import stand_in_cudf
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import FrameKind, Masked, VertexNumbers, open_frame, open_values
@@ -387,60 +388,27 @@ def test_nanoseconds_of_python_objects_count(zone):
     assert open_values(whole, "start").values.type == pa.duration("us")
 
 
-# cuDF and its pandas proxies: stand-ins with the few methods that are used
+# cuDF on a machine whose graph is on the host
 
 
-class FakeCudfFrame:
-    def __init__(self, table):
-        self.table = table
-
-    @staticmethod
-    def from_arrow(table):
-        return FakeCudfFrame(table)
-
-    def to_arrow(self, preserve_index=True):
-        assert not preserve_index
-        return self.table
-
-    def __delitem__(self, name):
-        self.table = self.table.drop_columns([name])
-
-
-class FakeCudfSeries:
-    def __init__(self, values):
-        self.values = values
-
-    def to_arrow(self):
-        return self.values
-
-
-FakeCudfFrame.__module__ = FakeCudfSeries.__module__ = "cudf.core.fake"
-
-
-@pytest.fixture
-def cudf(monkeypatch):
-    module = types.ModuleType("cudf")
-    module.DataFrame, module.Series, module.Index = FakeCudfFrame, FakeCudfSeries, None
-    monkeypatch.setitem(sys.modules, "cudf", module)
-    return module
-
-
-def test_cudf_frames_come_back_as_cudf(cudf):
-    table = pa.table({"source": ["b"], "destination": ["a"]})
-    frame = FakeCudfFrame(table)
-    graph = Graph(frame, consume=True)
-    out = graph.vertex_frame({"x": np.array([1, 2])})
-    assert type(out) is FakeCudfFrame
-    assert out.table.to_pydict() == {"vertex": ["a", "b"], "x": [1, 2]}
-    assert frame.table.column_names == []
-    assert graph.numbers(FakeCudfSeries(pa.array(["b", "a"])), "start").tolist() == [1, 0]
+def test_cudf_frames_are_read_on_the_host_too():
+    with stand_in_cudf.installed():
+        frame = stand_in_cudf.DataFrame({"source": ["b"], "destination": ["a"], "x": [1.5]})
+        graph = Graph(pd.DataFrame({"source": ["b"], "destination": ["a"]}))
+        assert graph.numbers(frame["source"], "start").tolist() == [1]
+        assert graph.numbers(frame[["destination"]], "start").tolist() == [0]
+        values, given = graph.vertex_values(frame[["source", "x"]], "x", np.float64, default=0)
+        assert values.tolist() == [0, 1.5]
+        assert given.tolist() == [False, True]
+        opened = open_frame(frame, "edges")
+        assert (opened.names, len(opened)) == (["source", "destination", "x"], 1)
 
 
 def test_cudf_pandas_proxies_are_unwrapped():
     class Proxy:
         _fsproxy_wrapped = pd.DataFrame({"source": [0], "destination": [1]})
 
-    assert isinstance(Graph(Proxy()).vertex_frame({}), pd.DataFrame)
+    assert open_frame(Proxy(), "edges").kind_like("source").proxy
     assert Graph(pd.DataFrame({"source": [0], "destination": [1]}), vertices=Proxy()).report
 
 

@@ -80,8 +80,8 @@ def test_no_superstep_is_a_frame_without_rows():
 
 def test_the_time_of_a_fused_call_is_shared_out_by_work():
     trace = Trace()
-    trace.add("fused", "list", [(1, 8), (4, 25)], 0.004, float("nan"), 16)
-    trace.add("pull", "bitmap", [(9, 70)], 0.002, 0.5, 0)
+    trace.add("fused", "list", [(1, 8), (4, 25)], 0.004, [float("nan")], 16)
+    trace.add("pull", "bitmap", [(9, 70)], 0.002, [0.5], 0)
     columns = trace.columns()
     np.testing.assert_allclose(columns["milliseconds"], [1.0, 3.0, 2.0])
     assert columns["superstep"].tolist() == [0, 1, 2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -16,7 +17,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames import is_frame, open_frame
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
-from cugraph_ws.run import Step, run
+from cugraph_ws.run import Loop, Step, run
 from cugraph_ws.vertices import id_columns
 
 __all__ = ["BeliefPropagation", "belief_propagation"]
@@ -150,23 +151,56 @@ class BeliefPropagation:
         check_count("max_iter", max_iter)
         self.tol: float | None = float(tol)
         self.max_iter: int | None = int(max_iter)
-        self._priors, self._coupling, self._damping = priors, coupling, float(damping)
+        self.priors, self.coupling, self.damping = priors, coupling, float(damping)
+
+    def on_cuda(self) -> Loop:
+        """Return the same loop for the CUDA engine."""
+        from cugraph_ws.cuda.belief_propagation import DeviceBelief
+
+        return DeviceBelief(self)
+
+    def read(
+        self, graph: Graph, to_host: Callable[[Any], Any] | None = None
+    ) -> tuple[Any, Floats | None]:
+        """Read priors and coupling.
+
+        Parameters
+        ----------
+        graph : Graph
+        to_host : callable, optional
+            Copies arrays from the device; if given, priors are read and stay there.
+
+        Returns
+        -------
+        log_priors : array of float64, shape (vertices, states)
+            By vertex number, without the self-loops' couplings.
+        coupling : ndarray of float64, shape (states, states), or None
+            The one for all edges; None if each has a strength of its own.
+
+        Raises
+        ------
+        InputError
+            If one of them cannot be used.
+        """
+        priors = _read_priors(graph, self.priors, to_host)
+        with np.errstate(divide="ignore"):  # a state of probability 0
+            log_priors = np.log(priors)
+        if isinstance(self.coupling, str):
+            return log_priors, None
+        symmetric = not graph.directed
+        return log_priors, _read_coupling(self.coupling, priors.shape[1], symmetric=symmetric)
 
     def start(self, graph: Graph) -> None:
         """Pair the arcs, read priors and couplings, and start from messages that say nothing."""
         self._rows = _Rows.of(graph)
-        priors = _read_priors(graph, self._priors)
-        states = priors.shape[1]
-        with np.errstate(divide="ignore"):  # a state of probability 0
-            self._log_priors = np.log(priors)
-        if isinstance(self._coupling, str):
-            self._send, self._factor = send_potts, self._rows.strengths(graph, self._coupling)
+        self._log_priors, matrix = self.read(graph)
+        if matrix is None:
+            self._send, self._factor = send_potts, self._rows.strengths(graph, self.coupling)
         else:
-            matrix = _read_coupling(self._coupling, states, symmetric=not graph.directed)
             self._send, self._factor = send_coupled, matrix
-            loops = np.bincount(self._rows.self_loops(graph), minlength=len(priors))
+            loops = np.bincount(self._rows.self_loops(graph), minlength=len(self._log_priors))
             self._log_priors += loops[:, np.newaxis] * np.log(np.diagonal(matrix))
-        self._messages = np.zeros((len(self._rows.senders), states))
+        self._messages = np.zeros((len(self._rows.senders), self._log_priors.shape[1]))
         self._next = np.zeros_like(self._messages)
         self._residual = math.inf if len(self._messages) else 0.0
 
@@ -182,7 +216,7 @@ class BeliefPropagation:
         totals = self._totals()
         arrays = rows.offsets, rows.senders, rows.splits, rows.reverse
         tasks = [
-            (arrays, totals, self._messages, self._next, self._factor, self._damping, low, high)
+            (arrays, totals, self._messages, self._next, self._factor, self.damping, low, high)
             for low, high in rows.ranges
         ]
         self._residual = max(parallel(self._send, tasks))
@@ -196,7 +230,7 @@ class BeliefPropagation:
         return {
             "priors": self._log_priors,
             "coupling": self._factor,
-            "damping": self._damping,
+            "damping": self.damping,
         }
 
     def state(self) -> dict[str, Array]:
@@ -219,7 +253,7 @@ class BeliefPropagation:
     def _totals(self) -> Floats:
         """Return what each vertex believes, as logarithms, up to a constant."""
         rows = self._rows
-        totals = np.empty_like(self._log_priors)
+        totals: Floats = np.empty_like(self._log_priors)
         tasks = [
             (rows.offsets, self._messages, self._log_priors, totals, low, high)
             for low, high in rows.ranges
@@ -274,10 +308,7 @@ class _Rows:
         values = graph.edge_values(name)
         wrong = ~(np.abs(values) <= GREATEST_STRENGTH)
         if wrong.any():
-            raise InputError(
-                f"coupling={name!r}: a strength is {values[np.argmax(wrong)]}; they are logarithms "
-                f"and must lie between -{GREATEST_STRENGTH:g} and {GREATEST_STRENGTH:g}"
-            )
+            raise strength_error(name, values[np.argmax(wrong)])
         strengths = np.empty(len(self.senders))
         strengths[self.along] = values
         if self.against is not None:
@@ -291,17 +322,43 @@ class _Rows:
         return vertices
 
 
-def _read_priors(graph: Graph, priors: Any) -> Floats:
+def strength_error(name: str, value: Any) -> InputError:
+    """Return the error about a strength that cannot be used.
+
+    Parameters
+    ----------
+    name : str
+        The edge column.
+    value : number
+
+    Returns
+    -------
+    InputError
+    """
+    return InputError(
+        f"coupling={name!r}: a strength is {value}; they are logarithms "
+        f"and must lie between -{GREATEST_STRENGTH:g} and {GREATEST_STRENGTH:g}"
+    )
+
+
+def _read_priors(graph: Graph, priors: Any, to_host: Callable[[Any], Any] | None) -> Any:
     """Return prior probabilities, float64 of shape (vertices, states)."""
     names: list[str]
+    there = to_host is not None
+    download = np.asarray if to_host is None else to_host
     if is_frame(priors):
-        frame = open_frame(priors, "priors")
+        frame = open_frame(priors, "priors", on_device=there)
         ids = id_columns(frame, graph._source_names)
         names = [name for name in frame.names if name not in ids]
-        read = [graph.vertex_values(priors, "priors", np.float64, 0.0, name) for name in names]
+        read = [
+            graph.vertex_values(priors, "priors", np.float64, 0.0, name, on_device=there)
+            for name in names
+        ]
     elif isinstance(priors, (list, tuple)) and all(isinstance(name, str) for name in priors):
         names = list(priors)
-        read = [graph.vertex_values(name, "priors", np.float64, 0.0) for name in names]
+        read = [
+            graph.vertex_values(name, "priors", np.float64, 0.0, on_device=there) for name in names
+        ]
     else:
         raise InputError(
             f"priors: a frame of vertices and a column for each state is needed, or a list of "
@@ -312,10 +369,10 @@ def _read_priors(graph: Graph, priors: Any) -> Floats:
     values = np.column_stack([column for column, _ in read])
     values[~read[0][1]] = 1.0
     usable = (values >= 0).all(axis=1) & np.isfinite(values).all(axis=1) & values.any(axis=1)
-    if not usable.all():
-        vertex = int(np.argmin(usable))
+    if not download(usable.all()):
+        vertex = int(download(usable.argmin()))
         raise InputError(
-            f"priors: vertex {graph.describe(vertex)} has {values[vertex].tolist()}; "
+            f"priors: vertex {graph.describe(vertex)} has {download(values[vertex]).tolist()}; "
             f"probabilities must be finite, not negative, and not all 0"
         )
     return values

@@ -52,7 +52,7 @@ class Circuit:
         if len(total) and total.max() > GREATEST_TOTAL:
             vertex = int(total.argmax())
             raise InputError(
-                f"the conductances into vertex {graph.describe(vertex)} add up to {total[vertex]:.6g}; "
+                f"the conductances into vertex {graph.describe(vertex)} add up to {float(total[vertex]):.6g}; "
                 "scale them down: only their ratios matter"
             )
 

@@ -19,7 +19,7 @@ from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
-from cugraph_ws.run import Step, run
+from cugraph_ws.run import Loop, Step, run
 
 __all__ = ["WeaklyConnectedComponents", "weakly_connected_components"]
 
@@ -95,6 +95,12 @@ class WeaklyConnectedComponents:
     diverged = False
     max_iter: int | None = None
     tol: float | None = None
+
+    def on_cuda(self) -> Loop:
+        """Return the same loop for the CUDA engine."""
+        from cugraph_ws.cuda.components import DeviceComponents
+
+        return DeviceComponents()
 
     def start(self, graph: Graph) -> None:
         """Make every vertex a tree of its own."""

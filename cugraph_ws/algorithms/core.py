@@ -13,7 +13,7 @@ from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Adjacency, Graph, as_graph
 from cugraph_ws.kernels.cpu.core import add_degrees, peel
-from cugraph_ws.run import Result, Step, run
+from cugraph_ws.run import Loop, Result, Step, run
 
 __all__ = ["CoreNumber", "core_number", "k_core"]
 
@@ -166,6 +166,12 @@ class CoreNumber:
         if not isinstance(degree_type, str) or degree_type not in get_args(DegreeType):
             raise InputError(f"degree_type={degree_type!r}: choose 'both', 'in' or 'out'")
         self._degree_type = degree_type
+
+    def on_cuda(self) -> Loop:
+        """Return the same loop for the CUDA engine."""
+        from cugraph_ws.cuda.core import DeviceCores
+
+        return DeviceCores(self._degree_type)
 
     def start(self, graph: Graph) -> None:
         """Count the degrees."""

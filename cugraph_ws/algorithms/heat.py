@@ -50,7 +50,7 @@ class Heat:
             vertex = int(loose.argmax())
             raise InputError(
                 f"the coefficients into vertex {graph.describe(vertex)} add up to "
-                f"{loose[vertex]:.6g}; above 1 a step overshoots: scale the weights down"
+                f"{float(loose[vertex]):.6g}; above 1 a step overshoots: scale the weights down"
             )
 
 

@@ -14,7 +14,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose
-from cugraph_ws.run import Step, run
+from cugraph_ws.run import Loop, Step, run
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
 
@@ -108,6 +108,12 @@ class MaximalBipartiteMatching:
         check_count("seed", seed)
         self._left, self._seed = left, seed
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
+
+    def on_cuda(self) -> Loop:
+        """Return the same loop for the CUDA engine."""
+        from cugraph_ws.cuda.matching import DeviceMatching
+
+        return DeviceMatching(self._left, self._seed, self._key)
 
     def start(self, graph: Graph) -> None:
         """Read which vertices are on the left, and refuse edges within a side."""

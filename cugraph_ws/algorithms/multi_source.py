@@ -25,7 +25,7 @@ from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
-from cugraph_ws.run import Column, Step, run
+from cugraph_ws.run import Column, Loop, Step, run
 from cugraph_ws.vertex_loop import VertexLoop
 
 __all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]
@@ -75,6 +75,18 @@ class MultiSource:
         self._limit = max_iter
         self._parameters = parameters
         self._done = 0
+
+    def on_cuda(self) -> Loop:
+        """Return the same loop for the CUDA engine: `BFS` or `SSSP`, up to 32 sources a step."""
+        from cugraph_ws.cuda.multi_source import DeviceSearches
+
+        return DeviceSearches(
+            self._program,
+            self._argument,
+            self._sources,
+            max_iter=self._limit,
+            parameters=self._parameters,
+        )
 
     @property
     def converged(self) -> bool:

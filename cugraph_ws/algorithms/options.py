@@ -87,7 +87,7 @@ def check_finite(argument: str, graph: Graph, values: npt.NDArray[Any]) -> None:
     if np.isinf(values).any():
         vertex = int(np.isinf(values).argmax())
         raise InputError(
-            f"{argument} is {values[vertex]} for vertex {graph.describe(vertex)}; give a finite number"
+            f"{argument} is {float(values[vertex])} for vertex {graph.describe(vertex)}; give a finite number"
         )
 
 

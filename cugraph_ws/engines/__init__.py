@@ -62,6 +62,8 @@ class Counts:
         For each superstep in the call: active vertices that sent, and arcs read.
     sums : ndarray of float64, shape (aggregates,)
         The program's aggregates over the states as they are now.
+    changes : list of (float, float)
+        Both norms for each superstep, where a call took several dense ones.
     """
 
     active: int = 0
@@ -72,6 +74,7 @@ class Counts:
     greatest_change: float = 0.0
     history: list[tuple[int, int]] = field(default_factory=list)
     sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    changes: list[tuple[float, float]] = field(default_factory=list)
 
     @staticmethod
     def merged(parts: Sequence[Counts]) -> Counts:
@@ -180,30 +183,39 @@ class Executor(Protocol):
         """Go on from a checkpoint; columns and queue are by position, ghosts included."""
 
 
-def choose_engine(name: str) -> Literal["cpu", "python"]:
+def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cuda"]:
     """Return the engine that an `engine=` argument stands for.
 
     Parameters
     ----------
-    name : {"auto", "cpu", "python"}
+    name : {"auto", "cpu", "python", "cuda"}
         What the user asked for.
+    graph : Graph, optional
+        By which "auto" decides: a graph in device memory is computed there.
 
     Returns
     -------
-    {"cpu", "python"}
+    {"cpu", "python", "cuda"}
         The engine.
 
     Raises
     ------
     InputError
         If there is no such engine.
+    EngineError
+        If there is no GPU for it, or a package is missing.
     """
     from cugraph_ws.errors import InputError
 
-    if name in ("auto", "cpu"):
-        return "cpu"
-    if name == "python":
-        return "python"
-    raise InputError(
-        f"engine={name!r} is not known; choose 'auto', 'cpu', or 'python' (slow, for debugging)"
-    )
+    if name not in ("auto", "cpu", "python", "cuda"):
+        raise InputError(
+            f"engine={name!r} is not known; choose 'auto', 'cpu', 'cuda', or 'python' (slow, for debugging)"
+        )
+    if name == "auto":
+        name = "cuda" if graph is not None and graph.device_resident else "cpu"
+    if name == "cuda":
+        from cugraph_ws.cuda.device import device
+
+        device()  # raises if there is none
+        return "cuda"
+    return "python" if name == "python" else "cpu"

@@ -9,9 +9,28 @@ from cugraph_ws.engines.context import Array, Context
 from cugraph_ws.engines.frontier import Frontier
 from cugraph_ws.kernels.cpu import buckets
 
-__all__ = ["Queues"]
+__all__ = ["Queues", "empty_piles"]
 
 BUCKET_GOAL = 1024  # vertices that a priority bucket should hold about; measured on two cores
+
+
+def empty_piles(*, ordered: bool) -> npt.NDArray[np.float64]:
+    """Return the numbers of piles that hold nothing yet.
+
+    Parameters
+    ----------
+    ordered : bool
+        Whether there are any; without, every vertex is near.
+
+    Returns
+    -------
+    ndarray of float64
+        See `kernels/cpu/buckets.py`.
+    """
+    numbers = np.zeros(buckets.NUMBERS)
+    numbers[[buckets.LIMIT, buckets.HORIZON]] = -np.inf if ordered else np.inf
+    numbers[buckets.GOAL] = BUCKET_GOAL
+    return numbers
 
 
 class Queues:
@@ -38,9 +57,7 @@ class Queues:
         self.marks = np.zeros(context.part.size, np.uint8)
         self.locks = np.zeros(context.part.size, np.uint8)
         room = context.part.size if ordered else 0
-        self._numbers = np.zeros(buckets.NUMBERS)
-        self._numbers[[buckets.LIMIT, buckets.HORIZON]] = -np.inf if ordered else np.inf
-        self._numbers[buckets.GOAL] = BUCKET_GOAL
+        self._numbers = empty_piles(ordered=ordered)
         self.piles: tuple[Array, ...] = (
             np.empty(room, context.index),
             np.empty(room, context.index),

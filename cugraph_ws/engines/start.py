@@ -6,8 +6,9 @@ import numpy as np
 
 from cugraph_ws.engines.context import Array, Context
 from cugraph_ws.engines.threads import cut_evenly
+from cugraph_ws.program import VertexProgram
 
-__all__ = ["first_frontier"]
+__all__ = ["FEW", "FEW_SHARE", "SAMPLE", "first_frontier", "reads_constants"]
 
 FEW = 32  # vertices of an exceptional state, or a share of all
 FEW_SHARE = 8
@@ -39,7 +40,7 @@ def first_frontier(context: Context) -> Array:
             0, part.size, context.state, part.constants, context.values, found
         )
         return found[:count].copy()
-    if part.size < 2 or not context.bound.accumulates or _reads_constants(context):
+    if part.size < 2 or not context.bound.accumulates or reads_constants(context.bound.program):
         return everyone
     example = _common_vertex(context)
     count = context.loops.list_unlike(0, part.size, context.state, part.constants, example, found)
@@ -56,9 +57,18 @@ def _common_vertex(context: Context) -> int:
     return int(places[rows.index(max(rows, key=rows.count))])
 
 
-def _reads_constants(context: Context) -> bool:
-    """Tell whether what a vertex sends or takes depends on more than its state."""
-    program = context.bound.program
+def reads_constants(program: VertexProgram) -> bool:
+    """Tell whether what a vertex sends or takes depends on more than its state.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+
+    Returns
+    -------
+    bool
+    """
     read = (program.sources[name].attributes.values() for name in ("compute", "apply"))
     return any(names & set(program.constants) for one in read for names in one)
 

@@ -1,0 +1,1 @@
+"""Graphs and engines on a GPU: memory, machine code, launches."""

@@ -1,0 +1,203 @@
+"""From a checked program and `kernels/cuda/superstep.py` to one module of CUDA kernels.
+
+As on the CPU (`cugraph_ws.codegen`): the program's functions take the place of the names in
+`kernels/cuda/interface.py`.  Here the text also fixes what the CPU decides at run time, because a
+kernel's registers count: whether messages are kept in an outbox, whether only active vertices are
+heard, whether state is read while it is written.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from cugraph_ws.codegen import (
+    Access,
+    Types,
+    adaptors,
+    kernel_file,
+    record_fields,
+    split_definitions,
+    vertex_text,
+    without_interface,
+)
+from cugraph_ws.program import VertexProgram
+
+__all__ = ["LOOPS", "Variant", "interface_source", "module_source"]
+
+LOOPS = ("layout", "superstep", "start", "forest")  # in the order in which they use each other
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is fixed in a program's kernels beside the program and its types.
+
+    Attributes
+    ----------
+    outbox : bool
+        Whether what a vertex sends is the same on every arc, and computed once for each vertex.
+    frontier : bool
+        Whether only the messages of active vertices are gathered.
+    in_place : bool
+        Whether state is written where others read it in the same superstep.
+    lanes : int
+        Of a virtual warp.
+    """
+
+    outbox: bool = False
+    frontier: bool = False
+    in_place: bool = False
+    lanes: int = 8
+
+
+class _DeviceAccess(Access):
+    """Bare pointers; bools in bytes; what is read once, or while others write it, past the L1."""
+
+    def __init__(self, variant: Variant, *, once: bool = False) -> None:
+        self._in_place = variant.in_place
+        self._once = once
+
+    def read(self, role: str, array: str, index: str, kind: str) -> str:
+        in_cache = index == "0" or (role == "state" and self._in_place)
+        if role == "edge" or (self._once and not in_cache):
+            value = f"load_once({array}, {index})"
+        elif role == "state" and self._in_place:
+            value = f"load_fresh({array}, {index})"
+        else:
+            value = f"{array}[{index}]"
+        return f"({value} != 0)" if kind == "bool" else value
+
+    def write(self, role: str, array: str, index: str, value: str) -> str:
+        if role == "state" and self._in_place:
+            return f"store_fresh({array}, {index}, {value})"
+        return f"{array}[{index}] = {value}"
+
+
+def module_source(interface: str, loops: tuple[str, ...] = LOOPS) -> str:
+    """Write the module that holds a program and its kernels.
+
+    Parameters
+    ----------
+    interface : str
+        What `interface_source` wrote.
+    loops : tuple of str
+        Names of modules in `kernels/cuda`.
+
+    Returns
+    -------
+    str
+        Python source.
+    """
+    return "\n\n".join([interface, *[_loop_text(loop) for loop in loops]]) + "\n"
+
+
+def interface_source(program: VertexProgram, types: Types, variant: Variant) -> str:
+    """Write what takes the place of `kernels/cuda/interface.py` for a program.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types : Types
+        Its types on the graph at hand.
+    variant : Variant
+        What else is fixed.
+
+    Returns
+    -------
+    str
+        Python source, the same for the same arguments.
+    """
+    # Lanes combine before they know who has heard anything, so `any` needs a neutral message: of
+    # messages that are all as good, the greatest is taken.
+    combined = replace(program, combine="max") if program.combine == "any" else program
+    parts = [
+        f'"""CUDA kernels of the vertex program {program.name}, generated."""',
+        "import math\nfrom collections import namedtuple\nimport numpy as np\n"
+        "from cugraph_ws.kernels.cuda.primitives import *",
+        *[
+            f"{name} = namedtuple({name!r}, {names!r})"
+            for name, names in record_fields(program).items()
+        ],
+        *[
+            f"@inline\n{definition}"
+            for source in program.sources.values()
+            for definition in split_definitions(source.text)
+        ],
+        adaptors(combined, types, _DeviceAccess(variant)),
+        f"ANY = {program.combine == 'any'}",
+        _lane_adaptors(program, types, variant),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+@lru_cache
+def _loop_text(loop: str) -> str:
+    tree = ast.parse(kernel_file("cuda", loop).read_text())
+    kept = [
+        node
+        for node in without_interface(tree)
+        if not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cugraph_ws"))
+    ]
+    return "\n\n".join(ast.unparse(node) for node in kept)
+
+
+def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> str:
+    """Write the names that `kernels/cuda/interface.py` adds to the CPU's."""
+    terms = range(len(program.aggregates))
+    given = range(len(types.parameters))
+
+    def row(items: list[str]) -> str:
+        return "(" + "".join(f"{item}, " for item in items) + ")"
+
+    def shuffled(function: str, argument: str) -> str:
+        parts = [
+            _shuffle(function, kind, f"gathered[{place}]" if types.tuple_message else "gathered",
+                     argument)
+            for place, kind in enumerate(types.message)
+        ]  # fmt: skip
+        return row(parts) if types.tuple_message else parts[0]
+
+    held = row([f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message])
+    lines = [
+        f"OUTBOX = {variant.outbox}",
+        f"FRONTIER = {variant.frontier}",
+        f"LANES = {variant.lanes}",
+        f"TERMS = {len(program.aggregates)}",
+        "@inline\ndef with_sums(parameters, sums, vertices, number):",
+        "    return "
+        + row([
+            *[f"parameters[{place}]" for place in given],
+            *[f"sums[{place}]" for place in terms],
+            "vertices",
+            "number",
+        ]),
+        "@inline\ndef load_own(state, constants, vertex):",
+        f"    return {vertex_text(program, types, _DeviceAccess(variant, once=True))}",
+        "@inline\ndef no_terms():",
+        f"    return {row(['0.0' for _ in terms])}",
+        "@inline\ndef add_terms(first, second):",
+        f"    return {row([f'first[{place}] + second[{place}]' for place in terms])}",
+        "@inline\ndef shuffle_terms_xor(mask, sums, bits):",
+        f"    return {row([f'shuffle_xor(mask, sums[{place}], bits)' for place in terms])}",
+        "@inline\ndef put_terms(array, place, sums):",
+        *([f"    array[place + {place}] = sums[{place}]" for place in terms] or ["    pass"]),
+        "@inline\ndef take_terms(array, place):",
+        f"    return {row([f'array[place + {place}]' for place in terms])}",
+        "@inline\ndef shuffle_message(mask, gathered, source):",
+        f"    return {shuffled('shuffle', 'source')}",
+        "@inline\ndef shuffle_message_down(mask, gathered, distance):",
+        f"    return {shuffled('shuffle_down', 'distance')}",
+        "@inline\ndef shuffle_message_xor(mask, gathered, bits):",
+        f"    return {shuffled('shuffle_xor', 'bits')}",
+        "@inline\ndef shared_messages():",
+        f"    return {held}",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _shuffle(function: str, kind: str, value: str, argument: str) -> str:
+    if kind == "bool":
+        return f"({function}(mask, np.int32({value}), {argument}) != 0)"
+    return f"{function}(mask, {value}, {argument})"

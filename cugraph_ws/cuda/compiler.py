@@ -1,0 +1,211 @@
+"""From a kernel's Python to machine code, cached on disk.
+
+Numba makes PTX of it, nvJitLink machine code for one architecture; neither needs a GPU.  A binary
+is filed under the hash of everything that it depends on, so that a second process finds it without
+importing Numba at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+import types
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from cugraph_ws.codegen import cache_folder
+from cugraph_ws.cuda.signature import Kind
+
+__all__ = ["Binary", "Capability", "compile_kernel", "load_or_compile"]
+
+Capability = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Machine code of one kernel, for one architecture and one signature.
+
+    Attributes
+    ----------
+    name : str
+        Of the entry point.
+    registers : int
+        Of a thread.
+    spilled : int
+        Bytes that a thread keeps in local memory because registers ran out.
+    stack : int
+        Bytes of a thread's stack frame.
+    shared : int
+        Bytes of static shared memory of a block.
+    code : bytes
+        An ELF file (cubin).
+    """
+
+    name: str
+    registers: int
+    spilled: int
+    stack: int
+    shared: int
+    code: bytes
+
+
+@lru_cache
+def _fingerprint() -> str:
+    """Hash what every kernel depends on: the compilers' versions and the primitives."""
+    folder = Path(__file__).parent.parent
+    import cugraph_ws.kernels.cuda
+
+    kernels = Path(cugraph_ws.kernels.cuda.__path__[0])
+    digest = hashlib.sha256()
+    for path in [*sorted(kernels.glob("*.py")), folder / "cuda" / "compiler.py"]:
+        digest.update(path.read_bytes())
+    for package in ("numba", "numba-cuda", "cuda-bindings"):
+        digest.update(f"{package} {_version(package)}".encode())
+    return digest.hexdigest()
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+def load_or_compile(
+    text: str, name: str, kinds: tuple[Kind, ...], capability: Capability,
+    function: Callable[[], Any],
+) -> Binary:  # fmt: skip
+    """Return a kernel's machine code from the disk cache, or compile and file it.
+
+    Parameters
+    ----------
+    text : str
+        Source of its module, for the key.
+    name : str
+        Of the kernel.
+    kinds : tuple
+        Its signature; see `cugraph_ws.cuda.signature`.
+    capability : (int, int)
+        Compute capability.
+    function : callable
+        Returns the kernel; called only if it must be compiled.
+
+    Returns
+    -------
+    Binary
+    """
+    key = hashlib.sha256(repr((_fingerprint(), text, name, kinds, capability)).encode()).hexdigest()
+    path = cache_folder() / "cuda" / f"{name}-{key[:24]}.cubin"
+    try:
+        return _read(path)
+    except (OSError, ValueError, KeyError):
+        pass  # not there, or not whole: it is made again
+    binary = compile_kernel(function(), kinds, capability)
+    with contextlib.suppress(OSError):  # of a folder that cannot be written to
+        _write(path, binary)
+    return binary
+
+
+def _read(path: Path) -> Binary:
+    header, _, code = path.read_bytes().partition(b"\n")
+    facts = json.loads(header)
+    size = facts.pop("size")
+    if len(code) != size:
+        raise ValueError("cut off")
+    return Binary(**facts, code=code)
+
+
+def _write(path: Path, binary: Binary) -> None:
+    facts = asdict(binary)
+    code = facts.pop("code")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(json.dumps({**facts, "size": len(code)}).encode() + b"\n" + code)
+    os.replace(file.name, path)
+
+
+def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> Binary:
+    """Compile a kernel for an architecture.
+
+    Parameters
+    ----------
+    function : callable
+        What a kernel module marks with `@kernel`.
+    kinds : tuple
+        Its signature.
+    capability : (int, int)
+        Compute capability, as (9, 0).
+
+    Returns
+    -------
+    Binary
+        The machine code, and what it takes of a multiprocessor.
+    """
+    import numba.cuda.dispatcher as dispatcher
+    from numba import cuda
+
+    # The dispatcher of an inner device function asks the current GPU for its capability.
+    present = dispatcher.get_current_device
+    stand_in = types.SimpleNamespace(compute_capability=capability)
+    dispatcher.get_current_device = lambda: stand_in
+    try:
+        ptx, _ = cuda.compile(
+            function, tuple(_numba_type(kind) for kind in kinds), cc=capability, device=False,
+            abi="numba", output="ptx",
+        )  # fmt: skip
+    finally:
+        dispatcher.get_current_device = present
+    entries = re.findall(r"\.entry\s+(\w+)", ptx)
+    name = function.__name__
+    return _assemble(name, ptx.replace(entries[0], name), capability)
+
+
+def _numba_type(kind: Kind) -> Any:
+    from numba.core import types as numba_types
+
+    if isinstance(kind, tuple):
+        return numba_types.Tuple([_numba_type(one) for one in kind])
+    if kind.endswith("*"):
+        return numba_types.CPointer(getattr(numba_types, kind[:-1]))
+    return getattr(numba_types, "boolean" if kind == "bool" else kind)
+
+
+def _assemble(name: str, ptx: str, capability: Capability) -> Binary:
+    from cuda.bindings import nvjitlink
+
+    text = ptx.encode()
+    options = [f"-arch=sm_{capability[0]}{capability[1]}", "-verbose", "-O3"]
+    handle = nvjitlink.create(len(options), options)
+    try:
+        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, text, len(text), name)
+        nvjitlink.complete(handle)
+        code = bytearray(nvjitlink.get_linked_cubin_size(handle))
+        nvjitlink.get_linked_cubin(handle, code)
+        log = bytearray(nvjitlink.get_info_log_size(handle))
+        nvjitlink.get_info_log(handle, log)
+    finally:
+        nvjitlink.destroy(handle)
+    return Binary(name=name, **_figures(log.decode(errors="replace")), code=bytes(code))
+
+
+def _figures(log: str) -> dict[str, int]:
+    """Read what the assembler says about a kernel."""
+
+    def figure(pattern: str) -> int:
+        found = re.search(pattern, log)
+        return int(found[1]) if found else 0
+
+    return {
+        "registers": figure(r"Used (\d+) registers"),
+        "spilled": figure(r"(\d+) bytes spill stores"),
+        "stack": figure(r"(\d+) bytes stack frame"),
+        "shared": figure(r"(\d+) bytes smem"),
+    }

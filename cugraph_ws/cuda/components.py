@@ -1,0 +1,152 @@
+"""Weakly connected components on the device; see `cugraph_ws.algorithms.components`.
+
+Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018) on positions: a vertex's first neighbour is the
+one of the highest in-degree, so the first sample joins most of a graph with hubs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.cuda.device import device
+from cugraph_ws.frames import VertexNumbers
+from cugraph_ws.run import Step
+
+if TYPE_CHECKING:
+    from cugraph_ws.graph import Graph
+
+__all__ = ["DeviceComponents"]
+
+BLOCK = 256
+SAMPLED = 2  # neighbours of each vertex that are linked at first: one at each end of its row
+PROBES = 1024  # vertices asked for their root to find the largest component
+ARCS_A_STEP = 1 << 29
+
+
+class DeviceComponents:
+    """The loop on the CUDA engine: sampled neighbours first, then the arcs in blocks."""
+
+    name = "weakly_connected_components"
+    by_vertex = True
+    diverged = False
+    max_iter: int | None = None
+    tol: float | None = None
+
+    def on_cuda(self) -> DeviceComponents:
+        """Return the loop itself."""
+        return self
+
+    def start(self, graph: Graph) -> None:
+        """Make every vertex a tree of its own."""
+        self._device = device()
+        self._graph = graph.on_device()
+        self._module = self._device.module("components")
+        xp = self._device.xp
+        self._parent = xp.arange(self._graph.size, dtype=self._graph.csc.indices.dtype)
+        self._counts = xp.zeros(2, np.int64)
+        self._sampled = 0  # neighbours of every vertex linked so far
+        self._arc = 0  # arcs before this one are done
+        self._largest = -1  # the root whose rows are skipped
+
+    @property
+    def converged(self) -> bool:
+        """Whether every arc has been linked or skipped."""
+        return self._arc >= self._graph.arcs
+
+    def step(self) -> Step:
+        """Link one more neighbour of every vertex, or a block of arcs."""
+        return self._sample() if self._sampled < SAMPLED else self._link()
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: the graph alone decides."""
+        return {}
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the forest, by number, and how far the edges have been linked.
+
+        Samples and arcs are not those of other engines: `reached` tells these to link all anew.
+        """
+        arcs = self._graph.arcs
+        reached = [SAMPLED, arcs, -1] if self.converged else [0, 0, -1]
+        return {
+            "parent": self._device.to_host(self._labels()),
+            "reached": np.array(reached, np.int64),
+            "linked": np.array([self._sampled, self._arc], np.int64),
+        }
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on with a forest."""
+        graph, xp = self._graph, self._device.xp
+        above = graph.by_position(state["parent"].astype(self._parent.dtype))
+        others = xp.take(graph.positions, above)
+        self._parent = xp.arange(graph.size, dtype=self._parent.dtype)
+        self._launch("join_pairs", graph.size, self._parent, others, graph.size)
+        self._compress()
+        if "linked" in state:
+            self._sampled, self._arc = state["linked"].tolist()
+        elif state["reached"][1] >= graph.arcs:
+            self._sampled, self._arc = SAMPLED, graph.arcs
+        if self._sampled == SAMPLED and graph.undirected and not self.converged:
+            self._largest = self._most_frequent()
+
+    def columns(self) -> dict[str, VertexNumbers]:
+        """Return the label of each vertex."""
+        return {"labels": VertexNumbers(self._labels())}
+
+    def _sample(self) -> Step:
+        graph = self._graph
+        last = int(self._sampled > 0)
+        self._launch("link_samples", graph.size, *graph.csc, self._parent, graph.size, last)
+        self._compress()
+        self._sampled += 1
+        # Where edges stand in the rows of both ends, the rest of a component's rows can be skipped.
+        if self._sampled == SAMPLED and graph.undirected:
+            self._largest = self._most_frequent()
+        read = graph.vertices_with(1 + last)
+        return Step(graph.size, read, direction="sample", filter="all")
+
+    def _link(self) -> Step:
+        graph, first = self._graph, self._arc
+        self._arc = min(first + ARCS_A_STEP, graph.arcs)
+        self._launch(
+            "link_arcs", self._arc - first, *graph.csc, self._parent, graph.size, first, self._arc,
+            self._largest, self._counts,
+        )  # fmt: skip
+        self._compress()
+        read, active = self._device.to_host(self._counts).tolist()
+        if self._largest < 0:
+            return Step(active, read, direction="link", filter="all")
+        if not self.converged:  # it may have been hooked itself
+            there = self._parent[self._largest : self._largest + 1]
+            self._largest = int(self._device.to_host(there)[0])
+        return Step(active, read, direction="link", filter="largest skipped")
+
+    def _compress(self) -> None:
+        """Make every vertex a child of its root; count those outside the largest component."""
+        size = self._graph.size
+        self._counts[1:] = 0
+        self._launch("compress", size, self._parent, size, self._largest, self._counts)
+
+    def _launch(self, name: str, items: int, *arguments: Any) -> None:
+        if name == "link_arcs":
+            self._counts[:1] = 0
+        self._module.launch(name, self._device.blocks_for(items, BLOCK), BLOCK, *arguments)
+
+    def _most_frequent(self) -> int:
+        """Return the most frequent root of a few vertices: a guess that affects time alone."""
+        probes = np.random.default_rng(0).integers(0, self._graph.size, PROBES)
+        found = self._device.xp.take(self._parent, self._device.xp.asarray(probes))
+        roots, counts = np.unique(self._device.to_host(found), return_counts=True)
+        return int(roots[np.argmax(counts)])
+
+    def _labels(self) -> Any:
+        """Return by number the least vertex of each tree."""
+        graph, xp = self._graph, self._device.xp
+        least = graph.numbers.copy()
+        self._launch(
+            "least_numbers", graph.size, self._parent, graph.numbers, least, graph.size
+        )  # fmt: skip
+        return graph.by_number(xp.take(least, self._parent))

@@ -1,0 +1,152 @@
+"""Core numbers on the device; see `cugraph_ws.algorithms.core`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.cuda.device import device
+from cugraph_ws.run import Step
+
+if TYPE_CHECKING:
+    from cugraph_ws.cuda.graph import Rows
+    from cugraph_ws.graph import Graph
+
+__all__ = ["DeviceCores", "count_self_loops"]
+
+BLOCK = 256
+WORK_A_STEP = 1 << 26  # vertices sifted and rows peeled
+PIECE = 512  # of rows in the queue, as in kernels/cuda/rows.py
+LEAST, CONTROL = 11, 14  # of the control block, as in kernels/cuda/core.py
+NOTHING = np.iinfo(np.int64).max
+
+
+def count_self_loops(graph: Any) -> Any:
+    """Count the self-loops of each vertex.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+
+    Returns
+    -------
+    device array of int64, shape (vertices,), by position
+    """
+    here = device()
+    loops = here.xp.zeros(graph.size, np.int64)
+    blocks = here.blocks_for(graph.size, BLOCK)
+    here.module("core").launch("count_loops", blocks, BLOCK, *graph.csc, loops, graph.size)
+    return loops
+
+
+class DeviceCores:
+    """The loop on the CUDA engine: each step peels many levels in one launch.
+
+    Parameters
+    ----------
+    degree_type : {"both", "in", "out"}
+        Which edges count where the graph is directed.
+    """
+
+    name = "core_number"
+    by_vertex = True
+    diverged = False
+    max_iter: int | None = None
+    tol: float | None = None
+    _alive: Any  # the first `_count` are the vertices left, and perhaps some of `_level`
+    _count: int
+    _left: int
+    _level: int  # the last one peeled
+
+    def __init__(self, degree_type: str = "both") -> None:
+        self._degree_type = degree_type
+
+    def on_cuda(self) -> DeviceCores:
+        """Return the loop itself."""
+        return self
+
+    def start(self, graph: Graph) -> None:
+        """Count the degrees."""
+        self._device = device()
+        self._graph = there = graph.on_device()
+        xp = self._device.xp
+        counted, lowered = self._adjacencies()
+        arcs = there.arcs * len(counted)
+        dtype = np.int32 if arcs <= np.iinfo(np.int32).max else np.int64
+        degrees = -len(counted) * count_self_loops(there)
+        for rows in counted:
+            degrees += xp.diff(rows.offsets)
+        self._core = degrees.astype(dtype)
+        del degrees
+        index = there.csc.indices.dtype
+        pieces = there.size + arcs // PIECE
+        self._adjacency = *lowered[0], *lowered[-1]
+        self._parts = len(lowered)
+        self._queue = xp.empty(pieces, index), xp.empty(pieces, np.int32)
+        self._spare = xp.empty(there.size, index)
+        self._enter(-1)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every vertex is peeled."""
+        return self._left == 0
+
+    def step(self) -> Step:
+        """Peel levels until enough work is done."""
+        active, here = self._left, self._device
+        first = np.zeros(CONTROL, np.int64)
+        first[LEAST] = NOTHING
+        control = here.xp.asarray(first)
+        module = here.module("core")
+        arguments = (
+            self._adjacency, self._parts, self._core, self._alive, self._spare, self._queue,
+            control, self._count, self._level, WORK_A_STEP,
+        )  # fmt: skip
+        wanted = here.blocks_for(max(self._count, self._graph.arcs // 32), BLOCK)
+        grid = min(wanted, here.most_blocks(module, "peel", BLOCK, *arguments))
+        module.launch("peel", grid, BLOCK, *arguments, cooperative=True)
+        self._count, self._level, swapped, peeled, read = here.to_host(control)[:5].tolist()
+        if swapped:
+            self._alive, self._spare = self._spare, self._alive
+        self._left -= peeled
+        return Step(active, read, direction="peel", filter="list")
+
+    def inputs(self) -> dict[str, Any]:
+        """Return which degrees count."""
+        return {"degree_type": self._degree_type}
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return degrees and core numbers, and the level up to which they are core numbers."""
+        core = self._device.to_host(self._graph.by_number(self._core))
+        return {"core": core, "level": np.array([self._level], np.int64)}
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on above a level."""
+        self._core = self._graph.by_position(state["core"].astype(self._core.dtype))
+        self._enter(int(state["level"][0]))
+
+    def columns(self) -> dict[str, Any]:
+        """Return the core number of each vertex (the degree that is left, while it runs)."""
+        return {"core_number": self._graph.by_number(self._core).astype(np.int64)}
+
+    def _enter(self, level: int) -> None:
+        """List the vertices that are left above a level."""
+        self._level = level
+        left = self._device.xp.flatnonzero(self._core > level)
+        self._count = self._left = len(left)
+        # Of full length: lists change places with the spare one.
+        self._alive = self._device.xp.empty_like(self._spare)
+        self._alive[: self._left] = left
+
+    def _adjacencies(self) -> tuple[list[Rows], list[Rows]]:
+        """Return the rows that count for a vertex's degree, and those whose degrees it is in."""
+        graph = self._graph
+        if graph.undirected:
+            return [graph.csc], [graph.csc]
+        if self._degree_type == "both":
+            return [graph.csc, graph.csr], [graph.csc, graph.csr]
+        if self._degree_type == "in":
+            return [graph.csc], [graph.csr]
+        return [graph.csr], [graph.csc]

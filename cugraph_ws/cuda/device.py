@@ -1,0 +1,311 @@
+"""The device that the CUDA engine computes on: its arrays, its kernels.
+
+Everything above this module is written over `Device`.  There are two: the current GPU, with CuPy
+arrays, and in the tests an emulator, with NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from cugraph_ws.codegen import import_text, kernel_file
+from cugraph_ws.cuda.codegen import module_source
+from cugraph_ws.cuda.compiler import load_or_compile
+from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function
+from cugraph_ws.cuda.signature import Kind, kind_of, parameters
+from cugraph_ws.errors import EngineError
+
+__all__ = [
+    "CudaDevice",
+    "Device",
+    "KernelModule",
+    "array_module",
+    "as_host",
+    "device",
+    "has_device",
+    "installed",
+]
+
+BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
+
+
+class KernelModule(Protocol):
+    """The kernels of one source file, or of one program."""
+
+    def launch(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> None:
+        """Run a kernel, asynchronously; arguments are arrays, numbers, and tuples of them."""
+
+    def prepare(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> Callable[[], None]:
+        """Return what launches a kernel again and again with the same arguments."""
+
+
+class Device(Protocol):
+    """Where arrays lie and kernels run.
+
+    Attributes
+    ----------
+    xp : module
+        `cupy` or `numpy`.
+    multiprocessors : int
+        How many blocks run side by side, about.
+    downloads : int
+        Arrays copied to the host so far, by `to_host`.
+    """
+
+    xp: Any
+    multiprocessors: int
+    downloads: int
+
+    def to_host(self, array: Any) -> np.ndarray[Any, Any]:
+        """Copy an array to the host; waits for what computes it."""
+
+    def module(self, name: str) -> KernelModule:
+        """Return the kernels of `kernels/cuda/<name>.py`."""
+
+    def program_module(self, name: str, interface: str) -> KernelModule:
+        """Return a program's kernels; `interface` is what takes the interface's place."""
+
+    def blocks_for(self, items: int, block: int) -> int:
+        """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
+
+    def most_blocks(self, module: KernelModule, name: str, block: int, *arguments: Any) -> int:
+        """Return the most blocks that a cooperative launch of a kernel may have."""
+
+    def free_memory(self) -> int:
+        """Return how many bytes can still be allocated."""
+
+    def synchronize(self) -> None:
+        """Wait until all launches are done."""
+
+
+class _Launch:
+    """A kernel with its arguments marshalled; calling it launches it on the current stream."""
+
+    def __init__(
+        self,
+        function: Function,
+        grid: int,
+        block: int,
+        arguments: tuple[Any, ...],
+        cooperative: bool,
+        stream: Callable[[], Any],
+    ) -> None:
+        self._function = function
+        self._shape = grid, block
+        self._arguments = arguments  # the pointers below point into their memory
+        self._cooperative = cooperative
+        self._stream = stream
+        self._values = parameters(arguments)
+        places = [ctypes.cast(ctypes.byref(one), ctypes.c_void_p) for one in self._values]
+        self._table = (ctypes.c_void_p * max(len(places), 1))(*places)
+
+    def __call__(self) -> None:
+        self._function.launch(
+            *self._shape, self._table, self._stream().ptr, cooperative=self._cooperative
+        )
+
+
+class _Kernels:
+    """A module whose kernels are compiled for the current GPU when they are first launched."""
+
+    def __init__(self, owner: CudaDevice, text: str, functions: Callable[[], Any]) -> None:
+        self._device = owner
+        self._text = text
+        self._functions = functions
+        self._loaded: dict[tuple[str, tuple[Kind, ...]], Function] = {}
+
+    def function(self, name: str, arguments: tuple[Any, ...]) -> Function:
+        """Return a kernel for arguments of such types, loaded."""
+        kinds = tuple(kind_of(one) for one in arguments)
+        found = self._loaded.get((name, kinds))
+        if found is None:
+            binary = load_or_compile(
+                self._text, name, kinds, self._device.gpu.capability,
+                lambda: getattr(self._functions(), name),
+            )  # fmt: skip
+            found = self._loaded[name, kinds] = load_function(binary.code, name)
+        return found
+
+    def launch(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> None:
+        self.prepare(name, grid, block, *arguments, cooperative=cooperative)()
+
+    def prepare(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> Callable[[], None]:
+        if grid == 0:
+            return lambda: None
+        return _Launch(
+            self.function(name, arguments), grid, block, arguments, cooperative,
+            self._device.xp.cuda.get_current_stream,
+        )  # fmt: skip
+
+
+class CudaDevice:
+    """The current GPU; see `Device`.
+
+    Parameters
+    ----------
+    xp : module
+        CuPy.
+    gpu : Gpu
+        What the driver says of it.
+    """
+
+    def __init__(self, xp: Any, gpu: Gpu) -> None:
+        self.xp = xp
+        self.gpu = gpu
+        self.multiprocessors = gpu.multiprocessors
+        self.downloads = 0
+        self._modules: dict[str, _Kernels] = {}
+
+    def to_host(self, array: Any) -> np.ndarray[Any, Any]:
+        """Copy an array to the host; waits for what computes it."""
+        self.downloads += 1
+        copied: np.ndarray[Any, Any] = self.xp.asnumpy(array)
+        return copied
+
+    def module(self, name: str) -> KernelModule:
+        """Return the kernels of `kernels/cuda/<name>.py`."""
+        if name not in self._modules:
+            import importlib
+
+            path = kernel_file("cuda", name)
+            self._modules[name] = _Kernels(
+                self,
+                path.read_text(),
+                lambda: importlib.import_module(f"cugraph_ws.kernels.cuda.{name}"),
+            )
+        return self._modules[name]
+
+    def program_module(self, name: str, interface: str) -> KernelModule:
+        """Return a program's kernels; `interface` is what takes the interface's place."""
+        text = module_source(interface)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:20]
+        full = f"{name}_{digest}"
+        if full not in self._modules:
+            self._modules[full] = _Kernels(self, text, lambda: import_text(full, text))
+        return self._modules[full]
+
+    def blocks_for(self, items: int, block: int) -> int:
+        """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
+        return max(1, min(-(-items // block), BLOCKS_A_MULTIPROCESSOR * self.multiprocessors))
+
+    def most_blocks(self, module: KernelModule, name: str, block: int, *arguments: Any) -> int:
+        """Return the most blocks that a cooperative launch of a kernel may have."""
+        assert isinstance(module, _Kernels)
+        return module.function(name, arguments).resident_blocks(block) * self.multiprocessors
+
+    def free_memory(self) -> int:
+        """Return how many bytes can still be allocated."""
+        free: int = self.xp.cuda.runtime.memGetInfo()[0]
+        pool = self.xp.get_default_memory_pool()
+        return free + int(pool.free_bytes())
+
+    def synchronize(self) -> None:
+        """Wait until all launches are done."""
+        self.xp.cuda.get_current_stream().synchronize()
+
+
+_substitute: Device | None = None
+
+
+@contextmanager
+def installed(substitute: Device) -> Iterator[Device]:
+    """Compute on another device than the current GPU, within a `with` block.
+
+    Parameters
+    ----------
+    substitute : Device
+        The tests' emulator.
+
+    Yields
+    ------
+    Device
+        The same.
+    """
+    global _substitute  # noqa: PLW0603 - one for the process, as the current GPU is
+    before, _substitute = _substitute, substitute
+    try:
+        yield substitute
+    finally:
+        _substitute = before
+
+
+def has_device() -> bool:
+    """Tell whether there is a device to compute on, without importing CuPy."""
+    return _substitute is not None or bool(installed_gpus())
+
+
+def as_host(array: Any) -> np.ndarray[Any, Any]:
+    """Return an array on the host; one that is there already is not copied.
+
+    Parameters
+    ----------
+    array : ndarray or device array
+
+    Returns
+    -------
+    ndarray
+    """
+    return array if isinstance(array, np.ndarray) else device().to_host(array)
+
+
+def array_module(on_device: bool) -> Any:
+    """Return what makes arrays on the device, or on the host: `cupy` or `numpy`.
+
+    Parameters
+    ----------
+    on_device : bool
+
+    Returns
+    -------
+    module
+    """
+    return device().xp if on_device else np
+
+
+def device() -> Device:
+    """Return the device to compute on: the current GPU.
+
+    Returns
+    -------
+    Device
+
+    Raises
+    ------
+    EngineError
+        If there is no GPU, or CuPy or Numba-CUDA is missing.
+    """
+    if _substitute is not None:
+        return _substitute
+    if not installed_gpus():
+        raise EngineError(
+            "engine='cuda' needs an NVIDIA GPU and its driver, and there is none here; use engine='cpu'"
+        )
+    try:
+        import cupy
+    except ImportError as error:
+        raise EngineError(
+            "engine='cuda' needs CuPy and Numba-CUDA: pip install 'cugraph-ws[cu13]' "
+            "(or [cu12] for CUDA 12)"
+        ) from error
+    return _of_gpu(int(cupy.cuda.Device().id), cupy)
+
+
+@lru_cache
+def _of_gpu(place: int, xp: Any) -> CudaDevice:
+    # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
+    return CudaDevice(xp, installed_gpus()[place])

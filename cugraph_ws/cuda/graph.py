@@ -1,0 +1,405 @@
+"""A graph on the device: vertices in the order of falling in-degree, rows of neighbours.
+
+Kernels treat rows of different lengths differently; in this order a class of degrees is a range.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from cugraph_ws.cuda.device import Device, device
+from cugraph_ws.cuda.grouping import number_dtype, run
+from cugraph_ws.cuda.memory import check_device_memory, check_transpose_memory, estimate
+from cugraph_ws.cuda.rows import (
+    Layout,
+    Rows,
+    count_targets,
+    expand_rows,
+    gather,
+    group_edges,
+    sum_by_target,
+    sum_rows,
+    transpose,
+)
+from cugraph_ws.errors import InputError
+
+if TYPE_CHECKING:
+    from cugraph_ws.graph import Graph
+
+__all__ = ["DeviceGraph", "Rows", "build", "from_host"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+Order = Literal["csc", "csr"]
+
+DEGREES = np.left_shift(np.int64(1), np.arange(40))  # those that are looked up together
+
+
+class DeviceGraph:
+    """A graph on the device; made by `build` and `from_host`.
+
+    Vertices are at positions by falling in-degree, equal ones by number.  Safe to read from several
+    threads: what one of them needs first, it makes for all.
+
+    Parameters
+    ----------
+    owner : Device
+        Where the arrays are.
+    layout : Layout
+    indices : device array, shape (arcs,)
+        Of the CSC.
+    values : dict of str to device array, shape (arcs,)
+        Edge attributes in the order of the CSC.
+    undirected : bool
+    names : tuple of str
+        The edge attributes that there are.
+    fetch : callable, optional
+        Returns attributes that are not in `values`, by name, from the host, in an order of its own.
+    order : device array of int, shape (arcs,), optional
+        Where in that order each arc of the CSC is.
+
+    Attributes
+    ----------
+    size : int
+        Number of vertices.
+    arcs : int
+        Number of arcs: an undirected edge is two, a self-loop one.
+    undirected : bool
+    edge_attributes : tuple of str
+    """
+
+    def __init__(
+        self,
+        owner: Device,
+        layout: Layout,
+        indices: DeviceArray,
+        values: dict[str, DeviceArray],
+        *,
+        undirected: bool,
+        names: tuple[str, ...],
+        fetch: Callable[[str], Any] | None = None,
+        order: DeviceArray = None,
+    ) -> None:
+        self.size = len(layout.numbers)
+        self.arcs = len(indices)
+        self.undirected = undirected
+        self.edge_attributes = names
+        self._device = owner
+        self._lock = RLock()
+        self._layout: Layout | None = layout
+        self._csc: Rows | None = Rows(layout.offsets, indices)
+        self._csr: Rows | None = None
+        self._values = {(name, "csc"): array for name, array in values.items()}
+        self._fetch = fetch
+        self._order = order  # host order → CSC
+        self._transposed: DeviceArray = None  # CSC → CSR
+        self._out_degrees: DeviceArray = None
+        self._at_least: dict[int, int] = {}
+
+    @property
+    def numbers(self) -> DeviceArray:
+        """Vertex number at each position; int32 or int64, shape (size,)."""
+        return self._open().numbers
+
+    @property
+    def positions(self) -> DeviceArray:
+        """Position of each vertex number; int32 or int64, shape (size,)."""
+        return self._open().positions
+
+    @property
+    def csc(self) -> Rows:
+        """In-neighbours of every vertex."""
+        self._open()
+        assert self._csc is not None
+        return self._csc
+
+    @property
+    def csr(self) -> Rows:
+        """Out-neighbours of every vertex; made when first read, then kept.
+
+        Of an undirected graph, the CSC itself.  Raises GraphMemoryError if it would not fit.
+        """
+        with self._lock:
+            csc = self.csc
+            if self.undirected:
+                return csc
+            if self._csr is None:
+                keep = bool(self.edge_attributes)
+                check_transpose_memory(self.arcs, self.size, keep=keep)
+                self._csr, self._transposed = transpose(
+                    self._device, csc, self.out_degrees, keep=keep
+                )
+                self._out_degrees = None  # the offsets tell
+            return self._csr
+
+    @property
+    def in_degrees(self) -> DeviceArray:
+        """Number of arcs into each vertex; int64, shape (size,), by position; made at each call."""
+        return self._device.xp.diff(self.csc.offsets)
+
+    @property
+    def out_degrees(self) -> DeviceArray:
+        """Number of arcs out of each vertex; int64, shape (size,), by position."""
+        with self._lock:
+            if self.undirected:
+                return self.in_degrees
+            if self._csr is not None:
+                return self._device.xp.diff(self._csr.offsets)
+            if self._out_degrees is None:
+                self._out_degrees = count_targets(self._device, self.csc)
+            return self._out_degrees
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is held now."""
+        with self._lock:
+            rows = [one for one in (self._csc, self._csr) if one is not None]
+            held = [*(self._layout or ())[:2], *self._values.values()]
+            held += [array for one in rows for array in one]
+            held += [self._order, self._transposed, self._out_degrees]
+            return sum(int(array.nbytes) for array in held if array is not None)
+
+    def values(self, name: str, order: Order = "csc") -> DeviceArray:
+        """Return an edge attribute in the order of an adjacency; made when first read, then kept.
+
+        Parameters
+        ----------
+        name : str
+        order : {"csc", "csr"}
+
+        Returns
+        -------
+        device array of int64, float32 or float64, shape (arcs,)
+            Not to be written to.
+
+        Raises
+        ------
+        InputError
+            If the graph has no such attribute.
+        """
+        with self._lock:
+            self._open()
+            if name not in self.edge_attributes:
+                raise InputError(
+                    f"the graph keeps no edge column {name!r}, it keeps "
+                    f"{', '.join(map(repr, self.edge_attributes)) or 'none'}; name it in "
+                    f"Graph(weight=...) or Graph(attributes=[...])"
+                )
+            if self.undirected:
+                order = "csc"
+            if (name, order) not in self._values:
+                if order == "csc":
+                    assert self._fetch is not None
+                    given, places = self._device.xp.asarray(self._fetch(name)), self._order
+                else:
+                    _ = self.csr  # with the permutation
+                    given, places = self.values(name, "csc"), self._transposed
+                self._values[name, order] = gather(self._device, given, places)
+            return self._values[name, order]
+
+    def vertices_with(self, degree: int) -> int:
+        """Return how many vertices have at least an in-degree: they have the first positions.
+
+        Parameters
+        ----------
+        degree : int
+
+        Returns
+        -------
+        int
+            All powers of two are looked up with the first; from then on they cost nothing.
+        """
+        with self._lock:
+            self._open()
+            if degree not in self._at_least:
+                xp = self._device.xp
+                wanted = np.array([degree, *(() if self._at_least else DEGREES)], np.int64)
+                found = xp.empty(len(wanted), np.int64)
+                run(
+                    self._device, "find_degrees", len(wanted), self.csc.offsets, self.size,
+                    xp.asarray(wanted), len(wanted), found,
+                )  # fmt: skip
+                counts = self._device.to_host(found)
+                self._at_least.update(zip(wanted.tolist(), counts.tolist(), strict=True))
+            return self._at_least[degree]
+
+    def by_number(self, array: DeviceArray) -> DeviceArray:
+        """Bring values by position into the order of vertex numbers.
+
+        Parameters
+        ----------
+        array : device array, shape (size,)
+
+        Returns
+        -------
+        device array, shape (size,)
+        """
+        return self._device.xp.take(array, self.positions)
+
+    def by_position(self, array: Any) -> DeviceArray:
+        """Bring values by vertex number into the order of positions.
+
+        Parameters
+        ----------
+        array : device array or ndarray, shape (size,)
+
+        Returns
+        -------
+        device array, shape (size,)
+        """
+        xp = self._device.xp
+        return xp.take(xp.asarray(array), self.numbers)
+
+    def in_weight_sums(self, name: str) -> DeviceArray:
+        """Sum an edge attribute over the arcs into each vertex.
+
+        The order of the additions depends on the graph alone, so that sums are the same each time.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        device array of float64, shape (size,), by position
+        """
+        with self._lock:
+            sums = self._device.xp.empty(self.size, np.float64)
+            sum_rows(self._device, self.csc.offsets, self.values(name), sums)
+            return sums
+
+    def out_weight_sums(self, name: str) -> DeviceArray:
+        """Sum an edge attribute over the arcs out of each vertex; see `in_weight_sums`.
+
+        Without a CSR none is made: arcs are grouped by source a part at a time.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        device array of float64, shape (size,), by position
+        """
+        with self._lock:
+            if self.undirected:
+                return self.in_weight_sums(name)
+            if self._csr is None:
+                return sum_by_target(self._device, self.csc, self.out_degrees, self.values(name))
+            sums = self._device.xp.empty(self.size, np.float64)
+            sum_rows(self._device, self._csr.offsets, self.values(name, "csr"), sums)
+            return sums
+
+    def close(self) -> None:
+        """Give the memory back; using the graph afterwards raises InputError."""
+        with self._lock:
+            self._layout = self._csc = self._csr = self._fetch = None
+            self._order = self._transposed = self._out_degrees = None
+            self._values = {}
+
+    def _open(self) -> Layout:
+        if self._layout is None:
+            raise InputError("the graph is closed; use it before close() or inside its `with`")
+        return self._layout
+
+
+def build(
+    sources: DeviceArray,
+    destinations: DeviceArray,
+    values: dict[str, DeviceArray],
+    size: int,
+    *,
+    undirected: bool,
+    consume: bool = False,
+) -> DeviceGraph:
+    """Build a graph from edges on the device.
+
+    Parameters
+    ----------
+    sources, destinations : device array of int32 or int64, shape (edges,)
+        Vertex numbers.
+    values : dict of str to device array of int64, float32 or float64, shape (edges,)
+        Edge attributes.
+    size : int
+        Number of vertices.
+    undirected : bool
+        Whether every edge is an arc both ways, a self-loop once.
+    consume : bool
+        Let the columns go as soon as they have been read, the ends before any value is moved and
+        the values one by one: `values` is emptied, and memory comes free if the caller passes
+        the ends without keeping a reference.
+
+    Returns
+    -------
+    DeviceGraph
+
+    Raises
+    ------
+    GraphMemoryError
+        If the graph would not fit on the GPU; raised before it is built.
+    """
+    owner = device()
+    arcs = len(sources) << int(undirected)
+    value_bytes = sum(array.dtype.itemsize for array in values.values())
+    check_device_memory(estimate(arcs, size, value_bytes, undirected))
+    columns = [(destinations, sources)]
+    del sources, destinations
+    layout, indices, order = group_edges(
+        owner, columns[0], size, both=undirected, keep=bool(values)
+    )
+    if consume:
+        columns.clear()
+    moved = {}
+    for name in list(values):
+        column = values.pop(name) if consume else values[name]
+        moved[name] = gather(owner, column, order)
+        del column
+    names = tuple(moved)
+    return DeviceGraph(owner, layout, indices, moved, undirected=undirected, names=names)
+
+
+def from_host(graph: Graph) -> DeviceGraph:
+    """Copy a graph from the host to the device.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    DeviceGraph
+        Edge attributes follow when they are first read, while `graph` is open.
+
+    Raises
+    ------
+    GraphMemoryError
+        If the graph would not fit on the GPU; raised before anything is copied.
+    """
+    owner = device()
+    xp = owner.xp
+    size, csc, names = graph.number_of_vertices, graph.csc, graph.edge_attributes
+    arcs, index = csc.number_of_arcs, number_dtype(size)
+    copied = 2 * index.itemsize * arcs + 8 * size
+    check_device_memory(estimate(arcs, size, 8 * len(names), not graph.directed), beside=copied)
+    offsets = xp.asarray(csc.offsets)
+    rows = expand_rows(owner, offsets, arcs, index)
+    del offsets
+    columns = [(rows, xp.asarray(csc.indices))]
+    del rows, csc
+    layout, indices, order = group_edges(owner, columns[0], size, both=False, keep=bool(names))
+    host = weakref.ref(graph)  # which holds the device graph
+
+    def fetch(name: str) -> Any:
+        there = host()
+        if there is None:
+            raise InputError(f"edge column {name!r} is gone with its graph; keep the Graph")
+        return there.edge_values(name, "csc")
+
+    return DeviceGraph(
+        owner, layout, indices, {}, undirected=not graph.directed, names=names, fetch=fetch,
+        order=order,
+    )  # fmt: skip

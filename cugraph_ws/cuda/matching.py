@@ -1,0 +1,159 @@
+"""A maximal bipartite matching on the device; see `cugraph_ws.algorithms.matching`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.cuda.device import device
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import VertexNumbers
+from cugraph_ws.run import Step
+
+if TYPE_CHECKING:
+    from cugraph_ws.graph import Graph
+
+__all__ = ["DeviceMatching"]
+
+BLOCK = 256
+UNDECIDED = -2  # a vertex that has not looked at its neighbours yet
+NOTHING = np.iinfo(np.int64).max
+
+
+class DeviceMatching:
+    """The loop on the CUDA engine: each step is a round of proposals.
+
+    Parameters
+    ----------
+    left : sequence, ndarray, Series, frame or str
+        Ids of the vertices on the left, or the name of a vertex attribute.
+    seed : int
+        Seed of the edges' ranks.
+    key : int
+        The seed, hashed.
+    """
+
+    name = "maximal_bipartite_matching"
+    by_vertex = True
+    diverged = False
+    max_iter: int | None = None
+    tol: float | None = None
+    _free: Any  # the first `_count` are the vertices that may still find a mate
+    _spare: Any
+    _count: int
+
+    def __init__(self, left: Any, seed: int, key: int) -> None:
+        self._left, self._seed, self._key = left, seed, key
+
+    def on_cuda(self) -> DeviceMatching:
+        """Return the loop itself."""
+        return self
+
+    def start(self, graph: Graph) -> None:
+        """Read which vertices are on the left, and refuse edges within a side."""
+        self._device = device()
+        self._module = self._device.module("matching")
+        self._graph = there = graph.on_device()
+        xp = self._device.xp
+        if isinstance(self._left, str):
+            self._is_left, _ = graph.vertex_values(
+                self._left, "left", np.bool_, default=False, on_device=True
+            )
+        else:
+            self._is_left = xp.zeros(there.size, np.bool_)
+            self._is_left[graph.numbers(self._left, "left", on_device=True)] = True
+        self._check_sides(graph)
+        index = there.csc.indices.dtype
+        self._parts = 1 if there.undirected else 2
+        self._adjacency = *there.csc, *there.csr
+        self._mate = xp.full(there.size, -1, index)
+        self._best = xp.full(there.size, UNDECIDED, index)
+        self._counts = xp.zeros(2, np.int64)
+        self._find_free()
+
+    @property
+    def converged(self) -> bool:
+        """Whether no free vertex has a free neighbour."""
+        return self._count == 0
+
+    def step(self) -> Step:
+        """Let free vertices propose, and match those whose proposals are mutual."""
+        active, here = self._count, self._device
+        self._counts[:] = 0
+        blocks = here.blocks_for(active, BLOCK)
+        self._module.launch(
+            "propose", blocks, BLOCK, self._adjacency, self._parts, self._graph.numbers,
+            self._mate, self._best, self._free, active, self._key, self._counts,
+        )  # fmt: skip
+        self._module.launch(
+            "accept", blocks, BLOCK, self._mate, self._best, self._free, active, self._spare,
+            self._counts,
+        )  # fmt: skip
+        self._free, self._spare = self._spare, self._free
+        self._count, read = here.to_host(self._counts).tolist()
+        return Step(active, read, direction="pull", filter="list")
+
+    def inputs(self) -> dict[str, Any]:
+        """Return which vertices are on the left, and the seed."""
+        return {"left": self._device.to_host(self._is_left), "seed": self._seed}
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the mates, and what each vertex proposed last."""
+        to_host = self._device.to_host
+        return {name: to_host(self._numbered(array)) for name, array in self._arrays()}
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on with some vertices matched."""
+        graph, xp = self._graph, self._device.xp
+        for name, array in self._arrays():
+            values = graph.by_position(state[name].astype(array.dtype))
+            known = xp.take(graph.positions, xp.maximum(values, 0)) if graph.size else values
+            array[:] = xp.where(values >= 0, known, values)
+        self._find_free()
+
+    def columns(self) -> dict[str, VertexNumbers]:
+        """Return the mate of each vertex."""
+        return {"mate": VertexNumbers(self._numbered(self._mate), nullable=True)}
+
+    def _arrays(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
+        return ("mate", self._mate), ("best", self._best)
+
+    def _numbered(self, array: Any) -> Any:
+        """Return vertices by position as vertex numbers by number; negative ones stay."""
+        graph, xp = self._graph, self._device.xp
+        known = xp.take(graph.numbers, xp.maximum(array, 0)) if graph.size else array
+        return graph.by_number(xp.where(array >= 0, known, array))
+
+    def _find_free(self) -> None:
+        """List the vertices that may still find a mate."""
+        free = self._device.xp.flatnonzero((self._mate < 0) & (self._best != -1))
+        self._free = free.astype(self._mate.dtype)
+        self._spare = self._device.xp.empty_like(self._free)
+        self._count = len(free)
+
+    def _check_sides(self, graph: Graph) -> None:
+        """Raise InputError naming an edge whose ends are on one side."""
+        here, there = self._device, self._graph
+        rows, size = there.csc, there.size
+        left = there.by_position(self._is_left)
+        found = here.xp.full(1, NOTHING, np.int64)
+        self._module.launch(
+            "find_inside", here.blocks_for(there.arcs, BLOCK), BLOCK, *rows, left, there.numbers,
+            size, there.arcs, found,
+        )  # fmt: skip
+        destination = int(here.to_host(found)[0])
+        if destination == NOTHING:
+            return
+        place = int(here.to_host(there.positions[destination : destination + 1])[0])
+        begin, end = here.to_host(rows.offsets[place : place + 2]).tolist()
+        neighbours = rows.indices[begin:end]
+        inside = left[neighbours] == left[place]
+        source = int(here.to_host(there.numbers[neighbours[inside]].min()))
+        side = "left" if bool(here.to_host(left[place])) else "right"
+        raise InputError(
+            f"left: the edge {graph.describe(source)} -> {graph.describe(destination)} has both "
+            f"ends on the {side}; every edge must join the left with the right: correct `left`, "
+            f"or leave such edges out"
+        )

@@ -1,0 +1,318 @@
+"""Vertex ids ↔ vertex numbers on the device: the same numbers as on the host.
+
+Integers that are 0 … n-1 are their own numbers and are not touched; integers in a range that is not
+much larger than the edge list are compacted by a table over the range; others are found by bisection
+among the distinct ones, sorted.  What only a dataframe library can compare is in `frames_cudf`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from cugraph_ws.adjacency import index_dtype
+from cugraph_ws.cuda.device import device
+from cugraph_ws.errors import InputError
+from cugraph_ws.numbering import Renumbered
+
+__all__ = [
+    "DeviceNumbered",
+    "DeviceNumbering",
+    "Integers",
+    "number_device_integers",
+    "number_device_rows",
+    "read_scalars",
+]
+
+DeviceArray = Any  # of the device's array library
+Column = Any  # a device array, or what `frames_cudf` makes of text
+
+_INT64_MAX = np.iinfo(np.int64).max
+_BLOCK = 256
+_CHUNK = 1 << 26  # rows that are looked up at once, so that 64-bit places are not kept for all
+
+
+class DeviceNumbering(Protocol):
+    """What knows the ids of all vertices."""
+
+    renumbered: Renumbered
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the ids take."""
+
+    def encode(self, columns: Sequence[Column]) -> DeviceArray:
+        """Return the numbers, int64, of ids given as one column for each part; -1 if unknown."""
+
+    def decode(self, numbers: DeviceArray) -> list[Column]:
+        """Return the ids of vertex numbers, one column for each part; anything for -1."""
+
+
+@dataclass
+class DeviceNumbered:
+    """Columns of ids as integers on the device, and how an integer becomes a vertex number.
+
+    Attributes
+    ----------
+    columns : list of device arrays
+        int32 or int64; the caller's own memory where it needs no conversion.
+    low : int
+        Least id.
+    table : device array or None
+        The number of integer i is `table[i - low]`, or `i - low` itself where there is none.
+    numbering : DeviceNumbering
+    """
+
+    columns: list[DeviceArray]
+    low: int
+    table: DeviceArray | None
+    numbering: DeviceNumbering
+
+    def numbers(self, which: int) -> DeviceArray:
+        """Return the vertex numbers of column `which`, int32 or int64."""
+        column = self.columns[which]
+        if self.table is None and self.low == 0:
+            return column
+        dtype = index_dtype(self.numbering.size)
+        numbers = device().xp.empty(len(column), dtype)
+        for first in range(0, len(column), _CHUNK):  # the shifted ids are a temporary of 64 bits
+            part = column[first : first + _CHUNK].astype(np.int64) - self.low
+            numbers[first : first + _CHUNK] = part if self.table is None else self.table[part]
+        return numbers
+
+
+@dataclass
+class Integers:
+    """Ids that are integers: 0 … size-1, or `ids`, distinct and ascending.
+
+    Attributes
+    ----------
+    ids : device array or None
+        None where every id is its own number.
+    size : int
+        Number of vertices.
+    renumbered : {"no", "compacted", "sorted"}
+        See `GraphReport`.
+    """
+
+    ids: DeviceArray | None
+    size: int
+    renumbered: Renumbered
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ids."""
+        return 0 if self.ids is None else int(self.ids.nbytes)
+
+    def encode(self, columns: Sequence[Column]) -> DeviceArray:
+        """Return the numbers of ids of any integer dtype; -1 where unknown."""
+        xp, (wanted,) = device().xp, columns
+        if not self.size:
+            return xp.full(len(wanted), -1, np.int64)
+        lowest, highest = 0, self.size - 1
+        if self.ids is not None:
+            ends = device().to_host(self.ids[:: max(1, self.size - 1)])
+            lowest, highest = int(ends[0]), int(ends[-1])
+        # Compared within the dtype that came: int64 and uint64 together would become float64.
+        limits = np.iinfo(wanted.dtype)
+        if lowest > limits.max or highest < limits.min:
+            return xp.full(len(wanted), -1, np.int64)
+        least = wanted.dtype.type(max(lowest, int(limits.min)))
+        most = wanted.dtype.type(min(highest, int(limits.max)))
+        fits = (wanted >= least) & (wanted <= most)
+        if self.ids is None:
+            return xp.where(fits, wanted.astype(np.int64), -1)
+        same = wanted.astype(self.ids.dtype)
+        places = xp.minimum(xp.searchsorted(self.ids, same), self.size - 1)
+        return xp.where(fits & (self.ids[places] == same), places, -1).astype(np.int64)
+
+    def decode(self, numbers: DeviceArray) -> list[Column]:
+        """Look the ids up."""
+        if self.ids is None:
+            return [numbers]
+        return [self.ids[device().xp.maximum(numbers, 0)]]
+
+
+@dataclass
+class Pairs:
+    """Ids of several columns, in lexicographic order: the columns but the last, and the last.
+
+    Attributes
+    ----------
+    head, last : DeviceNumbering
+        Of the two parts.
+    keys : Integers
+        The pairs that are ids, as head × size of last + last.
+    """
+
+    head: DeviceNumbering
+    last: DeviceNumbering
+    keys: Integers
+    renumbered: Renumbered = "sorted"
+
+    @property
+    def size(self) -> int:
+        """Number of ids."""
+        return self.keys.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all parts."""
+        return self.head.nbytes + self.last.nbytes + self.keys.nbytes
+
+    def encode(self, columns: Sequence[Column]) -> DeviceArray:
+        """Find the parts, then the pairs."""
+        head, last = self.head.encode(columns[:-1]), self.last.encode(columns[-1:])
+        found = self.keys.encode([head * self.last.size + last])
+        return device().xp.where((head >= 0) & (last >= 0), found, -1)
+
+    def decode(self, numbers: DeviceArray) -> list[Column]:
+        """Look the pairs up, then their parts."""
+        (keys,) = self.keys.decode(device().xp.maximum(numbers, 0))
+        width = max(1, self.last.size)
+        return [*self.head.decode(keys // width), *self.last.decode(keys % width)]
+
+
+def read_scalars(*scalars: DeviceArray) -> list[Any]:
+    """Read numbers of one dtype, arrays without dimensions, in a single transfer.
+
+    Parameters
+    ----------
+    *scalars : device arrays of shape ()
+
+    Returns
+    -------
+    list of int, float or bool
+    """
+    here = device()
+    return list(here.to_host(here.xp.stack(scalars)).tolist())
+
+
+def number_device_rows(
+    columns: Sequence[Sequence[Column]],
+    *,
+    dense_up_to: int,
+    number_others: Callable[[Sequence[Column]], DeviceNumbered],
+) -> DeviceNumbered:
+    """Give numbers to ids of one or several parts.
+
+    Parameters
+    ----------
+    columns : sequence of sequences of columns
+        For every part of an id, the columns that hold it, each part of one type: sources,
+        destinations, and perhaps a vertex frame's.
+    dense_up_to : int
+        Largest range of integers to number by a table over the range.
+    number_others : callable
+        Numbers columns that are no arrays of integers.
+
+    Returns
+    -------
+    DeviceNumbered
+        With a column for each that every part has.
+
+    Raises
+    ------
+    InputError
+        If pairs of ids' parts are too many to count.
+    """
+
+    def number(part: Sequence[Column]) -> DeviceNumbered:
+        if all(isinstance(column, device().xp.ndarray) for column in part):
+            return number_device_integers(part, dense_up_to=dense_up_to)
+        return number_others(part)
+
+    head = number(columns[0])
+    for part in columns[1:]:
+        last = number(part)
+        width = last.numbering.size
+        if head.numbering.size * width > _INT64_MAX:
+            raise InputError(
+                f"ids of several columns: {head.numbering.size:,} times {width:,} combinations are "
+                f"more than int64 counts; make one column of strings of them"
+            )
+        keys = [
+            head.numbers(which).astype(np.int64) * width + last.numbers(which)
+            for which in range(len(part))
+        ]
+        pairs = number_device_integers(keys, dense_up_to=dense_up_to)
+        assert isinstance(pairs.numbering, Integers)
+        pairs.numbering = Pairs(head.numbering, last.numbering, pairs.numbering)
+        head = pairs
+    return head
+
+
+def number_device_integers(columns: Sequence[DeviceArray], *, dense_up_to: int) -> DeviceNumbered:
+    """Give numbers to integers of one dtype; see `number_device_rows`."""
+    xp = device().xp
+    filled = [column for column in columns if len(column)]
+    if not filled:
+        return DeviceNumbered(
+            [xp.empty(0, np.int32) for _ in columns], 0, None, Integers(None, 0, "no")
+        )
+    dtype = filled[0].dtype
+    lows_and_highs = [one.min() for one in filled] + [one.max() for one in filled]
+    ends = read_scalars(*lows_and_highs)
+    low, high = min(ends[: len(filled)]), max(ends[len(filled) :])
+    span = high - low + 1
+    if high > _INT64_MAX or span > max(dense_up_to, 1):
+        return _number_by_sorting(columns)
+    wide = dtype.itemsize == 8 or dtype == np.uint32
+    columns = [_signed(column, np.dtype(np.int64 if wide else np.int32)) for column in columns]
+    present = xp.zeros(span, np.bool_)
+    for column in columns:
+        _mark(present, column, low)
+    (size,) = read_scalars(present.sum())
+    if size == span:
+        if low == 0:
+            return DeviceNumbered(columns, 0, None, Integers(None, size, "no"))
+        ids = xp.arange(low, high + 1, dtype=dtype)
+        return DeviceNumbered(columns, low, None, Integers(ids, size, "compacted"))
+    table = xp.cumsum(present, dtype=index_dtype(size))
+    table -= 1
+    ids = (xp.flatnonzero(present) + low).astype(dtype)
+    return DeviceNumbered(columns, low, table, Integers(ids, size, "compacted"))
+
+
+def _signed(column: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
+    """Return integers that fit `dtype` as such; the same memory where the width is the same."""
+    if column.dtype.itemsize == dtype.itemsize and column.flags.c_contiguous:
+        return column.view(dtype)
+    return device().xp.ascontiguousarray(column, dtype=dtype)
+
+
+def _mark(present: DeviceArray, column: DeviceArray, low: int) -> None:
+    """Mark which of the integers `low`, low + 1, … occur."""
+    here, rows = device(), len(column)
+    if rows:
+        here.module("numbering").launch(
+            "mark_present",
+            here.blocks_for(rows, _BLOCK),
+            _BLOCK,
+            column,
+            np.int64(low),
+            np.int64(rows),
+            present,
+        )
+
+
+def _number_by_sorting(columns: Sequence[DeviceArray]) -> DeviceNumbered:
+    """Give numbers to integers by bisection among the distinct ones."""
+    xp = device().xp
+    ids = xp.unique(xp.concatenate([xp.unique(column) for column in columns]))
+    dtype = index_dtype(len(ids))
+    numbered = []
+    for column in columns:
+        numbers = xp.empty(len(column), dtype)
+        for first in range(0, len(column), _CHUNK):
+            part = column[first : first + _CHUNK]
+            numbers[first : first + _CHUNK] = xp.searchsorted(ids, part)
+        numbered.append(numbers)
+    return DeviceNumbered(numbered, 0, None, Integers(ids, len(ids), "sorted"))

@@ -1,0 +1,263 @@
+"""Rows of neighbours on the device: vertices laid out, rows filled, transposed, summed up."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cugraph_ws.cuda.device import Device
+from cugraph_ws.cuda.grouping import Grouping, number_dtype, run, tile_of
+
+__all__ = [
+    "Layout",
+    "Rows",
+    "count_targets",
+    "expand_rows",
+    "gather",
+    "group_edges",
+    "sum_by_target",
+    "sum_rows",
+    "transpose",
+]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+LONG_ROW = 8192  # values that one warp sums up; of more, LONG_PIECES warps
+LONG_PIECES = 256
+
+
+class Rows(NamedTuple):
+    """For every vertex a row of neighbours, all by position.
+
+    Attributes
+    ----------
+    offsets : device array of int64, shape (size + 1,)
+        Where each row starts in `indices`.
+    indices : device array of int32 (int64 from 2**31 vertices), shape (arcs,)
+        Ascending in every row; parallel edges in input order.
+    """
+
+    offsets: DeviceArray
+    indices: DeviceArray
+
+
+class Layout(NamedTuple):
+    """Where vertices are: `numbers` by position, `positions` by number, `offsets` of the CSC."""
+
+    numbers: DeviceArray
+    positions: DeviceArray
+    offsets: DeviceArray
+
+
+def group_edges(
+    device: Device,
+    columns: tuple[DeviceArray, DeviceArray],
+    size: int,
+    *,
+    both: bool,
+    keep: bool,
+) -> tuple[Layout, DeviceArray, DeviceArray]:
+    """Lay vertices out, and group edges by destination.
+
+    Parameters
+    ----------
+    device : Device
+    columns : tuple of two device arrays of int32 or int64, shape (edges,)
+        Destinations and sources, by vertex number.
+    size : int
+        Number of vertices.
+    both : bool
+        Whether an edge is an arc both ways, a self-loop once.
+    keep : bool
+        Whether to tell which edge each arc comes from.
+
+    Returns
+    -------
+    layout : Layout
+    indices : device array, shape (arcs,)
+        The rows' neighbours.
+    order : device array or None
+        Numbers of edges, in that order.
+    """
+    xp, index = device.xp, number_dtype(size)
+    layout = _lay_out(device, *columns, size, both=both)
+    edges = len(columns[0])
+    if not edges:
+        return layout, xp.empty(0, index), xp.empty(0, np.int32) if keep else None
+    grouping = Grouping(
+        device, columns, layout.offsets, size, both=both, positions=layout.positions
+    )
+    indices = xp.empty(grouping.arcs, index)
+    order = xp.empty(grouping.arcs, number_dtype(edges)) if keep else None
+    for part in grouping.parts:
+        if order is None:
+            grouping.fill(part, indices)
+        else:
+            grouping.fill_with_order(part, indices, order)
+    return layout, indices, order
+
+
+def _lay_out(
+    device: Device, destinations: DeviceArray, sources: DeviceArray, size: int, *, both: bool
+) -> Layout:
+    """Give vertices positions by falling in-degree, equal ones by number."""
+    xp, index, edges = device.xp, number_dtype(size), len(sources)
+    if not size:
+        empty = xp.empty(0, index)
+        return Layout(empty, empty, xp.zeros(1, np.int64))
+    counts = xp.zeros(size, number_dtype(2 * edges))
+    run(device, "count_ends", edges, destinations, sources, 1, edges, counts)
+    if both:
+        run(device, "count_ends", edges, sources, destinations, 0, edges, counts)
+    top = int(device.to_host(xp.max(counts)))
+    bits = max(1, (size - 1).bit_length())
+    offsets = xp.empty(size + 1, np.int64)
+    keys = offsets[1:]
+    run(device, "key_degrees", size, counts, size, top, bits, keys)
+    del counts
+    keys.sort()
+    layout = Layout(xp.empty(size, index), xp.empty(size, index), offsets)
+    run(
+        device, "place_vertices", size, offsets, size, top, bits, layout.numbers, layout.positions
+    )  # fmt: skip
+    xp.cumsum(offsets, out=offsets)
+    return layout
+
+
+def count_targets(device: Device, rows: Rows) -> DeviceArray:
+    """Return how often each vertex is a neighbour; int64, shape (rows,)."""
+    arcs = len(rows.indices)
+    counts = device.xp.zeros(len(rows.offsets) - 1, np.int64)
+    run(device, "count_ends", arcs, rows.indices, rows.indices, 1, arcs, counts)
+    return counts
+
+
+def expand_rows(
+    device: Device, offsets: DeviceArray, arcs: int, dtype: np.dtype[Any]
+) -> DeviceArray:
+    """Return the row of each arc, shape (arcs,)."""
+    rows = device.xp.empty(arcs, dtype)
+    run(device, "expand_rows", arcs, offsets, len(offsets) - 1, arcs, tile_of(arcs), rows)
+    return rows
+
+
+def gather(device: Device, values: DeviceArray, order: DeviceArray) -> DeviceArray:
+    """Return values in another order."""
+    count = len(order)
+    out = device.xp.empty(count, values.dtype)
+    run(device, "gather", count, values, order, count, out)
+    return out
+
+
+def transpose(
+    device: Device, csc: Rows, out_degrees: DeviceArray, *, keep: bool
+) -> tuple[Rows, DeviceArray]:
+    """Turn rows of in-neighbours into rows of out-neighbours.
+
+    Parameters
+    ----------
+    device : Device
+    csc : Rows
+    out_degrees : device array of int64, shape (size,)
+        As `count_targets` gives them.
+    keep : bool
+        Whether to tell where in the CSC each arc comes from.  That costs 4 bytes an arc and moves
+        any attribute in one pass when it is asked for; sorted along, all would move at once.
+
+    Returns
+    -------
+    csr : Rows
+    order : device array or None
+        Places in the CSC, in the order of the CSR.
+    """
+    xp, arcs, index = device.xp, len(csc.indices), csc.indices.dtype
+    offsets = _starts(device, out_degrees)
+    indices = xp.empty(arcs, index)
+    order = xp.empty(arcs, number_dtype(arcs)) if keep else None
+    if arcs:
+        rows = expand_rows(device, csc.offsets, arcs, index)
+        grouping = _by_target(device, csc, offsets)
+        for part in grouping.parts:
+            place = slice(part.first_arc, part.last_arc)
+            slots = grouping.slots(part)
+            run(device, "gather", part.arcs, rows, slots, part.arcs, indices[place])
+            if order is not None:
+                order[place] = slots
+            del slots
+    return Rows(offsets, indices), order
+
+
+def sum_by_target(
+    device: Device, csc: Rows, out_degrees: DeviceArray, values: DeviceArray
+) -> DeviceArray:
+    """Sum values of the arcs out of each vertex, grouping them by source a part at a time.
+
+    Parameters
+    ----------
+    device : Device
+    csc : Rows
+    out_degrees : device array of int64, shape (size,)
+    values : device array, shape (arcs,)
+        In the order of the CSC.
+
+    Returns
+    -------
+    device array of float64, shape (size,)
+    """
+    sums = device.xp.zeros(len(out_degrees), np.float64)
+    if len(values):
+        offsets = _starts(device, out_degrees)
+        grouping = _by_target(device, csc, offsets)
+        for part in grouping.parts:
+            of_part = gather(device, values, grouping.slots(part))
+            starts = offsets[part.first_row : part.last_row + 1]
+            out = sums[part.first_row : part.last_row]
+            sum_rows(device, starts, of_part, out, first_arc=part.first_arc)
+            del of_part
+    return sums
+
+
+def sum_rows(
+    device: Device,
+    offsets: DeviceArray,
+    values: DeviceArray,
+    sums: DeviceArray,
+    *,
+    first_arc: int = 0,
+) -> None:
+    """Sum up the values of each row: a warp each, several pieces of the long ones.
+
+    Parameters
+    ----------
+    device : Device
+    offsets : device array of int64, shape (rows + 1,)
+    values : device array
+    sums : device array of float64, shape (rows,)
+        Written.
+    first_arc : int
+        Where `values` starts, as `offsets` count.
+    """
+    xp, rows = device.xp, len(sums)
+    head = (offsets, values, first_arc)
+    run(device, "sum_rows", 32 * rows, *head, rows, LONG_ROW, sums, module="sums")
+    long = xp.flatnonzero(xp.diff(offsets) > LONG_ROW)
+    if count := len(long):
+        pieces = count * LONG_PIECES
+        partial = xp.empty(pieces, np.float64)
+        tail = (long, count, LONG_PIECES)
+        run(device, "sum_long", 32 * pieces, *head, *tail, partial, module="sums")
+        run(device, "sum_partials", 32 * count, partial, *tail, sums, module="sums")
+
+
+def _starts(device: Device, degrees: DeviceArray) -> DeviceArray:
+    """Return the offsets of rows of such lengths; int64, shape (size + 1,)."""
+    offsets = device.xp.zeros(len(degrees) + 1, np.int64)
+    offsets[1:] = degrees
+    device.xp.cumsum(offsets, out=offsets)
+    return offsets
+
+
+def _by_target(device: Device, csc: Rows, offsets: DeviceArray) -> Grouping:
+    """Prepare to group the arcs of the CSC, which are the slots, by source."""
+    return Grouping(device, (csc.indices, csc.indices), offsets, len(offsets) - 1)

@@ -1,0 +1,54 @@
+"""The vertices of a graph whose frame is on the device: looked up and given back there."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.numbering import read_scalars
+from cugraph_ws.frames import Column, VertexNumbers
+from cugraph_ws.frames_cudf import id_column, move_to_device
+from cugraph_ws.vertices import Vertices
+
+__all__ = ["DeviceVertices"]
+
+
+class DeviceVertices(Vertices):
+    """All vertices of a graph, their ids and attributes on the device.
+
+    What callers give on the host is moved there; what comes from the device stays.
+    """
+
+    on_device: ClassVar[bool] = True
+
+    def _outputs(self, numbers: VertexNumbers) -> list[Any]:
+        places = device().xp.asarray(numbers.numbers)
+        valid = places >= 0
+        missing = len(places) and not read_scalars(valid.all())[0]
+        parts = self.numbering.decode(places)
+        return [
+            id_column(part, valid if missing else None, kind)
+            for kind, part in zip(self.types, parts, strict=True)
+        ]
+
+    def _plain(self, number: int) -> list[Any]:
+        columns = self._outputs(VertexNumbers(device().xp.asarray([number])))
+        return [column.to_arrow()[0].as_py() for column in columns]
+
+    @property
+    def _xp(self) -> Any:
+        return device().xp
+
+    def _here(self, column: Column) -> Column:
+        return move_to_device(column)
+
+    def _place(self, array: Any, on_device: bool) -> Any:
+        return array if on_device else device().to_host(array)
+
+    def _scalar(self, value: Any) -> int:
+        return int(read_scalars(value)[0])
+
+    def _bytes(self, column: Column) -> int:
+        if hasattr(column.values, "memory_usage"):
+            return int(column.values.memory_usage(index=False, deep=True))
+        return int(column.values.nbytes)

@@ -1,0 +1,309 @@
+"""The CUDA engine: one program on a graph in device memory, by the kernels in `kernels/cuda`.
+
+Supersteps are launched several at a time and decide on the device whether the run is over; the
+host reads what they did once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cuda.codegen import Variant, interface_source
+from cugraph_ws.cuda.device import Device, device
+from cugraph_ws.cuda.forest import DeviceForest
+from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.schedule import Schedule, launch_shape, plan_schedule
+from cugraph_ws.cuda.start import mark_starters
+from cugraph_ws.engines import Choice, Counts, Parcel
+from cugraph_ws.engines.queues import empty_piles
+from cugraph_ws.errors import InputError
+from cugraph_ws.kernels.cuda import layout
+
+__all__ = ["CudaExecutor"]
+
+NARROW_TOL = 1e-7  # of a residual; a finer one is not left to fields that are kept in fewer bits
+_METHODS = {"auto": 0, "ws": 0, **{f"vwc-{lanes}": lanes for lanes in (2, 4, 8, 16, 32)}}
+_NORMS = {"l1": layout.L1, "max": layout.MAXIMUM}
+
+
+class CudaExecutor:
+    """One program on a whole graph; see `cugraph_ws.engines.Executor` for the interface.
+
+    Columns, predecessors and queues are by vertex number: a graph on one GPU is not partitioned.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program, its types and its arguments.
+    graph : DeviceGraph
+        Adjacency and edge attributes.
+    frontier : bool
+        Whether only active vertices are heard.
+    in_place : bool
+        Whether supersteps write into the state that they read.
+    method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
+        Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
+    tol : float, optional
+        Bound of the residual at which supersteps stop; a frontier has none.
+
+    Raises
+    ------
+    InputError
+        If there is no such method.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        graph: DeviceGraph,
+        *,
+        frontier: bool = False,
+        in_place: bool = False,
+        method: str = "auto",
+        tol: float | None = None,
+    ) -> None:
+        if method not in _METHODS:
+            raise InputError(
+                f"method={method!r} is not known; choose {', '.join(map(repr, _METHODS))}"
+            )
+        self._device: Device = device()
+        self._bound = bound
+        self._graph = graph
+        self._in_place = in_place
+        self._lanes = _METHODS[method]
+        self._tol = tol
+        xp, n = self._device.xp, graph.size
+        program = bound.program
+        exact = tol is not None and 0.0 < tol < NARROW_TOL
+        types = replace(
+            bound.types,
+            state=tuple(
+                kind if declared.on_gpu is None or exact else declared.on_gpu.name
+                for kind, declared in zip(bound.types.state, program.state.values(), strict=True)
+            ),
+        )
+        self._outbox = bound.prepares_ahead and not in_place and graph.arcs > 0
+        variant = Variant(
+            outbox=self._outbox,
+            frontier=frontier,
+            in_place=in_place,
+            lanes=self._lanes or 32,
+        )
+        self._kernels = self._device.program_module(
+            f"cugraph_ws_cuda_{program.name}", interface_source(program, types, variant)
+        )
+        copies = 1 if in_place else 2
+        self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
+        kept = n if self._outbox else 0
+        self._outboxes = [tuple(xp.empty(kept, kind) for kind in types.message) for _ in range(2)]
+        self._flags = [xp.zeros(n if frontier else 0, np.uint8) for _ in range(2)]
+        self._frontier = frontier
+        self._constants = tuple(
+            xp.asarray(column) if uniform else graph.by_position(xp.asarray(column))
+            for column, uniform in zip(bound.constants, types.uniform, strict=True)
+        )
+        terms = len(program.aggregates)
+        self._width = layout.FIGURES + terms
+        self._sums = xp.zeros(terms, np.float64)
+        self._control = xp.zeros(4, np.int64)
+        self._records = xp.zeros(layout.RECORDS * self._width, np.float64)
+        self._schedule: Schedule = plan_schedule(self._device, graph, types.message)
+        rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * n)[0])
+        self._tallies = xp.empty(rows * self._width, np.float64)
+        self._launches: list[Callable[[], None]] = []
+        self._now = 0  # which copy of the state is the latest
+        self._read = 0  # rows of the records that the host has seen
+        self._number = 0  # of the next superstep
+        self._active = 0
+        self._forest: DeviceForest | None = None
+
+    # -------------------------------------------------------------------------------- supersteps
+
+    def start(self) -> None:
+        """Give every vertex its first state and find out who is active."""
+        if self._graph.size == 0:
+            return
+        n, flags = self._graph.size, self._flags[0]
+        self._kernels.launch(
+            "initialise", *launch_shape(self._device, n), n, self._graph.numbers, self._states[0],
+            self._constants, self._bound.values, self._sums, flags,
+        )  # fmt: skip
+        if self._frontier and "starts" not in self._bound.program.functions:
+            mark_starters(
+                self._device, self._bound, self._graph, self._kernels.launch, self._states[0],
+                self._constants, self._edges, self._sums, flags,
+            )  # fmt: skip
+        self._take_stock()
+
+    def _take_stock(self) -> None:
+        """Make ready for the first superstep, from the states and flags that are there."""
+        self._now = self._read = self._number = 0
+        n = self._graph.size
+        self._control[:] = 0
+        self._control[layout.NUMBER] = -1
+        self._kernels.launch(
+            "take_stock", *launch_shape(self._device, n), n, self._edges, self._states[0],
+            self._constants, self._outboxes[0], self._flags[0], self._bound.values, self._sums,
+            self._control, self._tallies, self._records,
+        )  # fmt: skip
+        self._prepare()
+
+    @property
+    def _edges(self) -> tuple[Any, ...]:
+        """The program's edge attributes in the order of the CSC; empty where a constant stands in."""
+        xp = self._device.xp
+        return tuple(
+            xp.empty(0, kind)
+            if column is None
+            else self._graph.values(column, "csc").astype(kind, copy=False)
+            for column, kind in zip(self._bound.edge_columns, self._bound.types.edges, strict=True)
+        )
+
+    def _prepare(self) -> None:
+        """Marshal the arguments of a superstep, once for each copy of the state."""
+        program, graph, schedule = self._bound.program, self._graph, self._schedule
+        norm = 0
+        if program.residual is not None and not self._frontier:
+            norm = _NORMS[program.residual.kind]
+        tol = -1.0 if self._tol is None else float(self._tol)
+        edges = self._edges
+        self._launches = []
+        for now in range(2):
+            after = 1 - now
+            state = self._states[now % len(self._states)]
+            fresh = self._states[after % len(self._states)]
+            common = (
+                (graph.csc.offsets, graph.csc.indices), edges, state, fresh, self._constants,
+                (self._outboxes[now], self._outboxes[after]), (self._flags[now], self._flags[after]),
+                self._bound.values, self._sums, self._control, self._tallies, self._records, norm, tol,
+            )  # fmt: skip
+            if self._lanes:
+                shape = launch_shape(self._device, graph.size * self._lanes)
+                launch = self._kernels.prepare("virtual_warps", *shape, graph.size, *common)
+            else:
+                launch = self._kernels.prepare(
+                    "superstep", *schedule.launch, schedule.shape, schedule.hubs, *common
+                )
+            self._launches.append(launch)
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Queue as many supersteps as the plan chose; they stop by themselves when all is done."""
+        if self._graph.size == 0:
+            return
+        if choice.number != self._number:  # resumed
+            self._control[layout.NUMBER] = self._number = choice.number
+        for number in range(min(choice.supersteps, layout.RECORDS - 1)):
+            self._launches[(self._now + number) % 2]()
+
+    def counts(self) -> Counts:
+        """Return what the supersteps since the last call did."""
+        if self._graph.size == 0:
+            return Counts()
+        control = self._device.to_host(self._control)
+        rows = int(control[layout.ROW])
+        new = range(self._read, rows)
+        records = self._device.to_host(self._records).reshape(layout.RECORDS, self._width)
+        figures = [records[row % layout.RECORDS] for row in new]
+        first = self._read == 0
+        supersteps = len(figures) - first
+        self._read = rows
+        self._now = (self._now + supersteps) % 2
+        self._number += supersteps
+        arcs, last = self._graph.arcs, figures[-1]
+        history = [(self._graph.size, arcs)] * supersteps
+        if self._frontier:
+            active = [int(one[layout.ACTIVE]) for one in figures]
+            history = [(sent, arcs) for sent in (active if first else [self._active, *active])[:-1]]
+        self._active = int(last[layout.ACTIVE])
+        return Counts(
+            active=self._active,
+            arcs=arcs,
+            read=arcs * supersteps,
+            total_change=float(last[layout.TOTAL]),
+            greatest_change=float(last[layout.GREATEST]),
+            changes=[
+                (float(one[layout.TOTAL]), float(one[layout.GREATEST])) for one in figures[first:]
+            ],
+            history=history,
+            sums=last[layout.FIGURES :].copy(),
+        )
+
+    @property
+    def _state(self) -> tuple[Any, ...]:
+        return self._states[self._now % len(self._states)]
+
+    # ------------------------------------------------------------------------ boundary exchange
+
+    def pack(
+        self, boundary: npt.NDArray[np.int64], *, refine: bool, forest: bool = False
+    ) -> Parcel:
+        """Return nothing: a whole graph has no boundary."""
+        return Parcel(None, ())
+
+    def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
+        """Do nothing: a whole graph has no ghosts."""
+
+    # --------------------------------------------------------------------- forest and checkpoint
+
+    def begin_forest(self) -> int:
+        """Choose predecessors where a strictly better one exists; return how many are missing."""
+        values = (self._bound.values, self._sums, self._number)
+        self._forest = DeviceForest(
+            self._device, self._graph, self._kernels.launch, self._state, self._constants,
+            self._edges, values,
+        )  # fmt: skip
+        return self._forest.begin() if self._graph.size else 0
+
+    def grow_forest(self) -> int:
+        """Attach undecided vertices to what has been attached since; return how many."""
+        assert self._forest is not None
+        return self._forest.grow()
+
+    def predecessors(self) -> Any:
+        """Return each vertex's predecessor as a vertex number, −1 for none."""
+        assert self._forest is not None
+        return self._graph.by_number(self._forest.predecessors())
+
+    def columns(self) -> dict[str, Any]:
+        """Return the state fields."""
+        fields = zip(self._bound.program.state, self._state, strict=True)
+        return {name: self._graph.by_number(column) for name, column in fields}
+
+    def queue(self) -> npt.NDArray[np.int64]:
+        """Return 1, 2, … for active vertices and 0 for others; all are active in a dense run."""
+        if not self._frontier:
+            return np.arange(1, self._graph.size + 1)
+        flags = self._device.to_host(self._graph.by_number(self._flags[self._now]))
+        places: npt.NDArray[np.int64] = np.where(flags != 0, np.cumsum(flags, dtype=np.int64), 0)
+        return places
+
+    def schedule(self) -> npt.NDArray[np.float64]:
+        """Return the numbers of empty priority piles, for an engine that has some."""
+        return empty_piles(ordered=True)
+
+    def restore(
+        self,
+        columns: dict[str, npt.NDArray[Any]],
+        queue: npt.NDArray[np.int64],
+        schedule: npt.NDArray[np.float64],
+    ) -> None:
+        """Go on from a checkpoint."""
+        xp = self._device.xp
+        for name, column in zip(self._bound.program.state, self._states[0], strict=True):
+            if name not in columns:
+                raise InputError(
+                    f"the checkpoint has no column {name!r}; resume with the same program"
+                )
+            given = columns[name].astype(column.dtype, casting="same_kind")
+            column[:] = self._graph.by_position(xp.asarray(given))
+        if self._frontier:
+            active = xp.asarray((queue != 0).astype(np.uint8))
+            self._flags[0][:] = self._graph.by_position(active)
+        if self._graph.size:
+            self._take_stock()

@@ -1,0 +1,419 @@
+"""cuDF frames: columns read where they are, ids that only cuDF can compare, frames of results.
+
+Loaded only for callers who came with one, or with arrays on a GPU.  Everything stays on the device;
+what is used of cuDF is what it has in common with pandas, so that a stand-in made of pandas can take
+its place in tests.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from cugraph_ws.adjacency import index_dtype
+from cugraph_ws.cuda.columns import DeviceColumn
+from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.numbering import DeviceNumbered, read_scalars
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import Column, Frame, FrameKind, Masked, is_on_device
+from cugraph_ws.ids import IdType
+from cugraph_ws.numbering import Renumbered
+
+__all__ = [
+    "Coded",
+    "CudfFrame",
+    "coded",
+    "device_column",
+    "id_column",
+    "join_categories",
+    "make_frame",
+    "missing",
+    "move_to_device",
+    "no_text",
+    "number_text",
+    "time_counts",
+]
+
+DeviceArray = Any
+Series = Any
+
+
+class CudfFrame(Frame):
+    """A cuDF frame, whose columns are read on the device.
+
+    Parameters
+    ----------
+    native : cudf.DataFrame
+    argument : str
+        The caller's name for it, for errors.
+    proxy : bool
+        Whether it came as a `cudf.pandas` proxy.
+    """
+
+    on_device = True
+
+    def __init__(self, native: Any, argument: str, *, proxy: bool = False) -> None:
+        self.native = native
+        self.backend = "cudf"
+        self.argument = argument
+        self.proxy = proxy
+        self._released: set[str] = set()
+        self._rows = len(native)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [name for name in self.native.columns if name not in self._released]
+
+    def kind_like(self, name: str) -> FrameKind:
+        """Return the kind to make results in."""
+        return FrameKind("cudf", proxy=self.proxy)
+
+    def on_host(self) -> Frame:
+        """Return a copy on the host, as an Arrow table."""
+        table = nw.from_native(self.native.to_arrow(preserve_index=False), eager_only=True)
+        return Frame(self.native, table, "cudf", self.argument)
+
+    def release(self, names: Sequence[str]) -> None:
+        """Remove columns from the caller's own frame, and forget them here."""
+        for name in dict.fromkeys(names):
+            if name in self.names:
+                self._released.add(name)
+                del self.native[name]
+
+    def _read(self, name: str, argument: str) -> Column:
+        return device_column(self.native[name], name, argument)
+
+
+@dataclass
+class Coded:
+    """Text or a categorical as codes into distinct values, all on the device.
+
+    Attributes
+    ----------
+    codes : device array of integers, shape (rows,)
+    values : Series
+        None is null; a categorical may list some that no row has.
+    """
+
+    codes: DeviceArray
+    values: Series
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def used(self) -> Series:
+        """Return the values that some row has."""
+        xp = device().xp
+        used = xp.zeros(len(self.values), np.bool_)
+        used[self.codes] = True
+        return self.values.take(xp.flatnonzero(used))
+
+
+class SortedText:
+    """Distinct text in ascending order, in a Series; an id's number is its place."""
+
+    renumbered: Renumbered = "sorted"
+
+    def __init__(self, ids: Series) -> None:
+        self.ids = ids
+
+    @property
+    def size(self) -> int:
+        """Number of ids."""
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ids."""
+        return int(self.ids.memory_usage(index=False, deep=True))
+
+    def encode(self, columns: Sequence[Any]) -> DeviceArray:
+        """Find the ids by bisection among the distinct ones."""
+        xp, (wanted,) = device().xp, columns
+        if not self.size:
+            return xp.full(len(wanted), -1, np.int64)
+        values = wanted.values.astype(self.ids.dtype)
+        places = xp.minimum(xp.asarray(self.ids.searchsorted(values)), self.size - 1)
+        found = self.ids.take(places).reset_index(drop=True)
+        same = xp.asarray(found == values.reset_index(drop=True))
+        return xp.where(same, places, -1)[wanted.codes].astype(np.int64)
+
+    def decode(self, numbers: DeviceArray) -> list[Any]:
+        """Look the ids up."""
+        return [self.ids.take(device().xp.maximum(numbers, 0)).reset_index(drop=True)]
+
+
+def device_column(series: Series, name: str, argument: str) -> DeviceColumn:
+    """Read a cuDF Series as a column.
+
+    Parameters
+    ----------
+    series : cudf.Series or cudf.Index
+    name, argument : str
+        See `Column`.
+
+    Returns
+    -------
+    DeviceColumn
+        An array of the Series' own memory where it holds numbers without nulls.
+    """
+    if not hasattr(series, "iloc"):  # an Index
+        series = _cudf().Series(series)
+    arrow = _arrow_type(series)
+    if not len(series) and (pt.is_string(arrow) or pt.is_large_string(arrow)):
+        arrow = pa.null()  # what cuDF makes of no values at all
+    numeric = pt.is_integer(arrow) or pt.is_floating(arrow) or pt.is_boolean(arrow)
+    if not numeric or series.null_count:
+        return DeviceColumn(name, argument, series, series.dtype, arrow)
+    xp = device().xp
+    if len(series):
+        values = xp.asarray(series)
+    else:  # an empty Series may have no memory to show
+        values = xp.empty(0, arrow.to_pandas_dtype())
+    return DeviceColumn(name, argument, values, series.dtype, arrow)
+
+
+def move_to_device(column: Column) -> DeviceColumn:
+    """Copy a column to the device.
+
+    Parameters
+    ----------
+    column : Column
+        Of the host; one of the device is returned as it is.
+
+    Returns
+    -------
+    DeviceColumn
+        Whose dtype is of another library.
+    """
+    if isinstance(column, DeviceColumn):
+        return column
+    values, arrow = column.values, column.arrow_type
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        moved = device().xp.asarray(np.ascontiguousarray(values))
+        return DeviceColumn(column.name, column.argument, moved, column.dtype, arrow)
+    column.refuse_nulls()
+    if pt.is_null(arrow):
+        return DeviceColumn(column.name, column.argument, _series([]), None, arrow)
+    if pt.is_binary(arrow) or pt.is_large_binary(arrow) or pt.is_fixed_size_binary(arrow):
+        raise InputError(f"{column} holds {arrow}, which cuDF has no type for; give strings")
+    chunks = pa.chunked_array([pa.array(values)]) if isinstance(values, np.ndarray) else values
+    if pt.is_dictionary(arrow):
+        chunks = chunks.cast(arrow.value_type)
+    if pt.is_string_view(chunks.type):
+        chunks = chunks.cast(pa.large_string())
+    series = _cudf().Series.from_arrow(chunks.combine_chunks())
+    return device_column(series, column.name, column.argument)
+
+
+def missing(series: Series) -> DeviceArray | None:
+    """Return which rows are null, or None where none is; a NaN is not null.
+
+    Parameters
+    ----------
+    series : cudf.Series
+
+    Returns
+    -------
+    device array of bool, or None
+    """
+    xp = device().xp
+    if series.null_count:
+        return xp.asarray(series.isna())
+    if hasattr(series.dtype, "categories"):
+        values = _cudf().Series(series.dtype.categories)
+        if values.null_count:  # null is a category, which no count of null codes shows
+            rows = xp.asarray(values.isna())[xp.asarray(series.cat.codes)]
+            return rows if read_scalars(rows.any())[0] else None
+    return None
+
+
+def coded(series: Series) -> Coded:
+    """Return text, or a categorical, as codes into distinct values.
+
+    Parameters
+    ----------
+    series : cudf.Series
+        Without nulls.
+
+    Returns
+    -------
+    Coded
+    """
+    cudf, xp = _cudf(), device().xp
+    if hasattr(series.dtype, "categories"):
+        values = cudf.Series(series.dtype.categories)
+        return Coded(xp.asarray(series.cat.codes).astype(np.int64), values)
+    with _own_rules():
+        codes, values = series.factorize()
+        return Coded(xp.asarray(codes), cudf.Series(values))
+
+
+def no_text() -> Coded:
+    """Return text of no rows."""
+    empty = _cudf().Series.from_arrow(pa.array([], pa.large_string()))
+    return Coded(device().xp.empty(0, np.int64), empty)
+
+
+def number_text(columns: Sequence[Coded]) -> DeviceNumbered:
+    """Give numbers to text by its distinct values, sorted: only those are ever compared.
+
+    Parameters
+    ----------
+    columns : sequence of Coded
+        Sources, destinations, and perhaps a vertex frame's.
+
+    Returns
+    -------
+    DeviceNumbered
+    """
+    cudf, xp = _cudf(), device().xp
+    with _own_rules():
+        used = cudf.concat([column.used() for column in columns], ignore_index=True)
+        ids = used.drop_duplicates().sort_values().reset_index(drop=True)
+        dtype = index_dtype(len(ids))
+        numbers = []
+        for column in columns:
+            # values that no row has are found somewhere, and looked up by no row
+            ranks = xp.asarray(ids.searchsorted(column.values.astype(ids.dtype)))
+            numbers.append(ranks.astype(dtype)[column.codes])
+    return DeviceNumbered(numbers, 0, None, SortedText(ids))
+
+
+def time_counts(series: Series) -> DeviceArray:
+    """Return times as counts of their unit.
+
+    Parameters
+    ----------
+    series : cudf.Series
+        Of timestamps, with or without a time zone, or durations.
+
+    Returns
+    -------
+    device array of int64
+    """
+    xp = device().xp
+    return xp.asarray(series.astype("int64")) if len(series) else xp.empty(0, np.int64)
+
+
+def id_column(values: Any, valid: DeviceArray | None, kind: IdType) -> Series:
+    """Return ids in the dtype that they came in as.
+
+    Parameters
+    ----------
+    values : device array of integers, or Series of text
+    valid : device array of bool, or None
+        Which are not null.
+    kind : IdType
+
+    Returns
+    -------
+    cudf.Series
+    """
+    with _own_rules():
+        if isinstance(values, device().xp.ndarray) and pt.is_null(kind.arrow):
+            series = _series([])
+        elif isinstance(values, device().xp.ndarray):
+            series = _restored(values, kind.arrow)
+        else:
+            series = values
+        if kind.dtype is not None and series.dtype != kind.dtype:
+            series = series.astype(kind.dtype)
+        return series if valid is None else series.where(_series(valid))
+
+
+def join_categories(dtypes: Sequence[Any]) -> Any:
+    """Return the categorical dtype with the categories of all, in order of first appearance.
+
+    Parameters
+    ----------
+    dtypes : sequence of cudf.CategoricalDtype
+
+    Returns
+    -------
+    cudf.CategoricalDtype
+    """
+    cudf = _cudf()
+    with _own_rules():
+        every = cudf.concat([cudf.Series(one.categories) for one in dtypes], ignore_index=True)
+        return cudf.CategoricalDtype(every.drop_duplicates(), ordered=False)
+
+
+def make_frame(columns: Mapping[str, Any]) -> Any:
+    """Return a cuDF frame.
+
+    Parameters
+    ----------
+    columns : mapping of str to device array, ndarray, Masked, list of str or Series
+        Columns of one length; what is on the device is not copied.
+
+    Returns
+    -------
+    cudf.DataFrame
+    """
+    with _own_rules():
+        return _cudf().DataFrame({name: _column(column) for name, column in columns.items()})
+
+
+def _column(column: Any) -> Series:
+    if isinstance(column, Masked):
+        return _column(column.values).where(_series(column.valid))
+    if isinstance(column, list):
+        return _cudf().Series.from_arrow(pa.array(column, pa.large_string()))
+    if isinstance(column, np.ndarray):
+        return _series(column)
+    if not isinstance(column, _cudf().Series) and is_on_device(column):
+        return _series(device().xp.array(column))  # a copy: the frame is the caller's to write to
+    return column
+
+
+def _series(values: Any) -> Series:
+    """Return numbers as a Series, of the same memory, in which a NaN is no null."""
+    if isinstance(values, np.ndarray):
+        values = device().xp.asarray(np.ascontiguousarray(values))
+    return _cudf().Series(values, nan_as_null=False)
+
+
+def _restored(values: DeviceArray, arrow: pa.DataType) -> Series:
+    """Return numbered integers as a Series of the type that they stand for."""
+    if pt.is_integer(arrow):
+        return _series(values.astype(arrow.to_pandas_dtype()))
+    counts = _series(values.astype(np.int64))
+    if pt.is_duration(arrow):
+        return counts.astype(f"timedelta64[{arrow.unit}]")
+    moments = counts.astype(f"datetime64[{arrow.unit}]")
+    return moments.dt.tz_localize("UTC").dt.tz_convert(arrow.tz) if arrow.tz else moments
+
+
+def _arrow_type(series: Series) -> pa.DataType:
+    """Return the type of a Series, as Arrow names it."""
+    dtype = series.dtype
+    if hasattr(dtype, "categories"):
+        values = _cudf().Series(dtype.categories[:0])
+        return pa.dictionary(pa.int32(), _arrow_type(values), bool(dtype.ordered))
+    if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
+        return pa.from_numpy_dtype(dtype)
+    return series.iloc[:0].to_arrow().type  # no rows, so nothing to copy
+
+
+@contextmanager
+def _own_rules() -> Iterator[None]:
+    """Keep cuDF from following pandas where it has no types of its own, as `cudf.pandas` asks."""
+    with _cudf().option_context("mode.pandas_compatible", False):
+        yield
+
+
+def _cudf() -> Any:
+    return importlib.import_module("cudf")

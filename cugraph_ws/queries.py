@@ -1,0 +1,375 @@
+"""What engines, programs and people ask of a graph: neighbours, degrees, values, numbers of ids.
+
+A graph is on the host or on the device.  Whatever is asked for comes from there, and is copied where
+it is wanted elsewhere: on the host unless `on_device` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.adjacency import Adjacency
+from cugraph_ws.arcs import Arcs, Order
+from cugraph_ws.errors import InputError
+from cugraph_ws.vertices import Vertices
+
+if TYPE_CHECKING:
+    from cugraph_ws.cuda.arcs import DeviceArcs
+
+__all__ = ["Queries", "check_choice"]
+
+Array = npt.NDArray[Any]
+
+
+class Queries:
+    """The part of `Graph` that reads; see there."""
+
+    _arcs: Arcs | DeviceArcs | None
+    _vertices: Vertices
+    _carried: list[str]
+
+    @property
+    def number_of_arcs(self) -> int:
+        """Number of arcs: an undirected edge is two, a self-loop one."""
+        arcs = self._open()
+        return arcs.csc.number_of_arcs if isinstance(arcs, Arcs) else arcs.number_of_arcs
+
+    @property
+    def device_resident(self) -> bool:
+        """Whether the graph was made on a GPU, of a cuDF frame or arrays there.
+
+        Its results are made there, and `engine="auto"` computes there.
+        """
+        return not isinstance(self._open(), Arcs)
+
+    @property
+    def csc(self) -> Adjacency:
+        """In-neighbours of every vertex, on the host; made when first read, then kept."""
+        return self._host().csc
+
+    @property
+    def csr(self) -> Adjacency:
+        """Out-neighbours of every vertex, on the host; made when first read, then kept."""
+        return self._host().csr
+
+    @property
+    def in_degrees(self) -> npt.NDArray[np.int64]:
+        """Number of edges into every vertex, on the host; int64, shape (vertices,)."""
+        return np.asarray(self.degrees(incoming=True))
+
+    @property
+    def out_degrees(self) -> npt.NDArray[np.int64]:
+        """Number of edges out of every vertex, on the host; int64, shape (vertices,)."""
+        return np.asarray(self.degrees(incoming=False))
+
+    def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
+        """Return the number of edges into, or out of, every vertex.
+
+        Parameters
+        ----------
+        incoming : bool
+        on_device : bool
+            Whether the array is to be on the device.
+
+        Returns
+        -------
+        array of int64, shape (vertices,)
+            By vertex number; not to be written to.
+        """
+        arcs = self._open()
+        if isinstance(arcs, Arcs):
+            degrees = arcs.csc.degrees if incoming else arcs.out_degrees
+            return _placed(degrees, on_device) if on_device else degrees
+        return _placed(arcs.degrees(incoming=incoming), on_device)
+
+    def weight_sums(self, name: str, *, incoming: bool, on_device: bool = False) -> Any:
+        """Return the sum of an edge column over the edges into, or out of, every vertex.
+
+        Parameters
+        ----------
+        name : str
+            The weight, or one of `attributes`.
+        incoming : bool
+        on_device : bool
+            Whether the array is to be on the device.
+
+        Returns
+        -------
+        array of float64, shape (vertices,)
+            By vertex number; the same in every run.
+
+        Raises
+        ------
+        InputError
+            If the graph did not keep such a column, or a sum is more than a float64 holds.
+        """
+        self._check_carried(name)
+        arcs = self._open()
+        sums: Any = arcs.weight_sums(name, incoming=incoming)
+        bad = arcs.first_infinite(sums)
+        if bad is not None:
+            raise InputError(
+                f"column {name!r}: the weights at vertex {self.describe(bad)} add up to more than a "
+                "float64 holds; scale the weights down"
+            )
+        if isinstance(arcs, Arcs) and not on_device:
+            return sums
+        return _placed(sums, on_device)
+
+    def least_edge_value(self, name: str) -> tuple[Any, int] | None:
+        """Return the least value of an edge column, and an edge that has it.
+
+        Parameters
+        ----------
+        name : str
+            The weight, or one of `attributes`.
+
+        Returns
+        -------
+        value : NumPy scalar
+        arc : int
+            As `describe_edge` takes it.  Without any edge, None is returned instead of both.
+
+        Raises
+        ------
+        InputError
+            If the graph did not keep such a column.
+        """
+        return self._extreme(name, least=True)
+
+    def greatest_edge_value(self, name: str) -> tuple[Any, int] | None:
+        """Return the greatest value of an edge column, and an edge; see `least_edge_value`.
+
+        Parameters
+        ----------
+        name : str
+            The weight, or one of `attributes`.
+
+        Returns
+        -------
+        value : NumPy scalar
+        arc : int
+            As `describe_edge` takes it.  Without any edge, None is returned instead of both.
+        """
+        return self._extreme(name, least=False)
+
+    def describe_edge(self, arc: int) -> str:
+        """Return the ids of an edge's ends as text, for errors: 'a' to 'b'.
+
+        Parameters
+        ----------
+        arc : int
+            As `least_edge_value` gives it.
+
+        Returns
+        -------
+        str
+        """
+        source, destination = self._open().ends(arc)
+        return f"{self.describe(source)} to {self.describe(destination)}"
+
+    def edge_dtype(self, name: str) -> np.dtype[Any]:
+        """Return the dtype of an edge column.
+
+        Parameters
+        ----------
+        name : str
+            The weight, or one of `attributes`.
+
+        Returns
+        -------
+        dtype
+            int64, float32 or float64.
+
+        Raises
+        ------
+        InputError
+            If the graph did not keep such a column.
+        """
+        self._check_carried(name)
+        arcs = self._open()
+        values: Any = arcs.values(name, "csc") if isinstance(arcs, Arcs) else arcs.values(name)
+        dtype: np.dtype[Any] = np.dtype(values.dtype)
+        return dtype
+
+    def edge_values(self, name: str, order: Order = "csc") -> Array:
+        """Return an edge column in the order of an adjacency, on the host.
+
+        Parameters
+        ----------
+        name : str
+            The weight, or one of `attributes`.
+        order : {"csc", "csr"}
+
+        Returns
+        -------
+        ndarray of int64, float32 or float64, shape (arcs,)
+            Smaller integers and bools widen to int64, float16 to float32.  Not to be written to.
+
+        Raises
+        ------
+        InputError
+            If the graph did not keep such a column.
+        """
+        check_choice("order", order, ("csc", "csr"))
+        self._check_carried(name)
+        return self._host().values(name, order)
+
+    def number(self, value: Any, argument: str) -> int:
+        """Return the number of a vertex.
+
+        Parameters
+        ----------
+        value : object
+            An id, of several columns a tuple.
+        argument : str
+            The caller's name for it, for errors.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InputError
+            If it is no vertex of the graph.
+        """
+        self._open()
+        return self._vertices.number(value, argument)
+
+    def numbers(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
+        """Return the numbers of vertices.
+
+        Parameters
+        ----------
+        values : sequence, array, Series or frame
+            Ids; of several columns, tuples or a frame.  They are looked up where the graph is.
+        argument : str
+            The caller's name for it, for errors.
+        on_device : bool
+            Whether the array is to be on the device.
+
+        Returns
+        -------
+        array of int64
+
+        Raises
+        ------
+        InputError
+            If one is no vertex of the graph.
+        """
+        self._open()
+        return self._vertices.numbers(values, argument, on_device=on_device)
+
+    def describe(self, number: int) -> str:
+        """Return the id of a vertex as text, for errors.
+
+        Parameters
+        ----------
+        number : int
+            A vertex number.
+
+        Returns
+        -------
+        str
+        """
+        self._open()
+        return self._vertices.describe(number)
+
+    def vertex_values(
+        self,
+        data: Any,
+        argument: str,
+        dtype: npt.DTypeLike,
+        default: float | None = None,
+        column: str | None = None,
+        *,
+        on_device: bool = False,
+    ) -> tuple[Any, Any]:
+        """Align numbers that are given for vertices to vertex numbers.
+
+        Parameters
+        ----------
+        data : frame, dict, number or str
+            A frame of ids and one column of values, ids to values, one number for all vertices, or
+            the name of a vertex attribute given in `vertices=`.
+        argument : str
+            The caller's name for it, for errors.
+        dtype : dtype
+        default : number, optional
+            Of vertices that are not given; without one, every vertex must be.
+        column : str, optional
+            Which column of the frame has the values, where it has several.
+        on_device : bool
+            Whether the arrays are to be on the device.
+
+        Returns
+        -------
+        values : array of `dtype`, shape (vertices,)
+        given : array of bool, shape (vertices,)
+            Which vertices had a value.
+
+        Raises
+        ------
+        InputError
+            If a vertex is unknown, repeated or, without a default, missing; or if a value is null,
+            NaN, not numeric, or does not fit the dtype.
+        """
+        self._open()
+        return self._vertices.values(data, argument, dtype, default, column, on_device=on_device)
+
+    def _extreme(self, name: str, *, least: bool) -> tuple[Any, int] | None:
+        self._check_carried(name)
+        if not self.number_of_arcs:
+            return None
+        return self._open().extreme(name, least=least)
+
+    def _check_carried(self, name: str) -> None:
+        if name not in self._carried:
+            raise InputError(
+                f"the graph keeps no edge column {name!r}, it keeps "
+                f"{', '.join(map(repr, self._carried)) or 'none'}; name it in "
+                f"Graph(weight=...) or Graph(attributes=[...])"
+            )
+
+    def _open(self) -> Arcs | DeviceArcs:
+        """Return the arcs of a graph that is not closed."""
+        if self._arcs is None:
+            raise InputError("the graph is closed; use it before close() or inside its `with`")
+        return self._arcs
+
+    def _host(self) -> Arcs:
+        """Return the arcs on the host."""
+        arcs = self._open()
+        return arcs if isinstance(arcs, Arcs) else arcs.host()
+
+
+def _placed(array: Any, on_device: bool) -> Any:
+    """Return an array on the device, or on the host."""
+    from cugraph_ws.cuda.device import device
+
+    return device().xp.asarray(array) if on_device else device().to_host(array)
+
+
+def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
+    """Raise InputError if an argument is none of the words that it may be.
+
+    Parameters
+    ----------
+    argument : str
+        Its name.
+    value : object
+    allowed : sequence of str
+
+    Raises
+    ------
+    InputError
+        With the words.
+    """
+    if value not in allowed:
+        choices = ", ".join(map(repr, allowed))
+        raise InputError(f"{argument}={value!r}: choose one of {choices}")

@@ -1,0 +1,219 @@
+"""Union-find over edges, a thread for each arc.
+
+ECL-CC (Jaiganesh and Burtscher, HPDC 2018), as in `kernels.cpu.components`: trees are hooked, the
+larger root under the smaller, by compare-and-swap, and climbing halves the way.  The forest is one
+of positions, so a root is its tree's vertex of the highest in-degree; `least_numbers` finds the
+labels afterwards.
+
+Parents are read and written while others hook and halve.  That does no harm: a parent changes
+only from an ancestor to a higher one, so whichever is read is an ancestor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    atomic_add,
+    atomic_compare_and_swap,
+    atomic_min,
+    ballot,
+    block,
+    blocks,
+    inline,
+    jit,
+    kernel,
+    lane,
+    load_fresh,
+    popc,
+    store_fresh,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.rows import row_of, sum_of_lanes
+
+__all__ = ["compress", "join_pairs", "least_numbers", "link_arcs", "link_samples"]
+
+READ, OUTSIDE = 0, 1  # places among the counts
+ARCS = 1024  # that a warp takes in turn
+
+
+@jit
+def find(parent: Any, vertex: Any) -> Any:
+    """Return the root of a vertex, and halve the way there for whoever comes next."""
+    below = np.int64(vertex)
+    above = np.int64(load_fresh(parent, below))
+    higher = np.int64(load_fresh(parent, above))
+    while higher != above:
+        # Only a root is ever hooked, and `below` is none: a shortcut may be lost, but no hook.
+        store_fresh(parent, below, higher)
+        below, above = above, higher
+        higher = np.int64(load_fresh(parent, above))
+    return above
+
+
+@inline
+def link(parent: Any, one: Any, other: Any) -> None:
+    """Join the trees of two vertices."""
+    if load_fresh(parent, one) != load_fresh(parent, other):
+        first, second = find(parent, one), find(parent, other)
+        while first != second:
+            high, low = max(first, second), min(first, second)
+            if atomic_compare_and_swap(parent, high, high, low) == high:
+                first = second
+            else:
+                first, second = find(parent, high), low  # another thread has hooked `high`
+
+
+@kernel
+def link_samples(offsets: Any, indices: Any, parent: Any, size: Any, last: Any) -> None:
+    """Link each vertex with its first neighbour or, with `last`, its last one if that is another.
+
+    Parameters
+    ----------
+    offsets, indices : int64[size + 1], int[arcs]
+        Rows of neighbours.
+    parent : int[size]
+        The forest; every vertex its own parent at first.
+    size : int
+        Vertices.
+    last : int
+        0 or 1.
+    """
+    for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
+        first, end = offsets[vertex], offsets[vertex + 1]
+        if end - first > last:
+            link(parent, vertex, indices[end - 1 if last else first])
+
+
+@kernel
+def link_arcs(
+    offsets: Any,
+    indices: Any,
+    parent: Any,
+    size: Any,
+    first: Any,
+    stop: Any,
+    skipped: Any,
+    counts: Any,
+) -> None:
+    """Link the ends of the arcs from `first` to `stop`.
+
+    Arcs are cut, not rows, so the row of a hub is shared out as well.
+
+    Parameters
+    ----------
+    offsets, indices : int64[size + 1], int[arcs]
+        Rows of neighbours.
+    parent : int[size]
+        The forest, compressed.
+    size : int
+        Vertices.
+    first, stop : int
+        Range of arcs.
+    skipped : int
+        Rows of the tree that this vertex is the root of are skipped (every edge that leaves it must
+        also be in the row of its other end); -1 for none.
+    counts : int64[2]
+        Arcs read are added to the first.
+    """
+    warp = (block() * threads() + thread()) // 32
+    warps = blocks() * threads() // 32
+    read = 0
+    for low in range(first + warp * ARCS, stop, warps * ARCS):
+        high = min(low + ARCS, stop)
+        arc = low + lane()
+        row, end = np.int64(0), np.int64(-1)
+        wanted = False
+        if arc < high:
+            row = row_of(offsets, size, arc)
+        while arc < high:
+            if arc >= end:
+                while offsets[row + 1] <= arc:
+                    row += 1
+                end = offsets[row + 1]
+                # Its root is asked for by number: it may have been hooked a moment ago.
+                wanted = row != skipped and load_fresh(parent, row) != skipped
+            if wanted:
+                link(parent, row, indices[arc])
+                read += 1
+                arc += 32
+            else:
+                arc += 32 * ((min(end, high) - arc + 31) // 32)
+    read = sum_of_lanes(read)
+    if lane() == 0 and read > 0:
+        atomic_add(counts, READ, read)
+
+
+@kernel
+def compress(parent: Any, size: Any, watched: Any, counts: Any) -> None:
+    """Make every vertex a child of its root; nothing may be hooked meanwhile.
+
+    Parameters
+    ----------
+    parent : int[size]
+        The forest.
+    size : int
+        Vertices.
+    watched : int
+        A root, or -1.
+    counts : int64[2]
+        Vertices that are not below `watched` are added to the second.
+    """
+    for first in range(block() * threads() + thread() - lane(), size, blocks() * threads()):
+        vertex = first + lane()
+        outside = False
+        if vertex < size:
+            above = np.int64(load_fresh(parent, vertex))
+            root = np.int64(load_fresh(parent, above))
+            if root != above:
+                while root != above:
+                    above = root
+                    root = np.int64(load_fresh(parent, above))
+                store_fresh(parent, vertex, root)  # others meet a parent or the root: both lead up
+            outside = root != watched
+        found = popc(ballot(FULL, outside))
+        if lane() == 0 and found > 0:
+            atomic_add(counts, OUTSIDE, found)
+
+
+@kernel
+def least_numbers(parent: Any, numbers: Any, least: Any, size: Any) -> None:
+    """Find the least vertex number in each tree.
+
+    Parameters
+    ----------
+    parent : int[size]
+        The forest, compressed.
+    numbers : int[size]
+        The number of the vertex at each position.
+    least : int[size]
+        A copy of `numbers`; that of every root is lowered.
+    size : int
+        Vertices.
+    """
+    for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
+        root, number = parent[vertex], numbers[vertex]
+        # Nearly always it is not the least so far, and the giant tree's root no bottleneck.
+        if number < load_fresh(least, root):
+            atomic_min(least, root, number)
+
+
+@kernel
+def join_pairs(parent: Any, others: Any, size: Any) -> None:
+    """Link every vertex with the one that `others` gives for it.
+
+    Parameters
+    ----------
+    parent : int[size]
+        The forest.
+    others : int[size]
+        Positions.
+    size : int
+        Vertices.
+    """
+    for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
+        link(parent, vertex, others[vertex])

@@ -1,0 +1,131 @@
+"""What a vertex program looks like to CUDA kernels: the names that they call.
+
+To those of `kernels.cpu.interface` come the names that only lanes and warps need.  As there, a
+program's own functions take their place when a kernel is instantiated; the definitions here go
+with the program that is written out there, which numbers hops from vertex 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cpu.interface import (
+    ANY,
+    SETTLES,
+    change,
+    initial,
+    is_active,
+    is_settled,
+    keep,
+    load,
+    merge,
+    message,
+    nothing,
+    put,
+    put_message,
+    replace,
+    same,
+    starts,
+    take_message,
+    terms,
+    update,
+)
+from cugraph_ws.kernels.cuda.primitives import shared, shuffle, shuffle_down, shuffle_xor
+
+__all__ = [
+    "ANY",
+    "FRONTIER",
+    "LANES",
+    "OUTBOX",
+    "SETTLES",
+    "TERMS",
+    "add_terms",
+    "change",
+    "initial",
+    "is_active",
+    "is_settled",
+    "keep",
+    "load",
+    "load_own",
+    "merge",
+    "message",
+    "no_terms",
+    "nothing",
+    "put",
+    "put_message",
+    "put_terms",
+    "replace",
+    "same",
+    "shared_messages",
+    "shuffle_message",
+    "shuffle_message_down",
+    "shuffle_message_xor",
+    "shuffle_terms_xor",
+    "starts",
+    "take_message",
+    "take_terms",
+    "terms",
+    "update",
+    "with_sums",
+]
+
+FRONTIER = False  # whether only the messages of active vertices are gathered
+LANES = 8  # of a virtual warp
+OUTBOX = False  # whether what a vertex sends is the same on every arc, and kept in an outbox
+TERMS = 0  # number of the program's aggregates
+
+
+def with_sums(parameters: Any, sums: Any, vertices: Any, number: Any) -> Any:
+    """Return what the program reads as `p`: parameters, aggregates, and what every program gets."""
+    return (*parameters, vertices, number)
+
+
+def load_own(state: Any, constants: Any, vertex: Any) -> Any:
+    """Return a vertex as `load` does, past the cache: nobody else is about to read it."""
+    return load(state, constants, vertex)
+
+
+def add_terms(first: Any, second: Any) -> Any:
+    """Add two vertices' terms of the aggregates."""
+    return ()
+
+
+def no_terms() -> Any:
+    """Return the terms of no vertices: zeros."""
+    return ()
+
+
+def shuffle_terms_xor(mask: Any, sums: Any, bits: Any) -> Any:
+    """Return the terms of the lane whose number differs in `bits`."""
+    return ()
+
+
+def put_terms(array: Any, place: Any, sums: Any) -> None:
+    """Store terms from `place` on."""
+
+
+def take_terms(array: Any, place: Any) -> Any:
+    """Return the terms that were stored from `place` on."""
+    return ()
+
+
+def shuffle_message(mask: Any, gathered: Any, source: Any) -> Any:
+    """Return the message of lane `source`."""
+    return shuffle(mask, gathered, source)
+
+
+def shuffle_message_down(mask: Any, gathered: Any, distance: Any) -> Any:
+    """Return the message of the lane `distance` above."""
+    return shuffle_down(mask, gathered, distance)
+
+
+def shuffle_message_xor(mask: Any, gathered: Any, bits: Any) -> Any:
+    """Return the message of the lane whose number differs in `bits`."""
+    return shuffle_xor(mask, gathered, bits)
+
+
+def shared_messages() -> Any:
+    """Return shared memory for a message of each warp of a block."""
+    return (shared(32, np.int64),)

@@ -1,0 +1,101 @@
+"""How the arcs of many rows are shared out: among the lanes of a warp, and among warps.
+
+Vertices of a work list have rows of any length.  A row is queued in pieces, which are spread over the
+warps, and the lanes of a warp take the arcs of 32 pieces one after the other, whatever row they
+are of: no lane is idle while there is an arc left, and no hub keeps a warp busy alone (Merrill,
+Garland and Grimshaw, "Scalable GPU graph traversal", PPoPP 2012; the schedule of Warp Segmentation
+for rows that do not lie side by side).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    atomic_add,
+    inline,
+    lane,
+    shuffle,
+    shuffle_up,
+    shuffle_xor,
+)
+
+__all__ = ["PIECE", "owner", "queue_row", "reserve", "row_of", "scan", "sum_of_lanes"]
+
+PIECE = 512  # arcs of a row that are queued together
+
+
+@inline
+def scan(value: Any) -> Any:
+    """Return the sum of the values, int32, of this lane and those below it."""
+    total = np.int32(value)
+    distance = 1
+    while distance < 32:
+        below = shuffle_up(FULL, total, distance)
+        if lane() >= distance:
+            total = np.int32(total + below)
+        distance *= 2
+    return total
+
+
+@inline
+def sum_of_lanes(value: Any) -> Any:
+    """Return the sum over all lanes, int64 or float64, in one order on any machine."""
+    distance = 16
+    while distance > 0:
+        value += shuffle_xor(FULL, value, distance)
+        distance //= 2
+    return value
+
+
+@inline
+def owner(ends: Any, place: Any) -> Any:
+    """Return the lane whose share a place is in; `ends` is what `scan` gave for the shares' sizes."""
+    found = 0
+    step = 16
+    while step > 0:
+        if shuffle(FULL, ends, found + step - 1) <= place:
+            found += step
+        step //= 2
+    return found
+
+
+@inline
+def reserve(counters: Any, which: Any, wanted: Any) -> Any:
+    """Count `wanted` (int32) places up for every lane, with one atomic; return the lane's first."""
+    ends = scan(wanted)
+    total = shuffle(FULL, ends, 31)
+    first = np.int64(0)
+    if total > 0:
+        if lane() == 0:
+            first = np.int64(atomic_add(counters, which, total))
+        first = shuffle(FULL, first, 0)
+    return first + ends - wanted
+
+
+@inline
+def queue_row(
+    counters: Any, which: Any, rows: Any, pieces: Any, base: Any, row: Any, length: Any
+) -> None:
+    """Queue a row's pieces from `base` on; every lane takes part, with length 0 if it has no row."""
+    wanted = np.int32((length + PIECE - 1) // PIECE)
+    slot = base + reserve(counters, which, wanted)
+    for piece in range(wanted):
+        rows[slot + piece] = row
+        pieces[slot + piece] = piece
+
+
+@inline
+def row_of(offsets: Any, rows: Any, arc: Any) -> Any:
+    """Return the row that an arc is in."""
+    low, high = np.int64(0), np.int64(rows)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if offsets[middle] <= arc:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,68 @@
+"""Who is active before the first superstep: those unlike the rest, if the rest has nothing to say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.interface import keep, load, message, same, update, with_sums
+from cugraph_ws.kernels.cuda.primitives import atomic_add, block, blocks, kernel, thread, threads
+
+__all__ = ["count_loud_arcs", "count_loud_rows", "mark_unlike"]
+
+
+@kernel
+def mark_unlike(
+    vertices: Any, example: Any, state: Any, constants: Any, flags: Any, counts: Any
+) -> None:
+    """Flag the vertices whose state differs from that of `example`; count them."""
+    model = keep(load(state, constants, example))
+    for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
+        unlike = not same(load(state, constants, vertex), model)
+        flags[vertex] = np.uint8(1) if unlike else np.uint8(0)
+        if unlike:
+            atomic_add(counts, 0, 1)
+
+
+@kernel
+def count_loud_arcs(
+    arcs: Any, vertices: Any, example: Any, edges: Any, state: Any, constants: Any,
+    parameters: Any, sums: Any, counts: Any,
+) -> None:  # fmt: skip
+    """Count in `counts[1]` the arcs along which `example` has something new to say to its like."""
+    values = with_sums(parameters, sums, vertices, np.int64(0))
+    vertex = load(state, constants, example)
+    loud = np.int64(0)
+    for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):
+        if not same(vertex, update(vertex, message(vertex, edges, arc, values), values)):
+            loud += 1
+    if loud:
+        atomic_add(counts, 1, loud)
+
+
+@kernel
+def count_loud_rows(
+    vertices: Any, example: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
+    parameters: Any, sums: Any, flags: Any, counts: Any,
+) -> None:  # fmt: skip
+    """Count the arcs along which vertices like `example` have news for flagged ones.
+
+    A block looks at a vertex at a time.
+    """
+    offsets, indices = adjacency
+    values = with_sums(parameters, sums, vertices, np.int64(0))
+    model = keep(load(state, constants, example))
+    loud = np.int64(0)
+    for vertex in range(block(), vertices, blocks()):
+        if flags[vertex] == 0:
+            continue
+        old = load(state, constants, vertex)
+        for arc in range(offsets[vertex] + thread(), offsets[vertex + 1], threads()):
+            source = load(state, constants, indices[arc])
+            if same(source, model) and not same(
+                old, update(old, message(source, edges, arc, values), values)
+            ):
+                loud += 1
+    if loud:
+        atomic_add(counts, 1, loud)

@@ -1,0 +1,112 @@
+"""Components on the CUDA engine, its kernels in the emulator, against the CPU engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulator.device import emulated
+from shapes import SHAPES, build, grid, hub, random_edges, rmat, undirected
+
+import cugraph_ws as ws
+from cugraph_ws.cuda import components as algorithm
+from cugraph_ws.cuda import grouping
+
+BATTERY = {**SHAPES, "hub": hub(300)}
+SPARSE = random_edges(90, 80, seed=11)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Let even small graphs have several blocks, of a width that is no power of two."""
+    monkeypatch.setattr(algorithm, "BLOCK", 96)
+
+
+def labels(graph, **options):
+    result = ws.run(ws.WeaklyConnectedComponents(), graph, **options)
+    return result.arrays["labels"].numbers, result
+
+
+@pytest.mark.parametrize("turn", [lambda edges: edges, undirected], ids=["directed", "undirected"])
+@pytest.mark.parametrize("name", BATTERY)
+def test_every_shape(name, turn):
+    with build(turn(BATTERY[name])) as graph, emulated(seed=1):
+        expected, _ = labels(graph)
+        found, _ = labels(graph, engine="cuda")
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+def test_whatever_goes_first(seed, directed, monkeypatch):
+    monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed % 4])
+    monkeypatch.setattr(algorithm, "ARCS_A_STEP", 1 << 30 if seed % 2 else 70)
+    edges = (SPARSE, grid(9, 8, drop=0.4, seed=3), rmat(6, 2, seed=4))[seed % 3]
+    with build(edges if directed else undirected(edges)) as graph:
+        expected, _ = labels(graph)
+        with emulated(seed=seed, multiprocessors=1 + seed % 3):
+            found, result = labels(graph, engine="cuda")
+    assert np.array_equal(found, expected)
+    assert (result.iterations > 3) == (seed % 2 == 0)
+
+
+def test_wide_positions(monkeypatch):
+    monkeypatch.setattr(grouping, "INT32_NUMBERS", 0)
+    with build(undirected(SPARSE)) as graph, emulated(seed=2):
+        expected, _ = labels(graph)
+        found, _ = labels(graph, engine="cuda")
+        assert found.dtype == np.int64
+    assert np.array_equal(found, expected)
+
+
+def test_the_largest_components_rows_are_skipped():
+    ring = np.arange(200)
+    edges = type(SPARSE)(np.r_[ring, ring], np.r_[(ring + 1) % 200, (ring + 7) % 200], 200)
+    arcs = {}
+    for directed in (True, False):
+        with build(edges if directed else undirected(edges)) as graph, emulated(seed=3):
+            trace = labels(graph, engine="cuda")[1].trace
+        assert trace["direction"].tolist() == ["sample", "sample", "link"]
+        assert trace["edges"].tolist()[:2] == [200, 200]
+        arcs[directed] = trace["edges"].tolist()[2]
+    assert arcs == {True: 400, False: 0}
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("steps", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    "engines", [("cuda", "cuda"), ("cuda", "cpu"), ("cpu", "cuda")], ids="to".join
+)
+def test_checkpoints_go_from_engine_to_engine(engines, steps, directed, tmp_path, monkeypatch):
+    import cugraph_ws.algorithms.components as on_cpu
+
+    monkeypatch.setattr(algorithm, "ARCS_A_STEP", 30)
+    monkeypatch.setattr(on_cpu, "ARCS_A_STEP", 30)
+    path = tmp_path / "state.parquet"
+    with build(SPARSE if directed else undirected(SPARSE)) as graph, emulated(seed=4):
+        expected, _ = labels(graph)
+        _, first = labels(
+            graph, engine=engines[0], checkpoint=path, progress=lambda made: made.superstep < steps
+        )
+        found, second = labels(graph, engine=engines[1], resume=path)
+    assert first.iterations == min(steps, first.iterations)
+    assert second.converged
+    assert np.array_equal(found, expected)
+
+
+def test_a_finished_run_has_nothing_left_to_do_elsewhere(tmp_path):
+    path = tmp_path / "state.parquet"
+    with build(SPARSE) as graph, emulated(seed=5):
+        expected, first = labels(graph, engine="cuda", checkpoint=path)
+        for engine in ("cpu", "cuda"):
+            found, second = labels(graph, engine=engine, resume=path)
+            assert second.iterations == first.iterations
+            assert np.array_equal(found, expected)
+
+
+def test_stopped_early_the_labels_are_those_so_far():
+    with build(SHAPES["path"]) as graph, emulated(seed=6):
+        loop = ws.WeaklyConnectedComponents().on_cuda()  # or the one for all engines
+        result = ws.run(loop, graph, engine="cuda", progress=lambda made: False)
+        assert result.stopped == "callback"
+        # The first of two in-neighbours is enough to join a path.
+        assert np.array_equal(result.arrays["labels"].numbers, np.zeros(50))
