@@ -1,6 +1,7 @@
 """What does Debian rest on?  Edges in, a vertex frame and a picture out, tables on the way."""
 
 import argparse
+import importlib.util
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import cugraph_ws as ws
+from cugraph_ws.cuda.device import has_device
 from cugraph_ws.progress import ProgressUpdate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
@@ -60,6 +62,8 @@ def main() -> None:
             size=heaviest["size"],
             heaviest=heaviest["heaviest"],
         )  # every frame is sorted by vertex: nothing to join
+        if not isinstance(everything, pd.DataFrame):
+            everything = everything.to_pandas()
         step("write the results, draw", lambda _: write(graph, everything, arguments.output))
     console.print(f"{graph.report}\n", highlight=False)
     tell(console, everything, arguments.start)
@@ -99,8 +103,11 @@ def steps(console: Console, total: int) -> Iterator[Callable[[str, Callable[[Rep
 def read(report: Report) -> tuple[ws.Graph, ws.Graph, pd.DataFrame]:
     """Return the graph of what needs what, the graph of what is needed by what, the packages."""
     del report
-    edges = pd.read_parquet(DATA / "debian-dependencies.parquet")
-    packages = pd.read_parquet(DATA / "debian-packages.parquet")
+    frames: Any = pd
+    if importlib.util.find_spec("cudf") and has_device():
+        import cudf as frames  # on the GPU from here on
+    edges = frames.read_parquet(DATA / "debian-dependencies.parquet")
+    packages = frames.read_parquet(DATA / "debian-packages.parquet")
     vertices = packages.rename(columns={"package": "vertex"})
     graph = ws.Graph(edges, "package", "depends_on", vertices=vertices)
     needed_by = ws.Graph(edges, "depends_on", "package", vertices=vertices)

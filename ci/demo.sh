@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
 # What does Debian rest on?  From a Parquet file of edges to ranks, distances, components and a
 # program of one's own, in a virtual environment made for it.  Results land in demo-output/.
+# Where there is an NVIDIA GPU with a driver for CUDA 12 or 13, on cuDF frames and the GPU.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/venv.sh
 
-make_venv .venv-demo demo
+extra=demo
+cuda=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p' | head -1) || true
+if [[ $cuda == 12 || $cuda == 13 ]]; then
+    extra=demo,cu$cuda
+fi
+make_venv .venv-demo "$extra"
 exec .venv-demo/bin/python ci/demo.py "$@"

@@ -14,10 +14,12 @@ find_python() {
 }
 
 # make_venv FOLDER EXTRA: install the project with its EXTRA, in place, into a venv in FOLDER.
-# A venv whose pyproject.toml is the one that is here now is used again as it stands.
+# A venv of the same extras whose pyproject.toml is the one that is here now is used again.
 make_venv() {
     local folder=$1 extra=$2 python
-    if cmp -s pyproject.toml "$folder/installed.toml" && "$folder/bin/python" -c '' 2>/dev/null; then
+    if cmp -s pyproject.toml "$folder/installed.toml" &&
+        [[ $(cat "$folder/installed.extra" 2>/dev/null) == "$extra" ]] &&
+        "$folder/bin/python" -c '' 2>/dev/null; then
         return
     fi
     python=$(find_python)
@@ -29,5 +31,6 @@ make_venv() {
         return 1
     fi
     "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$extra]"
+    echo "$extra" >"$folder/installed.extra"
     cp pyproject.toml "$folder/installed.toml"
 }

@@ -15,7 +15,9 @@ from cugraph_ws.cli_options import debug_option
 __all__ = ["facts", "info_command"]
 
 NEEDED = ("cugraph-ws", "numba", "numpy", "pyarrow", "narwhals")
-OPTIONAL = ("pandas", "polars", "cudf")
+OPTIONAL = ("pandas", "polars", "numba-cuda")
+# A distribution for each version of CUDA.
+BY_CUDA = {"cudf": "cudf-cu{}", "cupy": "cupy-cuda{}x", "rmm": "rmm-cu{}"}
 
 
 @click.command("info")
@@ -44,26 +46,35 @@ def facts() -> dict[str, dict[str, str]]:
     """
     import psutil
 
+    from cugraph_ws.cuda.driver import installed_gpus
     from cugraph_ws.engines.threads import number_of_threads
     from cugraph_ws.memory import format_bytes
 
     memory = psutil.virtual_memory()
+    gpus = installed_gpus()
     settings = {
         name: value for name, value in sorted(os.environ.items()) if name.startswith("CUGRAPH_WS_")
     }
     return {
         "Engines": {
             "cpu": f"{number_of_threads()} threads, compiled by Numba",
+            "cuda": f"{_count(len(gpus))}, compiled by Numba-CUDA" if gpus else "no GPU found",
             "python": "1 thread, not compiled",
         },
         "Devices": {
             "cpu": f"{_processor()}, {os.cpu_count()} cores",
             "memory": f"{format_bytes(memory.total)}, {format_bytes(memory.available)} available",
+            **{
+                f"gpu {place}": f"{gpu.name}, {format_bytes(gpu.memory)}, compute capability "
+                f"{gpu.capability[0]}.{gpu.capability[1]}, {gpu.multiprocessors} multiprocessors"
+                for place, gpu in enumerate(gpus)
+            },
             "system": platform.platform(),
         },
         "Versions": {
             "python": platform.python_version(),
             **{name: _version(name) for name in (*NEEDED, *OPTIONAL)},
+            **{name: _version_for_cuda(pattern) for name, pattern in BY_CUDA.items()},
         },
         "Settings": settings or {"environment": "none set"},
     }
@@ -74,6 +85,16 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _version_for_cuda(pattern: str) -> str:
+    """Return the version of a package that is named by the version of CUDA."""
+    found = (_version(pattern.format(cuda)) for cuda in (13, 12))
+    return next((version for version in found if version != "not installed"), "not installed")
+
+
+def _count(gpus: int) -> str:
+    return "1 GPU" if gpus == 1 else f"{gpus} GPUs"
 
 
 def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:

@@ -311,10 +311,10 @@ GRAPH_OPTIONS = (
 RUN_OPTIONS = (
     click.option(
         "--engine",
-        type=_choice("auto", "cpu", "python"),
+        type=_choice("auto", "cpu", "cuda", "python"),
         default="auto",
         show_default=True,
-        help="python runs a program uncompiled, slow and open to a debugger.",
+        help="cuda: on the GPU; python: a program uncompiled, slow and open to a debugger.",
     ),
     click.option("--trace", type=A_FILE, metavar="FILE", help="Write a row for each superstep."),
     click.option(

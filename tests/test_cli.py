@@ -22,6 +22,7 @@ from cugraph_ws.algorithms.belief_propagation import belief_propagation
 from cugraph_ws.algorithms.components import weakly_connected_components
 from cugraph_ws.algorithms.core import core_number, k_core
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
+from cugraph_ws.cuda import driver
 from cugraph_ws.readers import read_frame
 
 EDGES = pa.table(
@@ -613,6 +614,20 @@ def test_info(capsys, monkeypatch):
     assert facts["Versions"]["cugraph-ws"] == ws.__version__
     assert facts["Versions"]["numba"]
     assert facts["Devices"]["memory"]
+
+
+def test_info_lists_gpus(monkeypatch):
+    gpus = [driver.Gpu("GPU of a test", 8 << 30, (9, 0), 132)]
+    monkeypatch.setattr(driver, "installed_gpus", lambda: gpus)
+    facts = cli_info.facts()
+    assert facts["Engines"]["cuda"].startswith("1 GPU,")
+    assert facts["Devices"]["gpu 0"] == (
+        "GPU of a test, 8.0 GiB, compute capability 9.0, 132 multiprocessors"
+    )
+    monkeypatch.setattr(driver, "installed_gpus", lambda: gpus * 2)
+    assert cli_info.facts()["Engines"]["cuda"].startswith("2 GPUs,")
+    monkeypatch.setattr(driver, "installed_gpus", list)
+    assert cli_info.facts()["Engines"]["cuda"] == "no GPU found"
 
 
 def test_info_without_what_may_be_missing(monkeypatch, tmp_path):
