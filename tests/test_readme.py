@@ -39,6 +39,33 @@ assert result.converged
     assert done.returncode == 0, done.stderr
 
 
+def test_the_gpu_block_runs_in_the_emulator(tmp_path):
+    script = tmp_path / "readme.py"
+    setup = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import math
+import stand_in_cudf
+from emulator.device import emulated
+import cugraph_ws as ws
+from cugraph_ws.cuda import schedule
+schedule.BLOCK = 32
+"""
+    program = next(block for block in blocks("python") if "class WidestPath" in block)
+    program = program[: program.index("widths =")]
+    body = "".join(f"    {line}\n" for line in "".join(blocks("python gpu")).splitlines())
+    checks = """
+    assert abs(float(ranks["pagerank"].sum()) - 1) < 1e-6
+    assert widths["width"].to_arrow().to_pylist() == [math.inf, 6.0, 4.0, 3.0]
+    assert reached["distance"].to_arrow().to_pylist() == [0, 1, 1, 2]
+"""
+    script.write_text(
+        f"{setup}\n{program}\nwith emulated(), stand_in_cudf.installed():\n{body}{checks}"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     "line", [line for line in "".join(blocks("bash")).splitlines() if "cugraph-ws" in line]
 )
