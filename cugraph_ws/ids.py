@@ -126,6 +126,8 @@ def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
     categorical = pt.is_dictionary(arrow)
     if categorical:
         arrow = arrow.value_type
+    if len(column) == 0 and column.on_device and pt.is_floating(arrow):
+        arrow = pa.null()  # what cuDF makes of an empty list
     family = "nothing" if len(column) == 0 and pt.is_null(arrow) else _family(arrow)
     if family is None:
         raise InputError(_refusal(column, arrow))

@@ -983,3 +983,14 @@ def test_frames_that_are_open_already():
     frame = open_frame(cudf(pd.DataFrame(ONE)), "edges", on_device=True)
     assert open_frame(frame, "edges") is frame
     assert frame.names == ["source", "destination"]
+
+
+def test_an_empty_frame_as_cudf_makes_it():
+    with emulated(), stand_in_cudf.installed():
+        import cudf
+
+        nothing = cudf.DataFrame({"source": np.zeros(0), "destination": np.zeros(0)})
+        assert len(ws.pagerank(nothing)) == 0
+        with ws.Graph(nothing, vertices=cudf.DataFrame({"vertex": [5, 3]})) as graph:
+            frame = graph.vertex_frame({})
+        assert frame["vertex"].to_arrow().to_pylist() == [3, 5]

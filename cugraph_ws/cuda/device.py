@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib.util
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -180,8 +182,6 @@ class CudaDevice:
     def module(self, name: str) -> KernelModule:
         """Return the kernels of `kernels/cuda/<name>.py`."""
         if name not in self._modules:
-            import importlib
-
             path = kernel_file("cuda", name)
             self._modules[name] = _Kernels(
                 self,
@@ -209,10 +209,14 @@ class CudaDevice:
         return module.function(name, arguments).resident_blocks(block) * self.multiprocessors
 
     def free_memory(self) -> int:
-        """Return how many bytes can still be allocated."""
+        """Return how many bytes can still be allocated, in the pools that may be used included."""
         free: int = self.xp.cuda.runtime.memGetInfo()[0]
-        pool = self.xp.get_default_memory_pool()
-        return free + int(pool.free_bytes())
+        free += int(self.xp.get_default_memory_pool().free_bytes())
+        if "rmm" in sys.modules:
+            resource = sys.modules["rmm"].mr.get_current_device_resource()
+            # A pool does not tell how much of it is in use: nothing is refused for its sake.
+            free += int(resource.pool_size()) if hasattr(resource, "pool_size") else 0
+        return free
 
     def synchronize(self) -> None:
         """Wait until all launches are done."""
@@ -307,5 +311,15 @@ def device() -> Device:
 
 @lru_cache
 def _of_gpu(place: int, xp: Any) -> CudaDevice:
+    _share_memory(xp)
     # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
     return CudaDevice(xp, installed_gpus()[place])
+
+
+def _share_memory(xp: Any) -> None:
+    """Let CuPy allocate through RMM where that is installed, as cuDF does, unless told otherwise."""
+    untouched = xp.get_default_memory_pool().malloc
+    if importlib.util.find_spec("rmm") is not None and xp.cuda.get_allocator() == untouched:
+        from rmm.allocators.cupy import rmm_cupy_allocator
+
+        xp.cuda.set_allocator(rmm_cupy_allocator)

@@ -390,7 +390,7 @@ def _grid_workspace(typing_context: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         text = (
-            "{ .reg .u32 low, high; mov.u32 low, %envreg1; mov.u32 high, %envreg2; "
+            "{ .reg .u32 low, high; mov.u32 high, %envreg1; mov.u32 low, %envreg2; "
             "mov.b64 $0, {low, high}; }"
         )
         address = _assembler(builder, text, "l", ir.IntType(64), [])
