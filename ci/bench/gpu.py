@@ -1,0 +1,108 @@
+"""The benchmarks on a GPU: our engine, cuGraph, cuSPARSE and our own baselines on the same graphs.
+
+    python ci/bench/gpu.py --only supersteps --graphs RM22 KR24
+    python ci/bench/gpu.py --only frames --data FOLDER --graphs data --output bench.json
+
+Graphs are made on the GPU from a seed, or read from edge lists.  Everybody runs in one process, in
+turns; figures are medians after two calls that do not count, of which the first, with all compilation
+in it, is shown apart.  Every result is verified.  What fails is printed and the rest goes on; the JSON
+file is written anew after every part, so that a run that is cut short leaves one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # its verifiers are the judges
+sys.path.append(str(Path(__file__).parents[1] / "gpu"))  # what reads Nsight Compute's output
+
+from gpu_efficiency import efficiency
+from gpu_frames import frames
+from gpu_graphs import GENERATED, Case, cases
+from gpu_measure import Section
+from gpu_schedules import schedules
+from gpu_searches import searches
+from gpu_supersteps import supersteps
+
+__all__ = ["PARTS", "main"]
+
+# What a part runs, and on which graphs by itself.
+PARTS: dict[str, tuple[Callable[[Case, Section, int], None] | None, tuple[str, ...]]] = {
+    "supersteps": (supersteps, ("RM20", "RM22", "RM33V335E", "KR24", "road-like")),
+    "schedules": (schedules, ("RM22", "RM33V335E", "KR24", "road-like", "ER25V201E")),
+    "frames": (frames, ("RM22", "RM33V335E", "KR24", "road-like")),
+    "searches": (searches, ("RM22", "RM33V335E", "KR24", "road-like")),
+    "efficiency": (None, ("RM22", "road-like")),
+}
+REPEATS = 5
+
+
+def main() -> int:
+    """Measure what was asked for; return 1 if anything failed."""
+    arguments = parse()
+    done: list[dict[str, Any]] = []
+    failed = 0
+
+    def write(running: list[str] | None) -> None:
+        facts = {"repeats": arguments.repeats, "sections": done, "running": running}
+        arguments.output.write_text(json.dumps(facts, indent=1) + "\n")
+
+    for part in arguments.only:
+        measure, usual = PARTS[part]
+        names = arguments.graphs or list(usual)
+        if arguments.data is not None and not arguments.graphs and measure is not None:
+            names = [*names, "data"]
+        write([part, names[0] if len(names) == 1 else "all"])
+        if measure is None:
+            for name in names:
+                write([part, name])
+                section = Section(part, name)
+                print(f"{part}: {name}", flush=True)
+                efficiency(name, section)
+                failed += len(section.errors)
+                done.append(section.facts())
+            continue
+        for case in cases(names, arguments.data):
+            write([part, case.name])
+            print(f"{part}: {case}", flush=True)
+            section, begun = Section(part, case.name), time.perf_counter()
+            section.attempt(part, lambda m=measure, c=case, s=section: m(c, s, arguments.repeats))
+            for target in section.targets:
+                print(f"  {'met   ' if target.met else 'missed'} {target.name}: "
+                      f"{target.measured:.2f}", flush=True)  # fmt: skip
+            print(f"  {time.perf_counter() - begun:.0f} s", flush=True)
+            failed += len(section.errors)
+            done.append(section.facts())
+            case.let_go()
+            gc.collect()
+    write(None)
+    print(f"written to {arguments.output}")
+    return 1 if failed else 0
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART",
+                        help=f"some of: {', '.join(PARTS)}")  # fmt: skip
+    parser.add_argument("--graphs", nargs="+", metavar="NAME",
+                        help=f"of: {', '.join(GENERATED)}, edge lists in --data, or 'data' for all")  # fmt: skip
+    parser.add_argument("--data", type=Path, help="folder of edge lists to measure on too")
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="runs that count")
+    parser.add_argument("--output", type=Path, default=Path("gpu-bench.json"), help="the JSON file")
+    arguments = parser.parse_args()
+    unknown = [one for one in arguments.graphs or () if one not in GENERATED]
+    if unknown and arguments.data is None:
+        parser.error(f"{', '.join(unknown)}: no such graph is generated; give --data FOLDER")
+    return arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,266 @@
+"""The clock on a GPU: everybody takes turns, answers are verified, the first call stands apart."""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from measure import OURS, Target, Timing
+
+__all__ = ["Entrant", "Measured", "Section", "by_library", "compare", "race"]
+
+PATIENCE = 2.0  # seconds; whoever takes longer runs fewer times
+FEW = 2
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """Somebody who can do the work.
+
+    Attributes
+    ----------
+    library : str
+        Who; `OURS` for this project's plain way.
+    run : callable
+        The timed part, without arguments.
+    check : callable
+        Takes what `run` returned; raises if it is wrong, returns by how much it is off, or None.
+    alone : callable, optional
+        Returns the seconds of the algorithm alone, from what `run` returned.
+    release : callable, optional
+        Gives back what `run` returned, if letting it go is not enough.
+    share : callable, optional
+        Returns into how many parts, supersteps for instance, the time of an answer is divided.
+    edges, moved : callable, optional
+        Return from an answer the edges that a part reads, and the bytes that it moves.
+    """
+
+    library: str
+    run: Callable[[], Any]
+    check: Callable[[Any], float | None]
+    alone: Callable[[Any], float] | None = None
+    release: Callable[[Any], None] | None = None
+    share: Callable[[Any], int] = lambda answer: 1
+    edges: Callable[[Any], float] = lambda answer: 0
+    moved: Callable[[Any], float] = lambda answer: 0
+
+
+@dataclass(frozen=True)
+class Measured(Timing):
+    """What an entrant took for a part of the work; verified, or it would not exist.
+
+    Attributes
+    ----------
+    alone : list of float
+        Seconds of the algorithm alone, run by run; empty where nobody tells.
+    first : float
+        Seconds of the whole first call: compilation, loading and first allocations are in it.
+    edges, bytes : float
+        Edges read and bytes moved in a part, as the method needs them (not as counted by hardware).
+    off : float or None
+        By how much the verified result differs from the reference.
+    parts : int
+        Supersteps in a run.
+    """
+
+    alone: list[float] = field(default_factory=list)
+    first: float = math.nan
+    edges: float = 0
+    bytes: float = 0
+    off: float | None = None
+    parts: int = 1
+
+    @property
+    def alone_median(self) -> float | None:
+        """Median of the algorithm alone."""
+        return statistics.median(self.alone) if self.alone else None
+
+    @property
+    def best_known(self) -> float:
+        """Median of the algorithm alone, where known, else of the whole call."""
+        return self.median if self.alone_median is None else self.alone_median
+
+
+@dataclass
+class Section:
+    """What one part of the benchmarks found on one graph."""
+
+    part: str
+    graph: str
+    timings: list[Any] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
+    errors: list[dict[str, str]] = field(default_factory=list)
+
+    def attempt(self, what: str, do: Callable[[], Any]) -> Any:
+        """Call something; print and keep its error instead of raising it, and return None then."""
+        try:
+            return do()
+        except Exception as error:  # one case that fails must not take the others along
+            print(f"  FAILED {what}\n{traceback.format_exc(limit=-4)}", flush=True)
+            self.errors.append({"what": what, "error": f"{type(error).__name__}: {error}"[:500]})
+            return None
+
+    def facts(self) -> dict[str, Any]:
+        """Return what goes into the JSON file."""
+        return {
+            "part": self.part,
+            "graph": self.graph,
+            "timings": [
+                {**asdict(one), "median": one.median, "alone_median": one.alone_median}
+                if isinstance(one, Measured)
+                else one
+                for one in self.timings
+            ],
+            "targets": [{**asdict(one), "met": one.met} for one in self.targets],
+            "errors": self.errors,
+        }
+
+
+def race(section: Section, job: str, entrants: Sequence[Entrant], repeats: int) -> list[Measured]:
+    """Time entrants in turn, `repeats` times over; add what they took to the section.
+
+    The first call of each is verified and stands apart; the second warms up what depends on the data.
+    Who fails leaves an error in the section.
+
+    Parameters
+    ----------
+    section : Section
+        Where results and errors go.
+    job : str
+        What is done.
+    entrants : sequence of Entrant
+        Who does it.
+    repeats : int
+        Runs that count; fewer for whoever takes seconds.
+
+    Returns
+    -------
+    list of Measured
+        One for each entrant that did it, in order.
+    """
+    first: dict[str, tuple[float, float | None]] = {}
+    turns: dict[str, int] = {}
+    for entrant in entrants:
+
+        def start(entrant: Entrant = entrant) -> tuple[float, float | None, float]:
+            seconds, answer = _clocked(entrant)
+            off = entrant.check(answer)
+            _let_go(entrant, answer)
+            again, answer = _clocked(entrant)
+            _let_go(entrant, answer)
+            return seconds, off, again
+
+        begun = section.attempt(f"{job}, {entrant.library}", start)
+        if begun is not None:
+            first[entrant.library] = begun[:2]
+            turns[entrant.library] = repeats if begun[2] <= PATIENCE else min(FEW, repeats)
+    able = [entrant for entrant in entrants if entrant.library in first]
+    figures: dict[str, list[tuple[float, float, float, float, int]]] = {
+        entrant.library: [] for entrant in able
+    }
+    for turn in range(repeats):
+        for entrant in able:
+            if turn < turns[entrant.library]:
+                taken = section.attempt(f"{job}, {entrant.library}", lambda e=entrant: _turn(e))
+                if taken is not None:
+                    figures[entrant.library].append(taken)
+    measured = [
+        _measured(section, job, entrant, figures[entrant.library], *first[entrant.library])
+        for entrant in able
+        if figures[entrant.library]
+    ]
+    section.timings += measured
+    for one in measured:
+        print(
+            f"  {job}: {one.library} {one.median * 1e3:.3f} ms, alone "
+            f"{(one.alone_median or math.nan) * 1e3:.3f} ms, {one.parts} parts, off {one.off}, "
+            f"first {one.first * 1e3:.0f} ms",
+            flush=True,
+        )
+    return measured
+
+
+def _measured(
+    section: Section,
+    job: str,
+    entrant: Entrant,
+    taken: list[tuple[float, float, float, float, int]],
+    first: float,
+    off: float | None,
+) -> Measured:
+    return Measured(
+        job, section.graph, entrant.library, [one[0] for one in taken],
+        alone=[one[1] for one in taken] if entrant.alone is not None else [],
+        first=first, edges=taken[-1][2], bytes=taken[-1][3], off=off, parts=taken[-1][4],
+    )  # fmt: skip
+
+
+def _turn(entrant: Entrant) -> tuple[float, float, float, float, int]:
+    seconds, answer = _clocked(entrant)
+    parts = max(1, entrant.share(answer))
+    alone = math.nan if entrant.alone is None else entrant.alone(answer) / parts
+    taken = seconds / parts, alone, entrant.edges(answer), entrant.moved(answer), parts
+    _let_go(entrant, answer)
+    return taken
+
+
+def _clocked(entrant: Entrant) -> tuple[float, Any]:
+    import cupy
+
+    gc.collect()
+    cupy.cuda.Device().synchronize()
+    begun = time.perf_counter()
+    answer = entrant.run()
+    cupy.cuda.Device().synchronize()
+    return time.perf_counter() - begun, answer
+
+
+def _let_go(entrant: Entrant, answer: Any) -> None:
+    if entrant.release is not None:
+        entrant.release(answer)
+
+
+def by_library(measured: Sequence[Measured]) -> dict[str, Measured]:
+    """Return timings by who took them."""
+    return {one.library: one for one in measured}
+
+
+def compare(
+    section: Section,
+    name: str,
+    measured: Sequence[Measured],
+    other: str,
+    bound: float,
+    *,
+    alone: bool,
+    ours: str = OURS,
+) -> None:
+    """Add a target to the section: how many times longer than we another takes, at least `bound`.
+
+    Parameters
+    ----------
+    section : Section
+    name : str
+        Of the target.
+    measured : sequence of Measured
+        Timings of one job.
+    other : str
+        The library to compare with; without its timing there is no target.
+    bound : float
+    alone : bool
+        Whether of ours, and of the other where it tells, the algorithm alone counts.
+    ours : str
+        Which of the timings is ours.
+    """
+    found = by_library(measured)
+    if other not in found or ours not in found:
+        return
+    mine, theirs = found[ours], found[other]
+    measured_ratio = theirs.best_known / mine.best_known if alone else theirs.median / mine.median
+    section.targets.append(Target(name, section.graph, measured_ratio, bound, at_least=True))

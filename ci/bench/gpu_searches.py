@@ -1,0 +1,219 @@
+"""Searches, components and core numbers: our functions against cuGraph's, result frames included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gpu_checks
+import numpy as np
+import verify
+from gpu_graphs import Case
+from gpu_measure import Entrant, Section, race
+from measure import OURS
+from verify import Edges
+
+import cugraph_ws as ws
+
+__all__ = ["searches"]
+
+MOST_FOR_HOST = 8_000_000  # edges
+ALONE = f"{OURS}, distances alone"
+
+
+def searches(case: Case, section: Section, repeats: int) -> None:
+    """Time each library on graphs that it has built already; there are no targets yet.
+
+    Parameters
+    ----------
+    case : Case
+    section : Section
+        Gets timings and errors.
+    repeats : int
+    """
+    jobs = {
+        "bfs": bfs,
+        "sssp": sssp,
+        "bfs, undirected": bfs_undirected,
+        "components": components,
+        "core numbers": core_numbers,
+    }
+    for job, entrants in jobs.items():
+        found = section.attempt(f"preparing {job}", lambda entrants=entrants: entrants(case))
+        race(section, job, found or [], repeats)
+
+
+def bfs(case: Case) -> list[Entrant]:
+    """Hops from the vertex with most out-edges."""
+    graph, edges = case.graph(), lambda answer: len(case.source)
+
+    def check(frame: Any) -> None:
+        gpu_checks.hops(case, _spread(case, frame, "distance"), case.start)
+
+    entrants = [
+        Entrant(OURS, lambda: ws.bfs(graph, case.start, unreachable="max"), check, edges=edges),
+        Entrant(
+            ALONE,
+            lambda: ws.bfs(graph, case.start, return_predecessors=False, unreachable="max"),
+            check,
+            edges=edges,
+        ),
+    ]
+    if (cugraph := _cugraph()) is not None:
+        theirs = case.cugraph()
+        entrants.append(
+            Entrant("cuGraph", lambda: cugraph.bfs(theirs, case.start), check, edges=edges)
+        )
+    return entrants
+
+
+def sssp(case: Case) -> list[Entrant]:
+    """Shortest paths by whole float32 weights from 1 to 63."""
+    import cupy
+
+    graph, edges = case.graph("lengths"), lambda answer: len(case.source)
+
+    def check(frame: Any) -> None:
+        distance = _spread(case, frame, "distance")
+        far = np.finfo(np.float32).max
+        gpu_checks.lengths(case, cupy.where(distance < far, distance, cupy.inf), case.start)
+
+    entrants = [
+        Entrant(OURS, lambda: ws.sssp(graph, case.start, unreachable="max"), check, edges=edges),
+        Entrant(
+            ALONE,
+            lambda: ws.sssp(graph, case.start, return_predecessors=False, unreachable="max"),
+            check,
+            edges=edges,
+        ),
+    ]
+    if (cugraph := _cugraph()) is not None:
+        theirs = case.cugraph("lengths")
+        entrants.append(
+            Entrant("cuGraph", lambda: cugraph.sssp(theirs, case.start), check, edges=edges)
+        )
+    return entrants
+
+
+def bfs_undirected(case: Case) -> list[Entrant]:
+    """Hops in the simple undirected graph, where cuGraph may change direction too."""
+    graph = case.graph(simple=True)
+
+    def check(frame: Any) -> None:
+        gpu_checks.hops(case, _spread(case, frame, "distance"), case.start, both=True)
+
+    def edges(frame: Any) -> int:
+        return graph.number_of_edges
+
+    entrants = [
+        Entrant(OURS, lambda: ws.bfs(graph, case.start, unreachable="max"), check, edges=edges)
+    ]
+    if (cugraph := _cugraph()) is not None:
+        theirs = case.cugraph(simple=True)
+        entrants += [
+            Entrant("cuGraph", lambda: cugraph.bfs(theirs, case.start), check, edges=edges),
+            Entrant(
+                "pylibcugraph, direction-optimised",
+                _both_directions(case, theirs),
+                _some,
+                edges=edges,
+            ),
+        ]
+    return entrants
+
+
+def components(case: Case) -> list[Entrant]:
+    """Components of the simple undirected graph."""
+    graph, reference = case.graph(simple=True), []
+
+    def check(column: str) -> Callable[[Any], None]:
+        def compare(frame: Any) -> None:
+            """Compare everybody with the first, and that with the host's verifier if it is small."""
+            label = _spread(case, frame, column)
+            if not reference:
+                _verify(case, verify.check_components, frame, column)
+            gpu_checks.components(case, label, reference[0] if reference else label)
+            reference.append(label)
+
+        return compare
+
+    ours = Entrant(OURS, lambda: ws.weakly_connected_components(graph), check("labels"))
+    entrants = [ours]
+    if (cugraph := _cugraph()) is not None:
+        theirs = case.cugraph(simple=True)
+        entrants.append(
+            Entrant("cuGraph", lambda: cugraph.weakly_connected_components(theirs), check("labels"))
+        )
+    return entrants
+
+
+def core_numbers(case: Case) -> list[Entrant]:
+    """Core numbers of the simple undirected graph."""
+    import cupy
+
+    graph, reference = case.graph(simple=True), []
+
+    def check(frame: Any) -> None:
+        """Compare everybody with the first, and that with the host's verifier if it is small."""
+        core = _spread(case, frame, "core_number").astype(cupy.int64)
+        if reference:
+            assert bool((core == reference[0]).all()), "core numbers differ"
+        else:
+            _verify(case, verify.check_core_numbers, frame, "core_number")
+        reference.append(core)
+
+    entrants = [Entrant(OURS, lambda: ws.core_number(graph), check)]
+    if (cugraph := _cugraph()) is not None:
+        theirs = case.cugraph(simple=True)
+        entrants.append(Entrant("cuGraph", lambda: cugraph.core_number(theirs), check))
+    return entrants
+
+
+def _cugraph() -> Any:
+    try:
+        import cugraph
+    except ImportError:
+        return None
+    return cugraph
+
+
+def _both_directions(case: Case, graph: Any) -> Callable[[], Any]:
+    """Return cuGraph's search with leave to pull as well as to push."""
+    import cudf
+    import pylibcugraph
+
+    start = cudf.Series([case.start], dtype="int32")
+    if graph.renumbered:
+        start = graph.lookup_internal_vertex_id(start).astype("int32")
+    handle, far = pylibcugraph.ResourceHandle(), np.iinfo(np.int32).max
+    return lambda: pylibcugraph.bfs(handle, graph._plc_graph, start, True, far, True, False)
+
+
+def _some(answer: Any) -> None:
+    distances = answer[0]
+    assert int((distances == 0).sum()) == 1, "there is not one start"
+
+
+def _verify(case: Case, check: Callable[[Edges, Any], None], frame: Any, column: str) -> None:
+    """Let a verifier of the host judge, of a graph that does not take it minutes."""
+    if len(case.source) > MOST_FOR_HOST:
+        return
+    edges = case.simple_frame()
+    ids, ends = np.unique(
+        np.stack([edges[name].to_numpy() for name in ("source", "destination")]),
+        return_inverse=True,
+    )
+    source, destination = ends.reshape(2, -1)
+    values = _spread(case, frame, column)
+    held = values.get() if hasattr(values, "get") else values
+    found = held[ids].astype(np.int64)
+    if column == "labels":
+        found = np.searchsorted(ids, found)
+    check(Edges(source, destination, len(ids), directed=False), found)
+
+
+def _spread(case: Case, frame: Any, column: str) -> Any:
+    """Return a column by id; ids without an edge, and nulls, are as far as can be."""
+    kind = np.dtype(str(frame[column].dtype).lower())
+    far = np.iinfo(kind).max if kind.kind == "i" else np.finfo(kind).max
+    return case.by_id(frame.fillna({column: far}), column, far)

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# What needs a GPU: tests, compute-sanitizer, a hunt for leaks, benchmarks.  Each stage takes less
+# than eight minutes on an H200 and can run alone; what it finds goes into ci/gpu-report.md and .json,
+# beside what other stages have left there.
+#
+#   ci/gpu.sh                          everything
+#   ci/gpu.sh tests sanitize leaks     some of it
+#   ci/gpu.sh bench                    all benchmarks
+#   ci/gpu.sh bench-schedules:KR24     one part of them, on one graph
+#   GPU_BENCH_DATA=FOLDER ci/gpu.sh bench-supersteps:data     on all edge lists of a folder
+#
+# Nothing is installed: PYTHON (python3 if not set) must be able to import cugraph_ws, CuPy, cuDF and
+# pytest.  cuGraph, compute-sanitizer and ncu are used where they are there.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+exec "${PYTHON:-python3}" ci/gpu/run.py "$@"

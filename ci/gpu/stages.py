@@ -1,0 +1,201 @@
+"""The stages: each runs in processes of its own, and returns facts for the report."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from summaries import read_junit, read_sanitizer
+from tree import ROOT
+
+__all__ = ["BENCHES", "STAGES", "bench", "leaks", "sanitize", "tests"]
+
+SECONDS = 470.0  # for a stage
+BENCHES = (  # each in a child of its own, so that each stays below the limit
+    "bench-supersteps",
+    "bench-schedules:RM22,road-like",
+    "bench-schedules:RM33V335E",
+    "bench-schedules:KR24",
+    "bench-schedules:ER25V201E",
+    "bench-frames",
+    "bench-searches",
+    "bench-efficiency",
+)
+STAGES = ("tests", "sanitize", "leaks", *BENCHES)
+TOOLS = {  # what CuPy asks the driver, to find out what there is, may fail
+    "memcheck": ["--report-api-errors", "no"],
+    "racecheck": [],
+    "synccheck": [],
+}
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a child ended.
+
+    Attributes
+    ----------
+    code : int or None
+        Its exit status; None if it ran too long and was ended.
+    text : str
+        What it printed.
+    """
+
+    code: int | None
+    text: str
+
+    @property
+    def problem(self) -> str | None:
+        """What went wrong, with the last lines of what was printed; None if nothing did."""
+        if self.code == 0:
+            return None
+        why = "it ran too long" if self.code is None else f"it ended with status {self.code}"
+        tail = "\n".join(self.text.strip().splitlines()[-25:])
+        return f"{why}\n{tail}".strip()
+
+
+def child(command: list[str], seconds: float) -> Done:
+    """Run a command in the repository's root, showing what it prints.
+
+    Parameters
+    ----------
+    command : list of str
+    seconds : float
+        After which it is ended.
+
+    Returns
+    -------
+    Done
+    """
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            code: int | None = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # with its own children
+            process.wait()
+            code = None
+        output.seek(0)
+        text = output.read()
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    return Done(code, text)
+
+
+def tests() -> Facts:
+    """Run the tests that `tests.txt` names on the GPU."""
+    listed = (Path(__file__).parent / "tests.txt").read_text().splitlines()
+    chosen = [line for line in listed if line and not line.startswith("#")]
+    with tempfile.TemporaryDirectory() as folder:
+        junit = Path(folder, "junit.xml")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                   f"--junitxml={junit}", *chosen]  # fmt: skip
+        done = child(command, SECONDS)
+        counts = read_junit(junit) if junit.exists() else {"passed": 0, "failed": 0, "skipped": 0}
+    return {**counts, **_status(done.problem, counts["failed"] == 0 and counts["passed"] > 0)}
+
+
+def sanitize() -> Facts:
+    """Run every function on small graphs under compute-sanitizer's tools."""
+    if shutil.which("compute-sanitizer") is None:
+        return _status("compute-sanitizer is not in PATH", False)
+    script = str(Path(__file__).parent / "small_graphs.py")
+    plain = child([sys.executable, script], SECONDS / 4)  # compiles; is everything right without?
+    if plain.problem is not None:
+        return _status(plain.problem, False)
+    tools: Facts = {}
+    problems = []
+    for tool, options in TOOLS.items():
+        done = child(["compute-sanitizer", "--tool", tool, *options, sys.executable, script],
+                     SECONDS / 4)  # fmt: skip
+        tools[tool] = summary = read_sanitizer(done.text)
+        if done.problem is not None or summary["errors"] != 0:
+            problems.append(f"{tool}: {done.problem or 'errors found'}")
+    return {"tools": tools, **_status("\n".join(problems) or None, not problems)}
+
+
+def leaks() -> Facts:
+    """Build, search, rank and close, over and over: memory must be flat."""
+    done = child([sys.executable, str(Path(__file__).parent / "leaks.py")], SECONDS)
+    lines = [line for line in done.text.splitlines() if line.startswith("{")]
+    facts = json.loads(lines[-1]) if lines else {}
+    return {**facts, **_status(done.problem, bool(facts))}
+
+
+def bench(part: str, graphs: list[str]) -> dict[str, Facts]:
+    """Run one part of the benchmarks.
+
+    Parameters
+    ----------
+    part : str
+        One of those in `ci/bench/gpu.py`.
+    graphs : list of str
+        Their names; the part's own if empty.
+
+    Returns
+    -------
+    dict of str to dict
+        Facts by "part graph".  Where the child came to an early end: what it had done, and the
+        graph that it was at as failed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "bench.json")
+        command = [sys.executable, str(ROOT / "ci" / "bench" / "gpu.py"), "--only", part,
+                   "--output", str(output)]  # fmt: skip
+        if graphs:
+            command += ["--graphs", *graphs]
+        if os.environ.get("GPU_BENCH_DATA"):
+            command += ["--data", os.environ["GPU_BENCH_DATA"]]
+        done = child(command, SECONDS)
+        written = json.loads(output.read_text()) if output.exists() else {}
+    return bench_sections(part, graphs, written, done)
+
+
+def bench_sections(
+    part: str, graphs: list[str], written: Mapping[str, Any], done: Done
+) -> dict[str, Facts]:
+    """Return facts for the report of what a benchmark wrote, and of how it ended.
+
+    Parameters
+    ----------
+    part, graphs
+        See `bench`.
+    written : mapping
+        Its JSON file.
+    done : Done
+        How it ended.
+
+    Returns
+    -------
+    dict of str to dict
+    """
+    sections = {}
+    for section in written.get("sections", []):
+        problem = "\n".join(f"{one['what']}: {one['error']}" for one in section["errors"])
+        name = f"{section['part']} {section['graph']}"
+        sections[name] = {**section, **_status(problem or None, not problem)}
+    if done.code != 0 and not any(section["status"] == "failed" for section in sections.values()):
+        at = written.get("running") or [part, graphs[0] if len(graphs) == 1 else "all"]
+        sections[" ".join(at)] = {
+            "part": at[0], "graph": at[1], "timings": [], "targets": [], "errors": [],
+            **_status(done.problem, False),
+        }  # fmt: skip
+    return sections
+
+
+def _status(problem: str | None, good: bool) -> Facts:
+    if problem is None and good:
+        return {"status": "passed"}
+    return {"status": "failed", "problem": problem or "nothing was done"}

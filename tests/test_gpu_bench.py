@@ -1,0 +1,195 @@
+"""The benchmarks on a GPU, without one: the clock's turns, the figures beside times, and the judges."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scripts():
+    """Let the scripts of `ci` be imported by name while this module runs."""
+    folders = [str(ROOT / "ci" / "gpu"), str(ROOT / "ci" / "bench")]
+    before = dict(sys.modules)
+    sys.path[:0] = folders
+    yield
+    sys.path[:] = [one for one in sys.path if one not in folders]
+    for name in set(sys.modules) - set(before):
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(ROOT / "ci")):
+            del sys.modules[name]
+
+
+def of(name):
+    return importlib.import_module(name)
+
+
+class TestTargets:
+    def test_ratios_of_calls_and_of_algorithms_alone(self):
+        measure = of("gpu_measure")
+        timings = [
+            measure.Measured("pagerank", "g", "cugraph_ws", [0.02, 0.02], alone=[0.01, 0.01]),
+            measure.Measured("pagerank", "g", "cuGraph", [0.03, 0.05]),
+        ]
+        found = measure.Section("supersteps", "g")
+        measure.compare(found, "calls", timings, "cuGraph", 1.7, alone=False)
+        measure.compare(found, "alone", timings, "cuGraph", 1.7, alone=True)
+        measure.compare(found, "nobody", timings, "cuSPARSE", 1.0, alone=True)
+        assert [(one.name, one.measured, one.met) for one in found.targets] == [
+            ("calls", pytest.approx(2.0), True),
+            ("alone", pytest.approx(4.0), True),
+        ]
+        measure.compare(found, "more", timings, "cuGraph", 2.1, alone=False)
+        assert not found.targets[-1].met
+
+    def test_facts_for_the_file(self):
+        measure = of("gpu_measure")
+        found = measure.Section("frames", "g")
+        found.timings.append(measure.Measured("build", "g", "cuGraph", [0.3, 0.1, 0.2], first=2.0))
+        assert found.attempt("dividing", lambda: 1 / 0) is None
+        facts = json.loads(json.dumps(found.facts()))
+        assert facts["timings"][0]["median"] == 0.2
+        assert facts["timings"][0]["alone_median"] is None
+        assert facts["errors"] == [
+            {"what": "dividing", "error": "ZeroDivisionError: division by zero"}
+        ]
+
+
+class TestRace:
+    @pytest.fixture
+    def clock(self, monkeypatch):
+        """Every call takes a second, the first of each entrant ten."""
+        seen = set()
+
+        def clocked(entrant):
+            first = entrant.library not in seen
+            seen.add(entrant.library)
+            return 10.0 if first else 1.0, entrant.run()
+
+        monkeypatch.setattr(of("gpu_measure"), "_clocked", clocked)
+
+    def test_the_first_call_stands_apart(self, clock):
+        measure = of("gpu_measure")
+        found = measure.Section("frames", "g")
+        entrant = measure.Entrant(
+            "a", lambda: 4, lambda answer: 0.5, alone=lambda answer: 0.8,
+            share=lambda answer: answer, edges=lambda answer: 7, moved=lambda answer: 9,
+        )  # fmt: skip
+        (one,) = measure.race(found, "work", [entrant], 5)
+        assert (one.first, one.off, one.parts, one.edges, one.bytes) == (10.0, 0.5, 4, 7, 9)
+        assert one.seconds == [0.25] * 5
+        assert one.alone == [0.2] * 5
+        assert found.timings == [one]
+
+    def test_who_fails_does_not_stop_the_others(self, clock):
+        measure = of("gpu_measure")
+
+        def wrong(answer):
+            raise AssertionError("not the answer")
+
+        released = []
+        entrants = [
+            measure.Entrant("wrong", lambda: 1, wrong),
+            measure.Entrant("right", lambda: 1, lambda answer: None, release=released.append),
+        ]
+        found = measure.Section("frames", "g")
+        assert [one.library for one in measure.race(found, "work", entrants, 3)] == ["right"]
+        assert found.errors == [{"what": "work, wrong", "error": "AssertionError: not the answer"}]
+        assert len(released) == 5
+
+    def test_who_is_slow_runs_fewer_times(self, clock, monkeypatch):
+        measure = of("gpu_measure")
+        monkeypatch.setattr(measure, "PATIENCE", 0.5)
+        entrant = measure.Entrant("a", lambda: 1, lambda answer: None)
+        (one,) = measure.race(measure.Section("frames", "g"), "work", [entrant], 5)
+        assert len(one.seconds) == measure.FEW < 5
+
+    def test_bytes_of_a_superstep(self):
+        programs = of("gpu_programs")
+        result = types.SimpleNamespace(
+            rows=types.SimpleNamespace(edges=[1000, 1000]),
+            iterations=2,
+            graph=types.SimpleNamespace(number_of_vertices=10),
+        )
+        # An index and a float32; row, rank and share, both read and written.
+        assert programs.PROGRAMS["pagerank"].bytes_of(result) == 1000 * (4 + 4) + 10 * (8 + 24)
+        # The hops are int32; lengths have the type of the weights.
+        assert programs.PROGRAMS["bfs"].bytes_of(result) == 1000 * (4 + 4) + 10 * (8 + 8)
+        assert programs.PROGRAMS["sssp"].bytes_of(result) == 1000 * (4 + 4 + 4) + 10 * (8 + 8)
+
+    def test_stages_name_parts_and_graphs_that_there_are(self):
+        bench, graphs, stages = of("gpu"), of("gpu_graphs"), of("stages")
+        for stage in stages.BENCHES:
+            part, _, names = stage.removeprefix("bench-").partition(":")
+            assert part in bench.PARTS
+            assert set(names.split(",")) - {""} <= set(graphs.GENERATED)
+        assert {stage.removeprefix("bench-").partition(":")[0] for stage in stages.BENCHES} == set(
+            bench.PARTS
+        )
+        for _, usual in bench.PARTS.values():
+            assert set(usual) <= set(graphs.GENERATED)
+
+
+class TestChecks:
+    """The judges of the benchmarks, NumPy in CuPy's place: they pass what is right, and that alone."""
+
+    @pytest.fixture
+    def case(self, monkeypatch):
+        """0 → 1 → 2 → 3 and 0 → 2, with 4 → 5 apart and 6 without any edge."""
+        stub = types.ModuleType("cupy")
+        stub.__dict__.update({k: v for k, v in vars(np).items() if not k.startswith("__")})
+        monkeypatch.setitem(sys.modules, "cupy", stub)
+        source, destination = np.array([[0, 1, 2, 0, 4], [1, 2, 3, 2, 5]], np.int32)
+        made = of("gpu_graphs").Case("g", 7, source, destination)
+        monkeypatch.setattr(made, "weights", lambda kind: np.array([1, 1, 5, 4, 2], np.float32))
+        return made
+
+    def test_hops(self, case):
+        far = np.iinfo(np.int32).max
+        right = np.array([0, 1, 1, 2, far, far, far], np.int32)
+        of("gpu_checks").hops(case, right, 0)
+        for place, value in ((1, 2), (3, 3), (3, 1), (4, 0), (0, 1), (2, far)):
+            wrong = right.copy()
+            wrong[place] = value
+            with pytest.raises(AssertionError):
+                of("gpu_checks").hops(case, wrong, 0)
+
+    def test_lengths(self, case):
+        right = np.array([0, 1, 2, 7, np.inf, np.inf, np.inf], np.float32)
+        of("gpu_checks").lengths(case, right, 0)
+        for place, value in ((2, 4), (3, 6), (3, 8), (5, 3)):
+            wrong = right.copy()
+            wrong[place] = value
+            with pytest.raises(AssertionError):
+                of("gpu_checks").lengths(case, wrong, 0)
+
+    def test_widths(self, case):
+        right = np.array([np.inf, 1, 4, 4, np.nan, np.nan, np.nan])
+        of("gpu_checks").widths(case, right.copy(), 0)
+        for place, value in ((2, 1), (3, 5), (5, 2), (1, 0.5)):
+            wrong = right.copy()
+            wrong[place] = value
+            with pytest.raises(AssertionError):
+                of("gpu_checks").widths(case, wrong, 0)
+
+    def test_components(self, case):
+        check, expected = of("gpu_checks").components, np.array([0, 0, 0, 0, 4, 4, 9])
+        check(case, np.array([3, 3, 3, 3, 5, 5, 0]), expected)
+        for wrong in ([0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 3, 4, 4, 0]):
+            with pytest.raises(AssertionError):
+                check(case, np.array(wrong), expected)
+
+    def test_closeness(self, case):
+        close = of("gpu_checks").close
+        assert close(np.array([1.0, 2.0]), np.array([1.0, 2.5]), 0.2) == pytest.approx(0.2)
+        with pytest.raises(AssertionError, match=r"above 0\.1"):
+            close(np.array([1.0, 2.0]), np.array([1.0, 2.5]), 0.1)
+        with pytest.raises(AssertionError):
+            close(np.array([1.0, np.nan]), np.array([1.0, 2.5]), 0.1)

@@ -1,0 +1,362 @@
+"""The report of a GPU run: what is read from other tools, merged, hashed and rendered."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scripts():
+    """Let the scripts of `ci` be imported by name while this module runs."""
+    folders = [str(ROOT / "ci" / "gpu"), str(ROOT / "ci" / "bench")]
+    before = dict(sys.modules)
+    sys.path[:0] = folders
+    yield
+    sys.path[:] = [one for one in sys.path if one not in folders]
+    for name in set(sys.modules) - set(before):
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(ROOT / "ci")):
+            del sys.modules[name]
+
+
+def of(name):
+    return importlib.import_module(name)
+
+
+def section(part, graph, targets=(), timings=(), **facts):
+    return {
+        "part": part,
+        "graph": graph,
+        "timings": list(timings),
+        "targets": list(targets),
+        "errors": [],
+        "status": "passed",
+        **facts,
+    }
+
+
+def timing(library, seconds, job="bfs", alone=None, **facts):
+    return {
+        "job": job,
+        "library": library,
+        "seconds": [seconds],
+        "median": seconds,
+        "alone_median": alone,
+        "first": 1.5,
+        "bytes": 0,
+        "edges": 0,
+        **facts,
+    }
+
+
+def schedule_target(speedups):
+    facts = {"speedups": speedups}
+    best = 1 / min(speedups.values())
+    return {
+        "name": "bfs: warp segmentation, times the best virtual warps",
+        "graph": "g",
+        "measured": best,
+        "bound": 1.05,
+        "at_least": False,
+        "met": best <= 1.05,
+        "facts": facts,
+    }
+
+
+class TestSummaries:
+    def test_outcomes_of_pytest(self, tmp_path):
+        (tmp_path / "test_four.py").write_text(
+            "import pytest\n"
+            "def test_right(): pass\n"
+            "def test_wrong(): assert 1 == 2\n"
+            "@pytest.fixture\n"
+            "def broken(): raise ValueError\n"
+            "def test_error(broken): pass\n"
+            "def test_skipped(): pytest.skip('no')\n"
+        )
+        junit = tmp_path / "junit.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                   f"--junitxml={junit}", "--rootdir", str(tmp_path), str(tmp_path)]  # fmt: skip
+        subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+        read = of("summaries").read_junit(junit)
+        assert (read["passed"], read["failed"], read["skipped"]) == (1, 2, 1)
+        assert read["failures"] == ["test_four::test_wrong", "test_four::test_error"]
+
+    def test_nothing_found_by_the_sanitizer(self):
+        text = (
+            "========= COMPUTE-SANITIZER\nhub: bfs\n========= ERROR SUMMARY: 0 errors\n"
+            "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
+        )
+        read = of("summaries").read_sanitizer(text)
+        assert read == {"errors": 0, "warnings": 0, "findings": []}
+
+    def test_invalid_reads(self):
+        text = (
+            "========= COMPUTE-SANITIZER\n"
+            "========= Invalid __global__ read of size 4 bytes\n"
+            "=========     at superstep+0x1a30\n"
+            "=========     by thread (96,0,0) in block (3,0,0)\n"
+            "========= Invalid __global__ read of size 4 bytes\n"
+            "=========     at superstep+0x1a30\n"
+            "========= ERROR SUMMARY: 2 errors\n"
+        )
+        read = of("summaries").read_sanitizer(text)
+        assert read["errors"] == 2
+        assert read["findings"] == ["Invalid __global__ read of size 4 bytes in superstep"]
+
+    def test_races(self):
+        text = (
+            "========= Error: Race reported between Write access at peel+0x40\n"
+            "=========     and Read access at peel+0x90 [16 hazards]\n"
+            "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)\n"
+        )
+        read = of("summaries").read_sanitizer(text)
+        assert (read["errors"], read["warnings"]) == (1, 1)
+        assert read["findings"][0].endswith("in peel")
+
+    def test_a_sanitizer_that_said_nothing_is_no_success(self):
+        assert of("summaries").read_sanitizer("Segmentation fault")["errors"] is None
+
+    def test_a_metric_of_ncu(self):
+        name = "smsp__thread_inst_executed_per_inst_executed.ratio"
+        text = (
+            "  superstep (1056, 1, 1)x(256, 1, 1), Context 1, Stream 7, Device 0, CC 9.0\n"
+            "    Metric Name                                          Metric Unit Metric Value\n"
+            f"    {name}                  24.51\n    other__metric inst 1,234\n"
+        )
+        read_metric = of("summaries").read_metric
+        assert read_metric(text, name) == [24.51]
+        assert read_metric(text, "other__metric") == [1234]
+        assert read_metric(f"{name} (!) n/a", name) == []
+
+
+class TestTree:
+    @pytest.fixture
+    def checkout(self, tmp_path):
+        for name in ("kernels/a.py", "cugraph_ws/b.py", "ci/gpu.sh", "pyproject.toml"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(name)
+        return tmp_path
+
+    def test_contents_and_names_count(self, checkout):
+        files_hash = of("tree").files_hash
+        before = files_hash(checkout)
+        assert files_hash(checkout) == before
+        (checkout / "kernels/a.py").write_text("changed")
+        changed = files_hash(checkout)
+        (checkout / "kernels/a.py").write_text("kernels/a.py")
+        assert files_hash(checkout) == before != changed
+        (checkout / "kernels/a.py").rename(checkout / "kernels/c.py")
+        assert files_hash(checkout) not in (before, changed)
+
+    @pytest.mark.parametrize(
+        "name",
+        ["ci/gpu-report.md", "ci/gpu-report.json", "kernels/__pycache__/a.pyc",
+         "tests/.hypothesis/x", "README.md", "build/lib.py"],
+    )  # fmt: skip
+    def test_what_does_not_count(self, checkout, name):
+        before = of("tree").files_hash(checkout)
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).write_text("something")
+        assert of("tree").files_hash(checkout) == before
+
+    def test_links_do_not_count(self, checkout):
+        before = of("tree").files_hash(checkout)
+        (checkout / "cugraph_ws/kernels").symlink_to(checkout / "kernels")
+        assert of("tree").files_hash(checkout) == before
+
+    def test_without_git(self, checkout):
+        assert of("tree").git_tree(checkout) is None
+
+    def test_the_script_prints_the_hash(self):
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "ci/gpu/tree.py")],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == of("tree").files_hash()
+
+
+class TestMerging:
+    def test_other_sections_stay(self):
+        merge = of("page").merge
+        first = merge({}, "stages", "tests", {"status": "passed", "tree": "a"})
+        second = merge(first, "bench", "frames RM22", section("frames", "RM22", tree="b"))
+        third = merge(second, "bench", "frames KR24", section("frames", "KR24", tree="c"))
+        again = merge(third, "bench", "frames RM22", section("frames", "RM22", tree="d"))
+        assert again["stages"] == {"tests": {"status": "passed", "tree": "a"}}
+        assert {name: one["tree"] for name, one in again["bench"].items()} == {
+            "frames RM22": "d",
+            "frames KR24": "c",
+        }
+        assert third["bench"]["frames RM22"]["tree"] == "b"
+
+    def test_recording_on_disk(self, tmp_path):
+        run = of("run")
+        path = tmp_path / "report.json"
+        run.record(
+            path, "stages", "tests", {"status": "passed", "passed": 3, "failed": 0, "skipped": 1}
+        )
+        run.record(path, "stages", "leaks", {"status": "failed", "problem": "it grew by 7 bytes"})
+        assert set(json.loads(path.read_text())["stages"]) == {"tests", "leaks"}
+        shown = path.with_suffix(".md").read_text()
+        assert "3 passed, 0 failed, 1 skipped" in shown
+        assert "## leaks failed" in shown
+        assert "it grew by 7 bytes" in shown
+
+    def test_stages_by_name(self):
+        run, stages = of("run"), of("stages")
+        assert run.expand(["bench"]) == list(stages.BENCHES)
+        assert run.expand(["tests", "bench-frames:RM14"]) == ["tests", "bench-frames:RM14"]
+        assert len(run.expand(["bench-schedules"])) > 1
+        assert run.expand(list(stages.STAGES)) == list(stages.STAGES)
+        with pytest.raises(SystemExit, match="no stage 'nothing'"):
+            run.expand(["nothing"])
+
+    def test_a_stage_that_raises_is_a_failed_one(self, monkeypatch):
+        run, stages = of("run"), of("stages")
+
+        def broken():
+            raise RuntimeError("no such tool")
+
+        monkeypatch.setattr(stages, "leaks", broken)
+        ((group, name, facts),) = run.run("leaks")
+        assert (group, name, facts["status"]) == ("stages", "leaks", "failed")
+        assert "no such tool" in facts["problem"]
+
+    def test_a_benchmark_that_is_cut_short_keeps_what_it_has(self):
+        stages = of("stages")
+        written = {"sections": [section("frames", "RM22")], "running": ["frames", "KR24"]}
+        found = stages.bench_sections("frames", [], written, stages.Done(None, "building\n"))
+        assert found["frames RM22"]["status"] == "passed"
+        assert found["frames KR24"]["status"] == "failed"
+        assert "too long" in found["frames KR24"]["problem"]
+
+    def test_a_benchmark_that_never_began(self):
+        stages = of("stages")
+        found = stages.bench_sections("frames", ["KR24"], {}, stages.Done(1, "no module"))
+        assert set(found) == {"frames KR24"}
+        assert "no module" in found["frames KR24"]["problem"]
+
+    def test_errors_of_a_benchmark_fail_its_section_alone(self):
+        stages = of("stages")
+        wrong = section("frames", "KR24")
+        wrong["errors"] = [{"what": "build, cuGraph", "error": "MemoryError: full"}]
+        written = {"sections": [section("frames", "RM22"), wrong], "running": None}
+        found = stages.bench_sections("frames", [], written, stages.Done(1, ""))
+        assert {name: one["status"] for name, one in found.items()} == {
+            "frames RM22": "passed",
+            "frames KR24": "failed",
+        }
+        assert found["frames KR24"]["problem"] == "build, cuGraph: MemoryError: full"
+
+    @pytest.mark.parametrize(("code", "said"), [(None, "too long"), (3, "status 3"), (0, None)])
+    def test_how_a_child_ended(self, code, said):
+        problem = of("stages").Done(code, "last words").problem
+        assert problem is None if said is None else said in problem and "last words" in problem
+
+    def test_children_that_take_too_long_are_ended(self):
+        done = of("stages").child([sys.executable, "-c", "import time; time.sleep(60)"], 0.5)
+        assert done.code is None
+
+
+class TestTargets:
+    def test_the_average_over_sizes_programs_and_graphs(self):
+        page = of("page")
+        report = page.merge(
+            {},
+            "bench",
+            "schedules a",
+            section("schedules", "a", [schedule_target({"2": 2.0, "8": 1.0})]),
+        )
+        report = page.merge(
+            report,
+            "bench",
+            "schedules b",
+            section("schedules", "b", [schedule_target({"2": 1.1, "8": 0.9})]),
+        )
+        (average,) = page.averages(report)
+        assert average["measured"] == pytest.approx((1.5 + 1.0) / 2)
+        assert average["graph"] == "2 cases"
+        assert not average["met"]
+        assert len(page.targets(report)) == 3
+
+    def test_no_average_of_nothing(self):
+        page = of("page")
+        assert page.averages({}) == []
+        assert page.targets(page.merge({}, "bench", "frames a", section("frames", "a"))) == []
+
+    def test_growth_of_memory(self):
+        growth = of("leaks").growth
+        assert growth([9, 5, 7, 7, 7, 7], settled=2) == 0
+        assert growth([0, 0, 7, 8, 8, 7], settled=2) == 0
+        assert growth([0, 0, 7, 7, 7, 10], settled=2) == 3
+
+
+class TestPage:
+    def test_rows(self):
+        page = of("page")
+        ours = timing("cugraph_ws", 0.002, alone=0.001, bytes=4e9, edges=1e9)
+        theirs = timing("cuGraph", 0.25)
+        facts = {
+            "tree": {"files": "0123456789abcdef", "git": "f" * 40},
+            "when": "2026-01-02 03:04 UTC",
+            "seconds": 61.0,
+            "machine": {
+                "gpu": "NVIDIA H200",
+                "gpus": 1,
+                "driver": "580.1",
+                "versions": {"cudf": "26.10"},
+            },
+        }
+        report = page.merge(
+            {},
+            "bench",
+            "searches KR24",
+            section("searches", "KR24", timings=[ours, theirs], **facts),
+        )
+        lines = page.page(report).splitlines()
+        assert any(
+            "1 × NVIDIA H200, driver 580.1" in line and "cudf 26.10" in line for line in lines
+        )
+        assert (
+            "| bench searches KR24 | passed | 2026-01-02 03:04 UTC | 61 | "
+            "0123456789abcdef (git ffffffffffff) | 2 timings |"
+        ) in lines
+        assert (
+            "| bfs | cugraph_ws | 2 | 1 | 2 to 2 | 1 | 4,000 | 1,000.00 | 1.00 | 1,500 |" in lines
+        )
+        assert "| bfs | cuGraph | 250 |  | 250 to 250 | 1 |  |  | 125.00 | 1,500 |" in lines
+
+    def test_targets_met_and_missed(self):
+        page = of("page")
+        met, missed = schedule_target({"2": 1.0}), schedule_target({"2": 0.5})
+        shown = page.page(
+            page.merge({}, "bench", "schedules g", section("schedules", "g", [met, missed]))
+        )
+        assert "## Targets: 1 of 3 met" in shown
+        assert "| g | 2.00 | ≤ 1.05 | **missed** |" in shown
+
+    def test_efficiency_is_a_share(self):
+        page = of("page")
+        row = {
+            "job": "sssp: warp execution efficiency",
+            "graph": "g",
+            "library": "cugraph_ws",
+            "value": 0.718,
+        }
+        shown = page.page(
+            page.merge({}, "bench", "efficiency g", section("efficiency", "g", timings=[row]))
+        )
+        assert "| sssp: warp execution efficiency | cugraph_ws | 71.8% |" in shown
+
+    def test_an_empty_report(self):
+        assert of("page").page({}).startswith("# What ran on a GPU")
