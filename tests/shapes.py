@@ -182,7 +182,7 @@ def column(native: Any, name: str, null: Any = None) -> Array:
         missing = series.isna().to_numpy()
         values = pa.array(series, from_pandas=True)
     else:
-        table = native.to_arrow() if isinstance(native, pl.DataFrame) else native
+        table = native.to_arrow() if hasattr(native, "to_arrow") else native
         values = table[name].combine_chunks()
         missing = np.asarray(values.is_null(nan_is_null=True))
     if null is None:
