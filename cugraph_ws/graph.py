@@ -301,8 +301,13 @@ class Graph(Queries):
                 self._arcs.close()
             elif self._copy is not None:
                 self._copy.close()
+            on_device = self._copy is not None or not isinstance(self._arcs, Arcs)
             self._arcs = self._copy = None
             del self._vertices
+            if on_device:
+                from cugraph_ws.cuda.device import device
+
+                device().trim(everything=True)
 
     @property
     def number_of_vertices(self) -> int:

@@ -357,9 +357,13 @@ def run(
             directed=directed,
         )
         loop = program
-        if choose_engine(engine, bound_graph) == "cuda":
-            loop = program.on_cuda()
-    return _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
+    if choose_engine(engine, bound_graph) != "cuda":
+        return _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
+    from cugraph_ws.cuda.device import device
+
+    result = _drive(loop.on_cuda(), bound_graph, progress, timeout, checkpoint, every, resume)
+    device().trim()
+    return result
 
 
 def _has_column(graph: Any, name: str) -> bool:

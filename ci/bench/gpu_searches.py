@@ -165,7 +165,10 @@ def core_numbers(case: Case) -> list[Entrant]:
     entrants = [Entrant(OURS, lambda: ws.core_number(graph), check)]
     if (cugraph := _cugraph()) is not None:
         theirs = case.cugraph(simple=True)
-        entrants.append(Entrant("cuGraph", lambda: cugraph.core_number(theirs), check))
+        # By itself cuGraph counts an undirected edge at both ends, as in and as out.
+        entrants.append(
+            Entrant("cuGraph", lambda: cugraph.core_number(theirs, degree_type="incoming"), check)
+        )
     return entrants
 
 

@@ -35,6 +35,8 @@ __all__ = [
     "installed",
 ]
 
+POOLED = 1 << 28  # bytes of an array above which its memory goes straight back
+KEPT = 1 << 30  # bytes of freed memory that are kept for the next arrays
 BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
 
 
@@ -89,6 +91,9 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all launches are done."""
+
+    def trim(self, *, everything: bool = False) -> None:
+        """Give back memory that is kept for the next arrays: what is more than a little, or all."""
 
 
 class _Launch:
@@ -164,10 +169,13 @@ class CudaDevice:
         CuPy.
     gpu : Gpu
         What the driver says of it.
+    pool : cupy.cuda.MemoryPool, optional
+        Where arrays' memory comes from.
     """
 
-    def __init__(self, xp: Any, gpu: Gpu) -> None:
+    def __init__(self, xp: Any, gpu: Gpu, pool: Any = None) -> None:
         self.xp = xp
+        self._pool = pool
         self.gpu = gpu
         self.multiprocessors = gpu.multiprocessors
         self.downloads = 0
@@ -211,7 +219,7 @@ class CudaDevice:
     def free_memory(self) -> int:
         """Return how many bytes can still be allocated, in the pools that may be used included."""
         free: int = self.xp.cuda.runtime.memGetInfo()[0]
-        free += int(self.xp.get_default_memory_pool().free_bytes())
+        free += 0 if self._pool is None else int(self._pool.free_bytes())
         if "rmm" in sys.modules:
             resource = sys.modules["rmm"].mr.get_current_device_resource()
             # A pool does not tell how much of it is in use: nothing is refused for its sake.
@@ -221,6 +229,11 @@ class CudaDevice:
     def synchronize(self) -> None:
         """Wait until all launches are done."""
         self.xp.cuda.get_current_stream().synchronize()
+
+    def trim(self, *, everything: bool = False) -> None:
+        """Give back memory that is kept for the next arrays: what is more than a little, or all."""
+        if self._pool is not None and (everything or self._pool.free_bytes() > KEPT):
+            self._pool.free_all_blocks()
 
 
 _substitute: Device | None = None
@@ -311,15 +324,27 @@ def device() -> Device:
 
 @lru_cache
 def _of_gpu(place: int, xp: Any) -> CudaDevice:
-    _share_memory(xp)
     # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
-    return CudaDevice(xp, installed_gpus()[place])
+    return CudaDevice(xp, installed_gpus()[place], _shared_pool(xp))
 
 
-def _share_memory(xp: Any) -> None:
-    """Let CuPy allocate through RMM where that is installed, as cuDF does, unless told otherwise."""
-    untouched = xp.get_default_memory_pool().malloc
-    if importlib.util.find_spec("rmm") is not None and xp.cuda.get_allocator() == untouched:
-        from rmm.allocators.cupy import rmm_cupy_allocator
+def _shared_pool(xp: Any) -> Any:
+    """Let CuPy take memory from RMM where that is installed, small blocks to be kept a while.
 
-        xp.cuda.set_allocator(rmm_cupy_allocator)
+    RMM's usual resource asks the driver for every array, which takes as long as a small graph's
+    superstep.  An allocator that somebody has set stays; then None is returned.
+    """
+    usual = xp.get_default_memory_pool()
+    if importlib.util.find_spec("rmm") is None:
+        return usual if xp.cuda.get_allocator() == usual.malloc else None
+    from rmm.allocators.cupy import rmm_cupy_allocator
+
+    if xp.cuda.get_allocator() not in (usual.malloc, rmm_cupy_allocator):
+        return None
+    pool = xp.cuda.MemoryPool(rmm_cupy_allocator)
+
+    def allocate(size: int) -> Any:
+        return pool.malloc(size) if size <= POOLED else rmm_cupy_allocator(size)
+
+    xp.cuda.set_allocator(allocate)
+    return pool

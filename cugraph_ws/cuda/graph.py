@@ -359,6 +359,7 @@ def build(
         moved[name] = gather(owner, column, order)
         del column
     names = tuple(moved)
+    owner.trim()
     return DeviceGraph(owner, layout, indices, moved, undirected=undirected, names=names)
 
 
@@ -399,6 +400,7 @@ def from_host(graph: Graph) -> DeviceGraph:
             raise InputError(f"edge column {name!r} is gone with its graph; keep the Graph")
         return there.edge_values(name, "csc")
 
+    owner.trim()
     return DeviceGraph(
         owner, layout, indices, {}, undirected=not graph.directed, names=names, fetch=fetch,
         order=order,

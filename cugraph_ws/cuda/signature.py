@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ _C_TYPES = {
     "float32": ctypes.c_float,
     "float64": ctypes.c_double,
 }
+_PYTHON = {bool: "bool", int: "int64", float: "float64"}
 _ELEMENTS = frozenset(_C_TYPES) - {"bool"} | {"uint8", "int8"}
 
 
@@ -51,30 +53,34 @@ def kind_of(value: Any) -> Kind:
         If it is nothing that a kernel takes: an array of another shape or dtype, an object.
     """
     if isinstance(value, tuple):
-        return tuple(kind_of(one) for one in value)
-    if isinstance(value, (bool, np.bool_)):
-        return "bool"
+        return tuple([kind_of(one) for one in value])
+    plain = _PYTHON.get(type(value))
+    if plain is not None:
+        return plain
     if isinstance(value, np.generic):
-        name = value.dtype.name
-    elif isinstance(value, int):
-        name = "int64"
-    elif isinstance(value, float):
-        name = "float64"
-    else:
-        element = "uint8" if value.dtype.name == "bool" else value.dtype.name
-        if element not in _ELEMENTS or value.ndim != 1 or not value.flags.c_contiguous:
-            raise TypeError(f"a kernel takes no array of {element} in {value.ndim} dimensions")
-        return f"{element}*"
-    if name not in _C_TYPES:
-        raise TypeError(f"a kernel takes no {name}")
-    return name
+        name = _name(value.dtype)
+        if name not in _C_TYPES:
+            raise TypeError(f"a kernel takes no {name}")
+        return name
+    name = _name(value.dtype)
+    element = "uint8" if name == "bool" else name
+    if element not in _ELEMENTS or value.ndim != 1 or not value.flags.c_contiguous:
+        raise TypeError(f"a kernel takes no array of {element} in {value.ndim} dimensions")
+    return f"{element}*"
+
+
+@cache
+def _name(dtype: np.dtype[Any]) -> str:
+    """Return a dtype's name, which NumPy puts together at every call."""
+    return dtype.name
 
 
 def parameters(values: Sequence[Any]) -> list[Any]:
     """Return a launch's arguments as C values: pointers for arrays, numbers as they are."""
-    return [
-        ctypes.c_void_p(value.data.ptr)
-        if (name := kind_of(value)).endswith("*")
-        else _C_TYPES[name](value)
-        for value in flatten(values)
-    ]
+    given = []
+    for value in flatten(values):
+        name = _PYTHON.get(type(value))
+        if name is None and isinstance(value, np.generic):
+            name = _name(value.dtype)
+        given.append(ctypes.c_void_p(value.data.ptr) if name is None else _C_TYPES[name](value))
+    return given

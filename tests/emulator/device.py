@@ -102,6 +102,9 @@ class EmulatedDevice:
     def synchronize(self) -> None:
         pass
 
+    def trim(self, *, everything: bool = False) -> None:
+        pass
+
 
 @contextmanager
 def emulated(seed: int = 0, **options: Any) -> Iterator[EmulatedDevice]:

@@ -68,7 +68,7 @@ def check_same(host, made):
         if xp is np:
             expected = listed(host.vertex_frame(columns))
         assert isinstance(out, cudf.DataFrame)
-        assert listed(out.to_pandas()) == expected
+        assert listed(out.to_pandas(nullable=True)) == expected
     found = made.numbers(made.vertex_frame({}), "start", on_device=True)
     assert isinstance(found, cp.ndarray)
     assert found.tolist() == list(range(n))

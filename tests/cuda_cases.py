@@ -1,0 +1,381 @@
+"""What the CUDA engine's tests run, in the emulator and on a GPU: programs, graphs, comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached, Widest
+from shapes import build, vertex_frame
+from verify import Edges
+
+import cugraph_ws as ws
+from cugraph_ws.cuda import forest, schedule
+
+__all__ = [
+    "CASES",
+    "EXACT",
+    "FUNCTIONS",
+    "METHODS",
+    "SUMS",
+    "Case",
+    "Cooling",
+    "Growth",
+    "Pairs",
+    "Shout",
+    "Steps",
+    "Votes",
+    "check_same",
+    "graph_of",
+    "medley",
+    "set_classes",
+    "stable",
+]
+
+METHODS = ("ws", *(f"vwc-{lanes}" for lanes in (2, 4, 8, 16, 32)))
+EXACT = 0.0
+SUMS = 1e-12  # relative: what another order of the additions may change
+
+
+@ws.vertex_program
+class Pairs:
+    """Tuple messages of three types, combined by a function, and a state of three."""
+
+    least: ws.int32
+    most: ws.float32
+    odd: ws.boolean
+    weight: ws.edge(ws.float64, default=1.0)
+    max_iter = 4
+
+    def init(vertex):
+        return 100 + vertex, 0.5, vertex % 2 == 1
+
+    def compute(src, edge):
+        return src.least + 1, src.most + edge.weight, src.odd
+
+    def combine(first, second):
+        return min(first[0], second[0]), max(first[1], second[1]), first[2] != second[2]
+
+    identity = (1 << 40, 0.0, False)
+
+    def apply(old, gathered):
+        return min(old.least, gathered[0]), gathered[1], gathered[2]
+
+
+@ws.vertex_program
+class Steps:
+    """Reads the number of the superstep, a parameter and two aggregates wherever it may."""
+
+    value: ws.float64
+    base: ws.parameter(ws.float64, default=2.0)
+    degree: ws.in_degree
+    residual = ws.l1_norm("value")
+    max_iter = 6
+
+    @ws.aggregate
+    def mass(state):
+        return state.value
+
+    @ws.aggregate
+    def empty(state, p):
+        return p.base if state.degree == 0 else 0.0
+
+    def init(vertex, p, own):
+        return p.base + own.degree + vertex / p.number_of_vertices
+
+    def compute(src, edge, p):
+        return src.value / (1.0 + p.superstep)
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        return (gathered + p.superstep + p.mass / 64.0 + p.empty) / 32.0
+
+
+@ws.vertex_program
+class Shout:
+    """Who hears of it: `any`, with a message of two fields, which is kept in an outbox."""
+
+    heard: ws.boolean
+    loudness: ws.int64
+    start: ws.vertex_set
+    contributors = "active"
+
+    def init(vertex, p, own):
+        return own.start, 4 if own.start else 0
+
+    def starts(state):
+        return state.heard
+
+    def compute(src):
+        return src.heard and src.loudness > 0
+
+    combine = any
+
+    def apply(old, gathered):
+        return old.heard or gathered, 7 if gathered else old.loudness
+
+    def active(old, new):
+        return new.heard and not old.heard
+
+
+@ws.vertex_program
+class Votes:
+    """A vertex is on if an odd number of its in-neighbours is: never at rest."""
+
+    on: ws.boolean
+    max_iter = 6
+
+    def init(vertex):
+        return vertex % 3 == 0
+
+    def compute(src):
+        return 1 if src.on else 0
+
+    combine = sum
+
+    def apply(old, gathered):
+        return gathered % 2 == 1
+
+
+@ws.vertex_program
+class Growth:
+    """Beyond the finite numbers sooner or later."""
+
+    amount: ws.float64
+    residual = ws.max_norm("amount")
+    tol = 1e-6
+
+    def init(vertex):
+        return 1.0
+
+    def compute(src):
+        return src.amount * 1e100
+
+    combine = sum
+
+    def apply(old, gathered):
+        return gathered
+
+
+@ws.vertex_program
+class Cooling:
+    """A search with a residual, which counts only where all in-neighbours are gathered from."""
+
+    distance: ws.float64
+    weight: ws.edge(ws.float64, default=1.0)
+    start: ws.vertex_parameter
+    residual = ws.max_norm("distance")
+
+    def init(vertex, p):
+        return 0.0 if vertex == p.start else math.inf
+
+    def compute(src, edge):
+        return src.distance + edge.weight
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.distance, gathered)
+
+
+@ws.vertex_program
+class Rise:
+    """A maximum that starts low at one vertex: those that are alike have news, or news for it."""
+
+    value: ws.int64
+    start: ws.vertex_parameter
+    step: ws.parameter(ws.int64)
+
+    def init(vertex, p):
+        return -5 if vertex == p.start else 0
+
+    def compute(src, edge, p):
+        return min(src.value + p.step, 6)
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.value, gathered)
+
+
+@ws.vertex_program
+class Toll:
+    """A minimum to which each vertex adds its own: its constant decides what it sends."""
+
+    paid: ws.int64
+    degree: ws.out_degree
+    start: ws.vertex_parameter
+
+    def init(vertex, p):
+        return 0 if vertex == p.start else 1 << 40
+
+    def compute(src):
+        return src.paid + src.degree
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.paid, gathered)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, its arguments, options of the run, and how closely results must agree."""
+
+    name: str
+    program: Any
+    given: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    tolerance: float = EXACT
+    # Whether the number of supersteps is the same on every engine: on the CPU, searches go on with what
+    # a superstep has just found.
+    counted: bool = False
+
+    def run(self, graph: ws.Graph, **options: Any) -> ws.Result:
+        """Run it on a graph."""
+        return ws.run(self.program, graph, **self.given, **{**self.options, **options})
+
+
+PULLED = {"direction": "pull"}
+CASES = [
+    Case("minimum in place", Hops, {"start": 0}),
+    Case("minimum not in place", Hops, {"start": 0}, {"in_place": False}),
+    Case("minimum gathered", Hops, {"start": 0}, {"direction": "gather"}),
+    Case("minimum pulled", Hops, {"start": 0}, PULLED),
+    Case("tuple messages", Nearest, {"seeds": [1, 9]}),
+    Case("tuple messages pulled", Nearest, {"seeds": [1, 9]}, PULLED),
+    Case("labels", Labels),
+    Case("labels pulled", Labels, {}, PULLED),
+    Case("news for all", Rise, {"start": 3, "step": 1}, PULLED),
+    Case("news for one", Rise, {"start": 0, "step": 0}, PULLED),
+    Case("constants sent", Toll, {"start": 0}, PULLED),
+    Case("sums of a frontier", Peel, {"k": 3}, PULLED, counted=True),
+    Case("any", Reached, {"start": 0}),
+    Case("any from an outbox", Shout, {"start": [0, 5]}, PULLED, counted=True),
+    Case("maximum with predecessors", Widest, {"start": 0}),
+    Case("custom combine from an outbox", Paths, tolerance=SUMS, counted=True),
+    Case("custom combine of tuples", Pairs, counted=True),
+    Case("sums of flags", Votes, counted=True),
+    Case("sums with aggregates", Rank, {}, {"max_iter": 5}, SUMS, counted=True),
+    Case("superstep, parameter, aggregates", Steps, tolerance=SUMS, counted=True),
+    Case("a residual that a search ignores", Cooling, {"start": 0}, {"tol": 100.0}),
+    Case("hops", ws.BFS, {"start": [0, 3]}),
+    Case("shortest paths", ws.SSSP, {"source": 0}),
+    Case("widest paths", ws.WidestPath, {"source": [0]}),
+]
+
+
+def stable(edges: Edges, share: float = 0.9) -> Edges:
+    """Scale the weights so that those into the busiest vertex sum to `share`."""
+    inward = np.bincount(edges.arcs()[1], np.abs(edges.arcs()[2]), edges.n)
+    largest = inward.max(initial=0.0)
+    return replace(edges, weight=edges.weight * (share / largest if largest else 1.0))
+
+
+def _pagerank(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
+    return ws.pagerank(graph, tol=1e-6, **options)
+
+
+def _pagerank_with_everything(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
+    number = np.arange(edges.n)
+    return ws.pagerank(
+        graph,
+        alpha=0.7,
+        personalization=vertex_frame(edges, values=(number % 3 + 1) / 1.0),
+        dangling={0: 1.0, 1: 3.0},
+        nstart=vertex_frame(edges, values=number + 1.0),
+        precomputed_vertex_out_weight=vertex_frame(edges, values=20.0 + number),
+        tol=1e-8,
+        **options,
+    )
+
+
+def _heat(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
+    first = vertex_frame(edges, temperature=np.arange(edges.n) * 37 % 101 / 10.0)
+    return ws.heat(graph, first, fixed=[0, 3], tol=0.1, **options)
+
+
+def _circuit(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
+    return ws.circuit(graph, {0: 1.0, 4: 12.0}, tol=0.2, **options)
+
+
+def _neural_network(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
+    first = vertex_frame(edges, activation=np.cos(np.arange(edges.n)))
+    return ws.neural_network(graph, first, fixed=[0], tol=1e-4, **options)
+
+
+# Name: function of a graph with stable weights, and how closely results must agree.  What PageRank's
+# edges read has 24 bits on the device, but for the finest tolerances.
+FUNCTIONS: dict[str, tuple[Callable[..., Any], float]] = {
+    "pagerank": (_pagerank, 1e-6),
+    "pagerank with everything": (_pagerank_with_everything, 1e-10),
+    "heat": (_heat, 1e-10),
+    "circuit": (_circuit, 1e-10),
+    "neural network": (_neural_network, 1e-10),
+    "bfs": (lambda graph, edges, **options: ws.bfs(graph, [0, 3], **options), EXACT),
+    "sssp": (lambda graph, edges, **options: ws.sssp(graph, 0, **options), EXACT),
+    "widest path": (lambda graph, edges, **options: ws.widest_path(graph, 0, **options), EXACT),
+}
+
+
+def medley(degrees: tuple[int, ...] = (40, 26, 12, 7, 6, 5, 5, 4, 3, 2, 1), n: int = 36,
+           seed: int = 5) -> Edges:  # fmt: skip
+    """Rows of every class of degrees, empty ones, parallel edges that tie, loops, zero weights."""
+    generator = np.random.default_rng(seed)
+    rows = generator.permutation(n)[: len(degrees)]
+    destination = np.repeat(rows, degrees)
+    source = generator.integers(0, n, len(destination))
+    source[generator.integers(0, len(source), 4)] = destination[0]
+    chain = np.arange(6)
+    return Edges(
+        np.concatenate([source, chain, chain, [7, 7]]),
+        np.concatenate([destination, chain + 1, chain + 1, [7, 8]]),
+        n,
+        np.concatenate([generator.integers(0, 5, len(source)) / 2, chain / 4, chain / 4, [0, 0]]),
+    )
+
+
+def graph_of(edges: Edges, **options: Any) -> ws.Graph:
+    """Build a graph with all vertices."""
+    return build(edges, **options)
+
+
+def set_classes(monkeypatch: Any, *, block: int, hub: int, chunk: int, middle: int) -> None:
+    """Let small graphs have several blocks, and vertices of every class."""
+    monkeypatch.setattr(schedule, "BLOCK", block)
+    monkeypatch.setattr(schedule, "HUB", hub)
+    monkeypatch.setattr(schedule, "CHUNK", chunk)
+    monkeypatch.setattr(schedule, "MIDDLE", middle)
+    monkeypatch.setattr(forest, "WIDE", middle)
+    monkeypatch.setattr(forest, "WIDEST", hub)
+
+
+def _plain(column: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return a column's values and which of them are valid, on the host."""
+    values = getattr(column, "values", getattr(column, "numbers", column))
+    valid = getattr(column, "valid", None)
+    values = np.asarray(values.get() if hasattr(values, "get") else values)
+    if valid is None:
+        return values, np.ones(len(values), np.bool_)
+    return values, np.asarray(valid.get() if hasattr(valid, "get") else valid)
+
+
+def check_same(found: ws.Result, expected: ws.Result, case: Case) -> None:
+    """Compare two runs: every column, how they ended, and after how many supersteps."""
+    assert list(found.arrays) == list(expected.arrays)
+    for name, column in expected.arrays.items():
+        (mine, valid), (other, kept) = _plain(found.arrays[name]), _plain(column)
+        assert np.array_equal(valid, kept), name
+        assert mine.dtype == other.dtype, name
+        if case.tolerance == EXACT or mine.dtype.kind != "f":
+            assert np.array_equal(mine[valid], other[kept], equal_nan=mine.dtype.kind == "f"), name
+        else:
+            np.testing.assert_allclose(mine[valid], other[kept], case.tolerance, err_msg=name)
+    assert (found.stopped, found.converged) == (expected.stopped, expected.converged)
+    if case.counted:
+        assert found.iterations == expected.iterations
+        np.testing.assert_allclose(found.residual, expected.residual, 1e-9)

@@ -1,0 +1,164 @@
+"""The CUDA engine on a GPU against the CPU engine: the emulated tests' cases, and larger graphs."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from cuda_cases import (
+    CASES,
+    EXACT,
+    FUNCTIONS,
+    METHODS,
+    SUMS,
+    Case,
+    check_same,
+    graph_of,
+    medley,
+    set_classes,
+    stable,
+)
+from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached
+from shapes import SHAPES, hub, random_edges, rmat, undirected
+
+import cugraph_ws as ws
+from cugraph_ws.cuda.device import device, has_device
+
+if not has_device():
+    pytest.skip("there is no GPU", allow_module_level=True)
+pytest.importorskip("cupy")
+
+BY_NAME = {case.name: case for case in CASES}
+BATTERY = {**SHAPES, "hub": hub(100_000)}
+LARGE = {
+    "rmat": rmat(14, 16, seed=3),
+    "hub": hub(100_000),
+    "random": random_edges(50_000, 400_000, seed=4),
+    "sparse": random_edges(100_000, 60_000, seed=5),
+}
+ON_LARGE = [
+    Case("minimum in place", Hops, {"start": 0}),
+    Case("minimum pulled", Hops, {"start": 0}, {"direction": "pull"}),
+    Case("tuple messages", Nearest, {"seeds": [0, 7]}),
+    Case("labels", Labels),
+    Case("sums of a frontier", Peel, {"k": 4}, {"direction": "pull"}, counted=True),
+    Case("any", Reached, {"start": [0, 1]}),
+    Case("custom combine", Paths, {}, {"max_iter": 2}, 1e-9, counted=True),
+    Case("sums", Rank, {}, {"max_iter": 20, "tol": 0.0}, 1e-11, counted=True),
+    Case("shortest paths", ws.SSSP, {"source": [0]}),
+    Case("widest paths", ws.WidestPath, {"source": [0]}),
+]
+
+
+@lru_cache
+def medley_graph() -> ws.Graph:
+    return graph_of(medley())
+
+
+@lru_cache
+def large_graph(name: str) -> ws.Graph:
+    return graph_of(LARGE[name])
+
+
+@lru_cache
+def expected_of(name: str) -> ws.Result:
+    return BY_NAME[name].run(medley_graph(), engine="python", fused=False)
+
+
+@lru_cache
+def expected_on(name: str, place: int) -> ws.Result:
+    return ON_LARGE[place].run(large_graph(name), engine="cpu")
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["small classes", "classes as they are"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_programs(case, small, monkeypatch):
+    if small:
+        set_classes(monkeypatch, block=64, hub=24, chunk=16, middle=6)
+    found = case.run(medley_graph(), engine="cuda")
+    check_same(found, expected_of(case.name), case)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods(method):
+    case = BY_NAME["custom combine of tuples"]
+    found = case.run(medley_graph(), engine="cuda", method=method)
+    check_same(found, expected_of(case.name), case)
+
+
+@pytest.mark.parametrize("name", BATTERY)
+def test_every_shape(name):
+    sums = Case(name, Rank, {}, {"max_iter": 3}, SUMS, counted=True)
+    with graph_of(BATTERY[name]) as graph:
+        search = Case(name, ws.SSSP, {"source": [0] if graph.number_of_vertices else []})
+        for case in (sums, search):
+            check_same(case.run(graph, engine="cuda"), case.run(graph, engine="cpu"), case)
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name, directed):
+    function, tolerance = FUNCTIONS[name]
+    edges = stable(SHAPES["rmat"] if directed else undirected(SHAPES["random"]))
+    with graph_of(edges) as graph:
+        expected = function(graph, edges, engine="python")
+        found = function(graph, edges, engine="cuda")
+    assert list(found) == list(expected)
+    if tolerance == EXACT:
+        pd.testing.assert_frame_equal(found, expected)
+    else:
+        pd.testing.assert_frame_equal(found, expected, rtol=tolerance, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("place", range(len(ON_LARGE)), ids=[case.name for case in ON_LARGE])
+def test_large_graphs(name, place):
+    case = ON_LARGE[place]
+    check_same(case.run(large_graph(name), engine="cuda"), expected_on(name, place), case)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("place", [1, 7], ids=["minimum pulled", "sums"])
+def test_methods_on_a_large_graph(place, method):
+    case = ON_LARGE[place]
+    found = case.run(large_graph("rmat"), engine="cuda", method=method)
+    check_same(found, expected_on("rmat", place), case)
+
+
+@pytest.mark.parametrize("name", ["rmat", "hub"])
+def test_the_same_bits_each_time(name):
+    """Sums are added up in an order that depends on the graph alone."""
+    case = ON_LARGE[7]
+    ranks = [
+        np.asarray(device().to_host(case.run(large_graph(name), engine="cuda").arrays["rank"]))
+        for _ in range(3)
+    ]
+    assert np.array_equal(ranks[0], ranks[1])
+    assert np.array_equal(ranks[0], ranks[2])
+
+
+def test_downloads_do_not_grow_with_supersteps():
+    here, counted = device(), {}
+    for most in (0, 4, 12, 28):
+        before = here.downloads
+        ws.run(Rank, large_graph("rmat"), engine="cuda", max_iter=most, tol=0.0)
+        counted[most] = here.downloads - before
+    assert 0 < counted[4] - counted[0] <= 2
+    assert counted[12] - counted[4] == counted[28] - counted[12] == counted[4] - counted[0]
+
+
+@pytest.mark.parametrize(
+    "engines", [("cuda", "cuda"), ("cuda", "cpu"), ("cpu", "cuda")], ids="to".join
+)
+@pytest.mark.parametrize("place", [4, 7, 8], ids=["sums of a frontier", "sums", "shortest paths"])
+def test_checkpoints_go_from_engine_to_engine(place, engines, tmp_path):
+    case, path = ON_LARGE[place], tmp_path / "state.parquet"
+    graph = large_graph("rmat")
+    first = case.run(
+        graph, engine=engines[0], fused=False, progress=lambda update: False, checkpoint=path
+    )
+    resumed = case.run(graph, engine=engines[1], fused=False, resume=path)
+    assert resumed.iterations >= first.iterations
+    check_same(resumed, expected_on("rmat", place), case)

@@ -1,0 +1,168 @@
+"""The text of a program's CUDA kernels: what is fixed in it, and that it means what it says."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+from cuda_cases import Pairs, Shout, Steps
+from emulator import Emulator, load
+from programs import Hops, Paths, Rank, Reached
+from shapes import SHAPES, build
+
+from cugraph_ws.binding import bind
+from cugraph_ws.codegen import kernel_file
+from cugraph_ws.cuda.codegen import LOOPS, Variant, interface_source, module_source
+
+PROGRAMS = [(Hops, {"start": 0}), (Paths, {}), (Rank, {}), (Reached, {"start": 0}), (Pairs, {}),
+            (Steps, {}), (Shout, {"start": 0})]  # fmt: skip
+IDS = [program.name for program, _ in PROGRAMS]
+VARIANTS = [Variant(), Variant(outbox=True), Variant(frontier=True), Variant(in_place=True),
+            Variant(outbox=True, frontier=True, lanes=16)]  # fmt: skip
+
+
+def interface_of(program, given, variant=VARIANTS[0]):
+    with build(SHAPES["clique"]) as graph:
+        return interface_source(program, bind(program, graph, given).types, variant)
+
+
+@pytest.mark.parametrize(("program", "given"), PROGRAMS, ids=IDS)
+def test_the_same_text_for_the_same_program(program, given):
+    texts = [module_source(interface_of(program, given, variant)) for variant in VARIANTS]
+    assert len(set(texts)) == len(VARIANTS), "variants differ"
+    assert texts[0] == module_source(interface_of(program, given))
+    for text in texts:
+        compile(text, "<generated>", "exec")
+
+
+@pytest.mark.parametrize(("program", "given"), PROGRAMS, ids=IDS)
+def test_the_program_takes_the_interfaces_place(program, given):
+    """All that the loops ask of the interface is defined, and only the primitives are imported."""
+    text = module_source(interface_of(program, given))
+    tree = ast.parse(text)
+    imported = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
+    assert imported <= {"__future__", "collections", "typing", "cugraph_ws.kernels.cuda.primitives"}
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    defined |= {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for loop in LOOPS:
+        for node in ast.parse(kernel_file("cuda", loop).read_text()).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("interface"):
+                assert {alias.name for alias in node.names} <= defined, loop
+
+
+def test_the_interfaces_own_program_offers_the_same_names():
+    """`kernels/cuda/interface.py` is what a generated interface stands in for."""
+    tree = ast.parse(kernel_file("cuda", "interface").read_text())
+    (offered,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    made = load(interface_of(Rank, {}))
+    assert [name for name in offered if name not in made] == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_what_a_variant_fixes(variant):
+    space = load(interface_of(Rank, {}, variant))
+    assert space["OUTBOX"] is variant.outbox
+    assert space["FRONTIER"] is variant.frontier
+    assert space["LANES"] == variant.lanes
+    assert space["TERMS"] == 1
+    text = interface_of(Rank, {}, variant)
+    assert ("load_fresh(" in text) is variant.in_place
+    assert ("store_fresh(" in text) is variant.in_place
+
+
+def test_bools_are_bytes_in_memory_and_words_in_shuffles():
+    text = interface_of(Pairs, {})
+    assert "(state[2][vertex] != 0)" in text
+    assert "shuffle_xor(mask, np.int32(gathered[2]), bits) != 0" in text
+    assert "shared(32, np.uint8)" in text
+
+
+def test_any_takes_the_greatest_of_equal_messages():
+    space = load(interface_of(Reached, {"start": 0}))
+    assert space["ANY"] is True
+    assert space["merge"](space["nothing"](), True) is True
+    assert space["merge"](True, space["nothing"]()) is True
+
+
+CHECK = """
+from cugraph_ws.kernels.cuda.interface import (
+    add_terms, merge, no_terms, nothing, put_message, put_terms, shared_messages, shuffle_message,
+    shuffle_message_down, shuffle_message_xor, shuffle_terms_xor, take_message, take_terms, terms,
+)
+from cugraph_ws.kernels.cuda.primitives import FULL, kernel, lane, sync_block, thread
+
+@kernel
+def combine(inbox, outbox):
+    one = take_message(inbox, thread())
+    bits = 16
+    while bits > 0:
+        one = merge(one, shuffle_message_xor(FULL, one, bits))
+        bits >>= 1
+    held = shared_messages()
+    put_message(held, lane(), one)
+    sync_block()
+    one = merge(take_message(held, 31 - lane()), nothing())
+    put_message(outbox, thread(), one)
+
+@kernel
+def move(inbox, down, first):
+    one = take_message(inbox, thread())
+    put_message(down, thread(), shuffle_message_down(FULL, one, 1))
+    put_message(first, thread(), shuffle_message(FULL, one, 5))
+
+@kernel
+def add(given, array):
+    sums = take_terms(given, 2 * lane())
+    sums = add_terms(no_terms(), sums)
+    bits = 16
+    while bits > 0:
+        sums = add_terms(sums, shuffle_terms_xor(FULL, sums, bits))
+        bits >>= 1
+    if lane() == 0:
+        put_terms(array, 1, sums)
+"""
+
+
+def messages():
+    numbers = np.arange(32)
+    return (numbers + 5, (numbers / 2), (numbers % 3 == 0).view(np.uint8))
+
+
+def test_lanes_combine_messages_of_several_types():
+    space = load(CHECK, {"interface": load(interface_of(Pairs, {}))})
+    inbox = messages()
+    outbox = tuple(np.empty_like(one) for one in inbox)
+    Emulator(1).launch(space["combine"], 1, 32, (inbox, outbox))
+    assert outbox[0].tolist() == [5] * 32
+    assert outbox[1].tolist() == [15.5] * 32
+    assert outbox[2].tolist() == [11 % 2] * 32
+    down, first = (tuple(np.empty_like(one) for one in outbox) for _ in range(2))
+    Emulator(2).launch(space["move"], 1, 32, (inbox, down, first))
+    assert down[0].tolist() == [*range(6, 37), 36]
+    assert first[1].tolist() == [2.5] * 32
+
+
+def test_lanes_add_up_aggregates():
+    space = load(CHECK, {"interface": load(interface_of(Steps, {}))})
+    given, sums = np.arange(64.0), np.zeros(4)
+    Emulator(3).launch(space["add"], 1, 32, (given, sums))
+    assert sums.tolist() == [0.0, given[::2].sum(), given[1::2].sum(), 0.0]
+
+
+def test_programs_read_parameters_aggregates_and_the_superstep():
+    space = load(interface_of(Steps, {}))
+    values = space["with_sums"]((2.0,), np.array([7.0, 8.0]), 12, 3)
+    assert space["Parameters"](*values)._asdict() == {
+        "base": 2.0, "mass": 7.0, "empty": 8.0, "number_of_vertices": 12, "superstep": 3,
+    }  # fmt: skip

@@ -1,0 +1,127 @@
+"""Every CUDA kernel compiles to machine code, without a GPU, and spills no registers."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import COMPILED
+
+from cugraph_ws.codegen import import_text
+from cugraph_ws.cuda.compiler import compile_kernel
+from cugraph_ws.cuda.signature import flatten
+
+pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+pytest.importorskip("cuda.bindings.nvjitlink", reason="nvJitLink is not installed")
+if not COMPILED:
+    pytest.skip("Numba compiles nothing here", allow_module_level=True)
+
+# By its path: a module named `kernels` is not to be imported as such.
+PATH = Path(__file__).parents[1] / "ci" / "kernels.py"
+spec = importlib.util.spec_from_file_location("table_of_kernels", PATH)
+table_of_kernels = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(table_of_kernels)
+
+ALL = (9, 0)  # compiled for in full; of the others a sample
+EVERY = 12
+PARTS = 6  # of the kernels, so that no test takes long
+
+
+@pytest.fixture(scope="module")
+def launches():
+    return table_of_kernels.launches()
+
+
+@pytest.fixture(scope="module")
+def table():
+    return table_of_kernels.read_table()
+
+
+def check(launch, capability, table):
+    binary = table_of_kernels.compiled(launch, capability)
+    assert binary.name == launch.name
+    assert binary.code.startswith(b"\x7fELF")
+    assert (binary.spilled, binary.stack) == (0, 0), launch
+    place = 1 + table_of_kernels.ARCHITECTURES.index(capability)
+    cells = [str(binary.shared)] + [str(binary.registers)] * len(table_of_kernels.ARCHITECTURES)
+    row = table_of_kernels.row_of(launch)
+    assert not table_of_kernels.stale(row, cells, table, range(place, place + 1))
+    assert int(table[row][0]) >= binary.shared
+
+
+def test_every_kernel_is_launched_by_somebody(launches):
+    assert {one.name for one in launches} == table_of_kernels.declared()
+
+
+def test_the_table_has_every_launch_and_no_other(launches, table):
+    assert set(table) == {table_of_kernels.row_of(one) for one in launches}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_kernel_compiles(part, launches, table):
+    for launch in launches[part::PARTS]:
+        check(launch, ALL, table)
+
+
+@pytest.mark.parametrize(
+    "capability",
+    [one for one in table_of_kernels.ARCHITECTURES if one != ALL],
+    ids=lambda one: f"sm_{one[0]}{one[1]}",
+)
+def test_a_sample_compiles_for_other_architectures(capability, launches, table):
+    first = table_of_kernels.ARCHITECTURES.index(capability)
+    for launch in launches[first::EVERY]:
+        check(launch, capability, table)
+
+
+def test_signatures_are_flat(launches):
+    """What a launch passes is arrays and numbers, in tuples."""
+    for launch in launches:
+        assert all(isinstance(kind, str) for kind in flatten(launch.kinds))
+
+
+PLANTED = """
+import numpy as np
+from numba import cuda
+
+def stacked(values, places, n):
+    held = cuda.local.array(64, np.float64)
+    for i in range(64):
+        held[i] = values[i]
+    total = 0.0
+    for i in range(n):
+        held[places[i]] += 1.0
+        total += held[places[i + 1]]
+    values[0] = total
+
+def crowded(values, n):
+{taken}
+    for i in range(n):
+{turned}
+    values[0] = {total}
+"""
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (9, 0), (12, 0)])
+def test_spills_and_stack_frames_are_seen(capability):
+    many = range(300)
+    text = PLANTED.format(
+        taken="\n".join(f"    a{i} = values[{i}]" for i in many),
+        turned="\n".join(f"        a{i} = a{i} * a{(7 * i + 1) % 300} + values[i]" for i in many),
+        total=" + ".join(f"a{i}" for i in many),
+    )
+    planted = import_text("planted_kernels", text)
+    stacked = compile_kernel(planted.stacked, ("float64*", "int64*", "int64"), capability)
+    assert (stacked.stack, stacked.spilled) == (512, 0)
+    crowded = compile_kernel(planted.crowded, ("float64*", "int64"), capability)
+    assert crowded.registers == 255
+    assert crowded.spilled > 0
+
+
+def test_stale_rows_are_told():
+    table = {"| a |": ["0", "40", "41"]}
+    assert not table_of_kernels.stale("| a |", ["0", "44", "38"], table)
+    assert "60 registers, not 41" in table_of_kernels.stale("| a |", ["0", "40", "60"], table)
+    assert "not in the table" in table_of_kernels.stale("| b |", ["0", "40", "41"], table)

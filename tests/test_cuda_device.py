@@ -1,0 +1,428 @@
+"""What the CUDA engine knows of devices: signatures, the cache of machine code, no GPU at all."""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from emulator.device import EmulatedDevice, emulated
+
+import cugraph_ws as ws
+from cugraph_ws.cuda import compiler, driver
+from cugraph_ws.cuda import device as devices
+from cugraph_ws.cuda.compiler import Binary, load_or_compile
+from cugraph_ws.cuda.driver import Gpu, installed_gpus
+from cugraph_ws.cuda.signature import flatten, kind_of, parameters
+from cugraph_ws.engines import choose_engine
+from cugraph_ws.errors import EngineError
+
+
+class Fake:
+    """An array as a GPU's library has it: its memory's address is at `.data.ptr`."""
+
+    def __init__(self, dtype, pointer=0x1234, ndim=1, contiguous=True):
+        self.dtype = np.dtype(dtype)
+        self.ndim = ndim
+        self.flags = SimpleNamespace(c_contiguous=contiguous)
+        self.data = SimpleNamespace(ptr=pointer)
+
+
+# ---------------------------------------------------------------------------------- signatures
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (True, "bool"),
+        (np.True_, "bool"),
+        (3, "int64"),
+        (np.int32(3), "int32"),
+        (np.uint32(3), "uint32"),
+        (np.uint64(3), "uint64"),
+        (0.5, "float64"),
+        (np.float32(0.5), "float32"),
+        (Fake("float64"), "float64*"),
+        (Fake("int32"), "int32*"),
+        (Fake("uint8"), "uint8*"),
+        (Fake("bool"), "uint8*"),
+        (np.zeros(2, np.int8), "int8*"),
+        ((), ()),
+        ((Fake("int64"), (1, 2.0)), ("int64*", ("int64", "float64"))),
+    ],
+)
+def test_kinds(value, kind):
+    assert kind_of(value) == kind
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Fake("complex64"),
+        Fake("int16"),
+        Fake("float64", ndim=2),
+        Fake("float64", contiguous=False),
+        np.int16(1),
+        np.complex64(1),
+    ],
+    ids=lambda value: f"{value.dtype} {value.ndim}",
+)
+def test_what_no_kernel_takes(value):
+    with pytest.raises(TypeError, match="a kernel takes no"):
+        kind_of(value)
+
+
+def test_flattened():
+    assert flatten((1, (2, (3, ()), 4), ())) == [1, 2, 3, 4]
+
+
+def test_parameters_are_c_values():
+    given = parameters((Fake("bool", 7), (5, np.int32(-3)), True, 0.5, np.float32(0.25), ()))
+    assert [type(one) for one in given] == [
+        ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_uint8, ctypes.c_double,
+        ctypes.c_float,
+    ]  # fmt: skip
+    assert [one.value for one in given] == [7, 5, -3, 1, 0.5, 0.25]
+
+
+# --------------------------------------------------------------------- the cache of machine code
+
+BINARY = Binary(name="add", registers=12, spilled=0, stack=0, shared=64, code=b"\x7fELF\n\x00end")
+KINDS = ("int64", ("float64*", "int32*"))
+
+
+@pytest.fixture
+def compiles(monkeypatch, tmp_path):
+    """Count compilations, which give a binary of nothing; the cache is the test's own."""
+    made = []
+
+    def compile_kernel(function, kinds, capability):
+        made.append((function, kinds, capability))
+        return BINARY
+
+    monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(compiler, "compile_kernel", compile_kernel)
+    return made
+
+
+def load_it(text="text", name="add", kinds=KINDS, capability=(9, 0)):
+    return load_or_compile(text, name, kinds, capability, lambda: "function")
+
+
+def files(tmp_path):
+    return sorted((tmp_path / "cache" / "cuda").iterdir())
+
+
+def test_a_second_load_compiles_nothing(compiles, tmp_path):
+    assert load_it() == BINARY
+    assert load_it() == BINARY
+    assert compiles == [("function", KINDS, (9, 0))]
+    assert [path.suffix for path in files(tmp_path)] == [".cubin"]
+
+
+def test_the_function_is_not_even_made(compiles):
+    load_it()
+
+    def refuse():
+        raise AssertionError("made")
+
+    assert load_or_compile("text", "add", KINDS, (9, 0), refuse) == BINARY
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"text": "other"}, {"name": "sub"}, {"kinds": ("int64",)}, {"capability": (8, 0)}],
+    ids=lambda other: next(iter(other)),
+)
+def test_anything_else_is_compiled(other, compiles, tmp_path):
+    load_it()
+    load_it(**other)
+    assert len(compiles) == len(files(tmp_path)) == 2
+
+
+def test_other_compilers_compile_anew(compiles, monkeypatch):
+    load_it()
+    monkeypatch.setattr(compiler, "_fingerprint", lambda: "another version")
+    load_it()
+    assert len(compiles) == 2
+
+
+def test_the_fingerprint_is_of_kernels_and_versions(monkeypatch):
+    before = compiler._fingerprint()
+    compiler._fingerprint.cache_clear()
+    assert compiler._fingerprint() == before
+    compiler._fingerprint.cache_clear()
+    monkeypatch.setattr(compiler.metadata, "version", lambda package: "0.0")
+    assert compiler._fingerprint() != before
+    compiler._fingerprint.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: whole[:-3],
+        lambda whole: whole[:10],
+        lambda whole: b"",
+        lambda whole: b"{}\n" + whole,
+        lambda whole: b"\xff\xfe" + whole,
+    ],
+    ids=["cut off", "cut off early", "empty", "other facts", "no text"],
+)
+def test_a_damaged_file_is_made_again(damage, compiles, tmp_path):
+    load_it()
+    (path,) = files(tmp_path)
+    path.write_bytes(damage(path.read_bytes()))
+    assert load_it() == BINARY
+    assert len(compiles) == 2
+    assert load_it() == BINARY
+    assert len(compiles) == 2, "the new file is whole"
+
+
+def test_a_folder_that_cannot_be_written_to(compiles, monkeypatch, tmp_path):
+    (tmp_path / "cache").write_text("a file where the folder would be")
+    assert load_it() == BINARY
+    assert load_it() == BINARY
+    assert len(compiles) == 2
+
+
+# ------------------------------------------------------------------------------ without a driver
+
+
+@pytest.fixture
+def no_driver(monkeypatch):
+    """Let the driver's library be missing, whatever this machine has."""
+
+    def refuse(name):
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(driver.ctypes, "CDLL", refuse)
+    driver._library.cache_clear()
+    yield
+    driver._library.cache_clear()
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_without_a_driver():
+    assert installed_gpus() == []
+    assert not devices.has_device()
+    with pytest.raises(EngineError, match=r"needs an NVIDIA GPU and its driver.*engine='cpu'"):
+        devices.device()
+    with pytest.raises(EngineError):
+        choose_engine("cuda")
+    assert choose_engine("auto") == "cpu"
+
+
+def test_a_driver_without_a_gpu(monkeypatch):
+    """`cuInit` fails where there is a driver and no GPU."""
+    monkeypatch.setattr(driver.ctypes, "CDLL", lambda name: SimpleNamespace(cuInit=lambda _: 100))
+    driver._library.cache_clear()
+    assert installed_gpus() == []
+    driver._library.cache_clear()
+
+
+class Driver:
+    """A driver of one GPU, as far as it is asked."""
+
+    def __init__(self, refuses=()):
+        self.refuses = refuses
+        self.launched = []
+
+    def __getattr__(self, name):
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+        return lambda *given: (
+            719 if name in self.refuses else getattr(self, f"do_{name[2:]}")(*given)
+        )
+
+    def do_Init(self, flags):
+        return 0
+
+    def do_DeviceGetCount(self, number):
+        number._obj.value = 1
+        return 0
+
+    def do_DeviceGet(self, handle, place):
+        return 0
+
+    def do_DeviceGetName(self, name, size, handle):
+        name.value = b"Emulated"
+        return 0
+
+    def do_DeviceTotalMem_v2(self, size, handle):
+        size._obj.value = 1 << 33
+        return 0
+
+    def do_DeviceGetAttribute(self, value, number, handle):
+        value._obj.value = {75: 9, 76: 0, 16: 132}[number]
+        return 0
+
+    def do_GetErrorString(self, result, text):
+        text._obj.value = b"unspecified launch failure"
+        return 0
+
+    def do_ModuleLoadData(self, module, code):
+        return 0
+
+    def do_ModuleGetFunction(self, handle, module, name):
+        return 0
+
+    def do_LaunchKernel(self, function, *given):
+        self.launched.append([one.value for one in given[:8]])
+        return 0
+
+    def do_LaunchCooperativeKernel(self, function, *given):
+        self.launched.append("cooperative")
+        return 0
+
+    def do_FuncSetAttribute(self, function, attribute, value):
+        return 0
+
+    def do_OccupancyMaxActiveBlocksPerMultiprocessor(self, number, function, block, shared):
+        number._obj.value = 2048 // block.value
+        return 0
+
+
+@pytest.fixture
+def fake_driver(monkeypatch):
+    library = Driver()
+    monkeypatch.setattr(driver, "_library", lambda: library)
+    return library
+
+
+def test_what_the_driver_says_of_a_gpu(fake_driver):
+    assert installed_gpus() == [
+        Gpu(name="Emulated", memory=1 << 33, capability=(9, 0), multiprocessors=132)
+    ]
+    assert devices.has_device()
+
+
+def test_a_function_is_launched(fake_driver):
+    function = driver.load_function(b"code", "add")
+    table = (ctypes.c_void_p * 1)()
+    function.launch(3, 64, table, 17)
+    function.launch(3, 64, table, 17, cooperative=True)
+    assert fake_driver.launched == [[3, 1, 1, 64, 1, 1, 0, 17], "cooperative"]
+    assert function.resident_blocks(256) == 8
+    function.allow_shared(1 << 16)
+
+
+def test_a_failing_launch_says_why(fake_driver):
+    function = driver.load_function(b"code", "add")
+    fake_driver.refuses = ("cuLaunchKernel",)
+    with pytest.raises(EngineError, match=r"launching 3 blocks of 64 threads.*launch failure.*719"):
+        function.launch(3, 64, None, 0)
+    fake_driver.refuses = ("cuModuleLoadData",)
+    with pytest.raises(EngineError, match="loading add"):
+        driver.load_function(b"code", "add")
+
+
+def test_a_gpu_without_cupy(fake_driver, monkeypatch):
+    present = builtins.__import__
+
+    def refuse(name, *given, **options):
+        if name == "cupy":
+            raise ImportError(name)
+        return present(name, *given, **options)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(EngineError, match=r"pip install 'cugraph-ws\[cu13\]'"):
+        devices.device()
+
+
+# ---------------------------------------------------------------------------- the current device
+
+
+class Stream:
+    ptr = 23
+
+    def synchronize(self):
+        self.synchronized = True
+
+
+def cupy_of(stream):
+    """Return what `CudaDevice` asks CuPy for."""
+    return SimpleNamespace(
+        asnumpy=np.array,
+        cuda=SimpleNamespace(
+            get_current_stream=lambda: stream,
+            runtime=SimpleNamespace(memGetInfo=lambda: (1000, 5000)),
+        ),
+    )
+
+
+class Pool:
+    """Freed memory that is kept."""
+
+    def __init__(self, kept):
+        self.kept = kept
+
+    def free_bytes(self):
+        return self.kept
+
+    def free_all_blocks(self):
+        self.kept = 0
+
+
+def test_the_current_gpu(fake_driver, compiles):
+    stream = Stream()
+    pool = Pool(234)
+    here = devices.CudaDevice(cupy_of(stream), installed_gpus()[0], pool)
+    assert here.multiprocessors == 132
+    assert here.blocks_for(0, 64) == 1
+    assert here.blocks_for(65, 64) == 2
+    assert here.blocks_for(1 << 40, 64) == devices.BLOCKS_A_MULTIPROCESSOR * 132
+    assert here.free_memory() == 1234
+    here.trim()
+    assert pool.kept == 234, "little is kept for the next arrays"
+    here.trim(everything=True)
+    assert pool.kept == 0
+    pool.kept = devices.KEPT + 1
+    here.trim()
+    assert pool.kept == 0
+    foreign = devices.CudaDevice(cupy_of(stream), installed_gpus()[0])
+    foreign.trim(everything=True)
+    assert foreign.free_memory() == 1000
+    assert here.to_host([1, 2]).tolist() == [1, 2]
+    assert here.downloads == 1
+    here.synchronize()
+    assert stream.synchronized
+
+    module = here.module("merge")
+    assert here.module("merge") is module
+    given = (Fake("float64"), Fake("int64"), Fake("int64"), 5, Fake("float64"))
+    module.launch("least_of_runs", 0, 64, *given)  # no blocks: nothing happens
+    assert fake_driver.launched == []
+    module.launch("least_of_runs", 3, 64, *given)
+    again = module.prepare("least_of_runs", 4, 64, *given)
+    again()
+    again()
+    assert [one[0] for one in fake_driver.launched] == [3, 4, 4]
+    assert [one[7] for one in fake_driver.launched] == [23] * 3
+    assert here.most_blocks(module, "least_of_runs", 256, *given) == 8 * 132
+    assert len(compiles) == 1
+
+
+def test_another_device_is_installed_for_a_while():
+    outer, inner = EmulatedDevice(), EmulatedDevice(seed=1)
+    before = devices._substitute
+    with devices.installed(outer) as given:
+        assert given is devices.device() is outer
+        assert devices.has_device()
+        with devices.installed(inner):
+            assert devices.device() is inner
+        assert devices.device() is outer
+        assert devices.array_module(True) is np
+        with pytest.raises(RuntimeError), devices.installed(inner):
+            raise RuntimeError
+        assert devices.device() is outer
+    assert devices._substitute is before
+
+
+def test_the_engine_is_found_in_an_emulated_device():
+    with emulated():
+        assert choose_engine("cuda") == "cuda"
+        assert choose_engine("auto") == "cpu", "a graph of host frames stays there"
+    with pytest.raises(ws.InputError, match="'cuda'"):
+        choose_engine("gpu")
