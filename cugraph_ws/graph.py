@@ -305,9 +305,10 @@ class Graph(Queries):
             self._arcs = self._copy = None
             del self._vertices
             if on_device:
-                from cugraph_ws.cuda.device import device
+                from cugraph_ws.cuda.device import device, has_device
 
-                device().trim(everything=True)
+                if has_device():  # the one that the graph was on may be gone
+                    device().trim(everything=True)
 
     @property
     def number_of_vertices(self) -> int:

@@ -13,6 +13,7 @@ from cugraph_ws.binding import BoundProgram, bind
 from cugraph_ws.cluster.exchange import Exchange, LocalExchange
 from cugraph_ws.cluster.partition import Partition, split
 from cugraph_ws.codegen import INFINITY
+from cugraph_ws.cuda.device import as_host
 from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
 from cugraph_ws.engines.cpu import CpuExecutor
 from cugraph_ws.errors import InputError
@@ -234,7 +235,7 @@ class VertexLoop:
             ],
             "types": bound.types,
             **dict(zip(program.parameters, bound.values, strict=True)),
-            **dict(zip(program.constants, bound.constants, strict=True)),
+            **dict(zip(program.constants, map(as_host, bound.constants), strict=True)),
             **{
                 name: self._graph.edge_values(column)
                 for name, column in edges
@@ -244,8 +245,6 @@ class VertexLoop:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to go on from here."""
-        from cugraph_ws.cuda.device import as_host
-
         shares = [{**one.columns(), "_queue": one.queue()} for one in self._executors]
         return {
             **{name: as_host(column) for name, column in self._exchange.collect(shares).items()},

@@ -68,7 +68,11 @@ def check_same(host, made):
         if xp is np:
             expected = listed(host.vertex_frame(columns))
         assert isinstance(out, cudf.DataFrame)
-        assert listed(out.to_pandas(nullable=True)) == expected
+        told = listed(out.to_pandas())
+        for name in told:  # pandas makes floats of integers beside nulls
+            if getattr(out[name].dtype, "kind", "") in ("i", "u"):
+                told[name] = out[name].to_arrow().to_pylist()
+        assert told == expected
     found = made.numbers(made.vertex_frame({}), "start", on_device=True)
     assert isinstance(found, cp.ndarray)
     assert found.tolist() == list(range(n))
