@@ -114,7 +114,8 @@ def page(report: Mapping[str, Any]) -> str:
         lines.append(_stage_row(f"bench {name}", section, said))
     for name, section in [*stages.items(), *bench.items()]:
         if section.get("problem"):
-            lines += ["", f"## {name} failed", "", "```", section["problem"].strip(), "```"]
+            told = [line.rstrip() for line in section["problem"].strip().splitlines()]
+            lines += ["", f"## {name} failed", "", "```", *told, "```"]
     lines += _target_table(targets(report))
     for name, section in bench.items():
         lines += _timing_table(name, section["timings"])
