@@ -305,7 +305,6 @@ def test_a_function_is_launched(fake_driver):
     function.launch(3, 64, table, 17, cooperative=True)
     assert fake_driver.launched == [[3, 1, 1, 64, 1, 1, 0, 17], "cooperative"]
     assert function.resident_blocks(256) == 8
-    function.allow_shared(1 << 16)
 
 
 def test_a_failing_launch_says_why(fake_driver):

@@ -66,7 +66,9 @@ class _DeviceAccess(Access):
             value = f"load_fresh({array}, {index})"
         else:
             value = f"{array}[{index}]"
-        return f"({value} != 0)" if kind == "bool" else value
+        if kind == "bool":
+            return f"({value} != 0)"
+        return f"np.{kind}({value})" if role == "edge" else value
 
     def write(self, role: str, array: str, index: str, value: str) -> str:
         if role == "state" and self._in_place:

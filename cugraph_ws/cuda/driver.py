@@ -17,7 +17,6 @@ __all__ = ["Function", "Gpu", "installed_gpus", "load_function"]
 
 _MULTIPROCESSORS = 16
 _MAJOR, _MINOR = 75, 76
-_MOST_DYNAMIC_SHARED = 8
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,6 @@ class Function:
         stream: int,
         *,
         cooperative: bool = False,
-        shared: int = 0,
     ) -> None:
         """Start the kernel; it runs when the stream comes to it.
 
@@ -130,13 +128,11 @@ class Function:
             The stream's handle.
         cooperative : bool
             Whether all blocks must run at once.
-        shared : int
-            Bytes of dynamic shared memory of a block.
         """
         library = _library()
         one, none = ctypes.c_uint(1), ctypes.c_void_p()
         shape = (
-            ctypes.c_uint(grid), one, one, ctypes.c_uint(block), one, one, ctypes.c_uint(shared),
+            ctypes.c_uint(grid), one, one, ctypes.c_uint(block), one, one, ctypes.c_uint(0),
             ctypes.c_void_p(stream),
         )  # fmt: skip
         if cooperative:
@@ -145,19 +141,6 @@ class Function:
             result = library.cuLaunchKernel(self._handle, *shape, parameters, none)
         if result:
             _check(result, f"launching {grid} blocks of {block} threads")
-
-    def allow_shared(self, size: int) -> None:
-        """Allow launches with so many bytes of dynamic shared memory.
-
-        Parameters
-        ----------
-        size : int
-            Bytes; above 48 KiB the driver wants to be asked.
-        """
-        _check(
-            _library().cuFuncSetAttribute(self._handle, _MOST_DYNAMIC_SHARED, ctypes.c_int(size)),
-            f"allowing {size} bytes of shared memory",
-        )
 
     def resident_blocks(self, block: int) -> int:
         """Return how many blocks one multiprocessor runs at once.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -154,16 +155,21 @@ class CudaExecutor:
         )  # fmt: skip
         self._prepare()
 
-    @property
+    @cached_property
     def _edges(self) -> tuple[Any, ...]:
-        """The program's edge attributes in the order of the CSC; empty where a constant stands in."""
-        xp = self._device.xp
-        return tuple(
-            xp.empty(0, kind)
-            if column is None
-            else self._graph.values(column, "csc").astype(kind, copy=False)
-            for column, kind in zip(self._bound.edge_columns, self._bound.types.edges, strict=True)
-        )
+        """The program's edge attributes in the order of the CSC; empty where a constant stands in.
+
+        Kernels cast what they read: narrower columns stay as they are, and move fewer bytes.
+        """
+        arrays = []
+        for column, kind in zip(self._bound.edge_columns, self._bound.types.edges, strict=True):
+            if column is None:
+                arrays.append(self._device.xp.empty(0, kind))
+                continue
+            values = self._graph.values(column, "csc")
+            wider = values.dtype.itemsize > np.dtype(kind).itemsize
+            arrays.append(values.astype(kind) if wider else values)
+        return tuple(arrays)
 
     def _prepare(self) -> None:
         """Marshal the arguments of a superstep, once for each copy of the state."""

@@ -30,7 +30,6 @@ __all__ = [
     "block",
     "blocks",
     "clz",
-    "dynamic_shared",
     "fence",
     "ffs",
     "inline",
@@ -206,28 +205,6 @@ def shared(typing_context: Any, size: Any, dtype: Any) -> Any:
         )
 
     return kind(size, dtype), generate
-
-
-@intrinsic
-def dynamic_shared(typing_context: Any, dtype: Any) -> Any:
-    """Return the shared memory of a block whose size the launch decides, as an array."""
-    kind = types.CPointer(dtype.dtype)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        element = context.get_data_type(dtype.dtype)
-        name = "dynamic_shared"
-        array = builder.module.globals.get(name)
-        if array is None:
-            array = cgutils.add_global_variable(
-                builder.module, ir.ArrayType(ir.IntType(8), 0), name, 3
-            )
-            array.align = 16
-            array.linkage = "external"
-        place = builder.gep(array, [ir.IntType(32)(0), ir.IntType(32)(0)])
-        generic = builder.addrspacecast(place, ir.IntType(8).as_pointer())
-        return builder.bitcast(generic, element.as_pointer())
-
-    return kind(dtype), generate
 
 
 # ------------------------------------------------------------------- memory, by instruction
