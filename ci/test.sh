@@ -2,7 +2,8 @@
 # Style, types and the whole suite, in a virtual environment made for it.
 #
 # The suite runs twice.  First the tests of what runs compiled, uncompiled: coverage cannot look
-# into machine code, and a kernel must mean the same as plain Python.  Then everything, compiled.
+# into machine code, and a kernel must mean the same as plain Python.  Then everything, compiled;
+# that every CUDA kernel compiles is looked at by itself.
 # Coverage of both together is gated; pytest has the last word.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -22,4 +23,7 @@ workers=${TEST_WORKERS:-2}
 mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
 coverage erase
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" --cov --cov-report= "${uncompiled[@]}"
-pytest -n "$workers" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
+# Without coverage: it would follow every step of the compiler, for several times as long.
+compiling=tests/test_cuda_compile.py
+pytest -n "$workers" "$compiling"
+pytest -n "$workers" --ignore "$compiling" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
