@@ -36,14 +36,12 @@ __all__ = [
     "Types",
     "adaptors",
     "cache_folder",
-    "call_of",
     "compiled_module",
     "generated_source",
     "import_text",
     "kernel_file",
+    "program_text",
     "python_module",
-    "record_fields",
-    "split_definitions",
     "vertex_text",
     "without_interface",
 ]
@@ -142,7 +140,7 @@ def _tuple(items: Sequence[str]) -> str:
     return "(" + "".join(f"{item}, " for item in items) + ")"
 
 
-def call_of(program: VertexProgram, function: str, *arguments: str) -> str:
+def _call(program: VertexProgram, function: str, *arguments: str) -> str:
     """Call a user's function with as many arguments as it takes."""
     taken = len(program.sources[function].parameters)
     return f"user_{function}({', '.join(arguments[:taken])})"
@@ -179,7 +177,7 @@ def _number(value: Any) -> str:
 
 def _merge(program: VertexProgram, types_: Types) -> str:
     if program.combine == "custom":
-        return call_of(program, "combine", "first", "second")
+        return _call(program, "combine", "first", "second")
     if program.combine == "any":
         return "second"
     if program.combine == "sum":
@@ -315,7 +313,7 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
     else:
         initial = [_initial_cast(kind, f"result[{i}]") for i, kind in enumerate(types_.state)]
     active = (
-        f"bool({call_of(program, 'active', 'vertex', 'replace(vertex, new)', 'Parameters(*values)')})"
+        f"bool({_call(program, 'active', 'vertex', 'replace(vertex, new)', 'Parameters(*values)')})"
         if "active" in program.functions
         else "not same(vertex, new)"
     )
@@ -334,13 +332,13 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
         for place, part in enumerate(parts_sent)
     ]
     optional = {
-        name: call_of(program, name, "vertex", "Parameters(*values)")
+        name: _call(program, name, "vertex", "Parameters(*values)")
         if name in program.functions
         else default
         for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
     }
     sums = [
-        f"np.float64({call_of(program, name, 'vertex', 'Parameters(*values)')})"
+        f"np.float64({_call(program, name, 'vertex', 'Parameters(*values)')})"
         for name in program.aggregates
     ]
     lines = [
@@ -367,11 +365,11 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
         "@inline\ndef same(vertex, new):",
         "    return " + " and ".join(_equal(place, types_.state[place]) for place in state_range),
         "@inline\ndef initial(constants, vertex, number, values):",
-        f"    result = {call_of(program, 'init', 'number', 'Parameters(*values)', own)}",
+        f"    result = {_call(program, 'init', 'number', 'Parameters(*values)', own)}",
         f"    return {_tuple([f'({part})' for part in initial])}",
         "@inline\ndef message(source, edges, arc, values):",
         new_message(
-            call_of(
+            _call(
                 program,
                 "compute",
                 "source",
@@ -384,7 +382,7 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
         "@inline\ndef merge(first, second):",
         new_message(_merge(program, types_)) if program.combine != "any" else "    return second",
         "@inline\ndef update(vertex, gathered, values):",
-        new_state(call_of(program, "apply", "vertex", "gathered", "Parameters(*values)")),
+        new_state(_call(program, "apply", "vertex", "gathered", "Parameters(*values)")),
         "@inline\ndef is_active(vertex, new, values):",
         f"    return {active}",
         "@inline\ndef is_settled(vertex, values):",
@@ -405,7 +403,7 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
     return "\n".join(lines)
 
 
-def record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
+def _record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
     """Return the named tuples that a program's functions see, and their fields.
 
     Parameters
@@ -442,20 +440,10 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
     """
     parts = [
         f'"""Loops of the vertex program {program.name}, generated."""',
-        "import math\nfrom collections import namedtuple\nimport numpy as np\n"
-        "from cugraph_ws.kernels.cpu.jit import inline, jit",
-        *[
-            f"{name} = namedtuple({name!r}, {names!r})"
-            for name, names in record_fields(program).items()
-        ],
-        *[
-            f"@inline\n{definition}"
-            for source in program.sources.values()
-            for definition in split_definitions(source.text)
-        ],
+        *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
         adaptors(program, types_),
+        *[_loop_text(loop) for loop in LOOPS],
     ]
-    parts += [_loop_text(loop) for loop in LOOPS]
     return "\n\n".join(parts) + "\n"
 
 
@@ -466,19 +454,33 @@ def _loop_text(loop: str) -> str:
     return "\n\n".join(ast.unparse(node) for node in without_interface(tree))
 
 
-def split_definitions(text: str) -> list[str]:
-    """Return the function definitions of a text, one by one.
+def program_text(program: VertexProgram, decorators: str) -> list[str]:
+    """Write what every generated module begins with: imports, named tuples, the user's functions.
 
     Parameters
     ----------
-    text : str
-        Source of a user's function and the helpers that it calls.
+    program : VertexProgram
+        The checked program.
+    decorators : str
+        The import that gives `inline` and `jit`.
 
     Returns
     -------
     list of str
+        Parts of a module.
     """
-    return [ast.unparse(node) for node in ast.parse(text).body]
+    return [
+        f"import math\nfrom collections import namedtuple\nimport numpy as np\n{decorators}",
+        *[
+            f"{name} = namedtuple({name!r}, {names!r})"
+            for name, names in _record_fields(program).items()
+        ],
+        *[
+            f"@inline\n{ast.unparse(definition)}"
+            for source in program.sources.values()
+            for definition in ast.parse(source.text).body
+        ],
+    ]
 
 
 _modules: dict[str, types.ModuleType] = {}
@@ -573,7 +575,7 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
     space.update(math=math, np=np, inline=as_it_is, jit=as_it_is)
-    for name, names in record_fields(program).items():
+    for name, names in _record_fields(program).items():
         space[name] = namedtuple(name, names)
     for name, function in {**program.functions, **program.aggregates}.items():
         space[f"user_{name}"] = function

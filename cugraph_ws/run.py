@@ -305,6 +305,7 @@ def run(
         check_number("timeout", timeout, positive=True)
     check_count("every", every, least=1)
     check_count("partitions", partitions, least=1)
+    choose_engine(engine)
     if isinstance(program, VertexProgram):
         from cugraph_ws.vertex_loop import VertexLoop
 
@@ -333,7 +334,6 @@ def run(
             method=method,
         )
     else:
-        choose_engine(engine)
         given = {
             "method": None if method == "auto" else method,
             "max_iter": max_iter,

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def scripts():
-    """Let the scripts of `ci` be imported by name while this module runs."""
-    folders = [str(ROOT / "ci" / "gpu"), str(ROOT / "ci" / "bench")]
-    before = dict(sys.modules)
-    sys.path[:0] = folders
-    yield
-    sys.path[:] = [one for one in sys.path if one not in folders]
-    for name in set(sys.modules) - set(before):
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(ROOT / "ci")):
-            del sys.modules[name]
-
-
-def of(name):
-    return importlib.import_module(name)
+from ci_scripts import of, scripts  # noqa: F401 - `scripts` is a fixture
 
 
 class TestTargets:

@@ -60,7 +60,8 @@ def steps(case: Case, program: str, count: int, first: DeviceArray, held: Device
             gathered = product(matrix, share) + state[sinks].sum() / case.vertices
             state = cupy.where(case.present, 0.85 * gathered + 0.15 / case.vertices, 0.0)
         return state
-    kind: Weights = {"heat": "coefficients", "circuit": "lengths"}.get(program, "synapses")  # type: ignore[assignment]
+    kinds: dict[str, Weights] = {"heat": "coefficients", "circuit": "lengths"}
+    kind = kinds.get(program, "synapses")
     matrix, state = case.matrix(kind), first
     total = product(matrix, cupy.ones(case.n))
     for _ in range(count):

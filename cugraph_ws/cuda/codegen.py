@@ -17,8 +17,7 @@ from cugraph_ws.codegen import (
     Types,
     adaptors,
     kernel_file,
-    record_fields,
-    split_definitions,
+    program_text,
     vertex_text,
     without_interface,
 )
@@ -116,17 +115,7 @@ def interface_source(program: VertexProgram, types: Types, variant: Variant) -> 
     combined = replace(program, combine="max") if program.combine == "any" else program
     parts = [
         f'"""CUDA kernels of the vertex program {program.name}, generated."""',
-        "import math\nfrom collections import namedtuple\nimport numpy as np\n"
-        "from cugraph_ws.kernels.cuda.primitives import *",
-        *[
-            f"{name} = namedtuple({name!r}, {names!r})"
-            for name, names in record_fields(program).items()
-        ],
-        *[
-            f"@inline\n{definition}"
-            for source in program.sources.values()
-            for definition in split_definitions(source.text)
-        ],
+        *program_text(program, "from cugraph_ws.kernels.cuda.primitives import *"),
         adaptors(combined, types, _DeviceAccess(variant)),
         f"ANY = {program.combine == 'any'}",
         _lane_adaptors(program, types, variant),
