@@ -194,18 +194,19 @@ def _build_graphs() -> None:
     """Build graphs of edges of every type, grouped in parts and at once, parallel ones merged."""
     edges = cases.medley((6, 2), 9)
     for dtype, kind in product((np.int32, np.int64), (np.int64, np.float32, np.float64)):
-        ends = [end.astype(dtype) for end in (edges.source, edges.destination)]
+        ends = [end.astype(dtype) for end in (edges.destination, edges.source)]
         values = {"w": edges.weight.astype(kind)}
         for undirected, piece in ((False, 7), (True, 1 << 20)):
             with patch.multiple(grouping, LEAST_PIECE=piece, LEAST_TILE=90):
-                graph = device_graph.build(*ends, values, edges.n, undirected=undirected)
+                graph = device_graph.build(
+                    grouping.Ends(*ends), dict(values), edges.n, undirected=undirected
+                )
                 with patch.multiple(rows, LONG_ROW=4, LONG_PIECES=2):
                     graph.out_weight_sums("w")  # before there is a CSR
                 _ = graph.out_degrees, graph.csr
                 graph.values("w", "csr")
     with patch.multiple(grouping, LEAST_PIECE=7, KEY_BITS=10):
-        for with_values in ({}, values):
-            _ = device_graph.build(*ends, with_values, edges.n, undirected=False).csr
+        _ = device_graph.build(grouping.Ends(*ends), {}, edges.n, undirected=False).csr
     ends = pd.DataFrame({"source": edges.source, "destination": edges.destination})
     for kind, policy in product((np.int64, np.float32, np.float64), ("sum", "min", "mean", "max")):
         with stand_in_cudf.installed():

@@ -475,12 +475,14 @@ def program_text(program: VertexProgram, decorators: str) -> list[str]:
             f"{name} = namedtuple({name!r}, {names!r})"
             for name, names in _record_fields(program).items()
         ],
-        *[
-            f"@inline\n{ast.unparse(definition)}"
-            for source in program.sources.values()
-            for definition in ast.parse(source.text).body
-        ],
+        *[part for source in program.sources.values() for part in _definitions(source.text)],
     ]
+
+
+@lru_cache
+def _definitions(text: str) -> list[str]:
+    """Return functions' definitions, each to be inlined."""
+    return [f"@inline\n{ast.unparse(definition)}" for definition in ast.parse(text).body]
 
 
 _modules: dict[str, types.ModuleType] = {}

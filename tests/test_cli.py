@@ -617,7 +617,7 @@ def test_info(capsys, monkeypatch):
 
 
 def test_info_lists_gpus(monkeypatch):
-    gpus = [driver.Gpu("GPU of a test", 8 << 30, (9, 0), 132)]
+    gpus = [driver.Gpu("GPU of a test", 8 << 30, (9, 0), 132, 60 << 20)]
     monkeypatch.setattr(driver, "installed_gpus", lambda: gpus)
     facts = cli_info.facts()
     assert facts["Engines"]["cuda"].startswith("1 GPU,")

@@ -255,7 +255,7 @@ class Driver:
         return 0
 
     def do_DeviceGetAttribute(self, value, number, handle):
-        value._obj.value = {75: 9, 76: 0, 16: 132}[number]
+        value._obj.value = {75: 9, 76: 0, 16: 132, 38: 1 << 25}[number]
         return 0
 
     def do_GetErrorString(self, result, text):
@@ -293,7 +293,7 @@ def fake_driver(monkeypatch):
 
 def test_what_the_driver_says_of_a_gpu(fake_driver):
     assert installed_gpus() == [
-        Gpu(name="Emulated", memory=1 << 33, capability=(9, 0), multiprocessors=132)
+        Gpu(name="Emulated", memory=1 << 33, capability=(9, 0), multiprocessors=132, cache=1 << 25)
     ]
     assert devices.has_device()
 

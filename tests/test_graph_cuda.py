@@ -176,6 +176,24 @@ def test_integers_of_large_ranges(monkeypatch, low, high, chunk):
     check_same(Graph(frame, weight="w"), Graph(cudf(frame), weight="w"))
 
 
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("self_loops", ["keep", "drop"])
+@pytest.mark.parametrize("edges", [40, 400], ids=["wider than the edges", "degrees counted along"])
+@pytest.mark.parametrize("step", [1, 3], ids=["without gaps", "with gaps"])
+def test_ids_that_do_not_begin_at_0(directed, self_loops, edges, step):
+    """Integers are read as they are where their range is not wider than the edges are many."""
+    random = np.random.default_rng(5)
+    ends = 7 + step * random.integers(0, 120 // step, (2, edges))
+    if edges > 100:
+        ends[0, :120] = 7 + step * (np.arange(120) % (120 // step))  # each is there
+    frame = pd.DataFrame(ends.T, columns=["source", "destination"]).assign(w=random.random(edges))
+    more = pd.DataFrame({"vertex": [5, 8, 140]})
+    options = {"weight": "w", "directed": directed, "self_loops": self_loops}
+    for extra in ({}, {"vertices": more}):
+        plain = Graph(frame, **options, **extra)
+        check_same(plain, Graph(cudf(frame), **options, **extra))
+
+
 @settings(deadline=None, max_examples=60)
 @given(data=st.data(), dtype=st.sampled_from(INTEGERS))
 def test_unknown_integers_of_any_other_type(data, dtype):
@@ -183,7 +201,7 @@ def test_unknown_integers_of_any_other_type(data, dtype):
     near = data.draw(st.integers(limits.min, limits.max - 60))
     any_id = st.one_of(st.integers(near, near + 60), st.integers(limits.min, limits.max))
     ids = np.array(data.draw(st.lists(any_id, min_size=1, max_size=12)), dtype)
-    numbered = device_numbering.number_device_integers([ids], dense_up_to=100)
+    numbered = device_numbering.number_device_integers([ids, ids], dense_up_to=100, both=False)
     distinct = np.unique(ids).tolist()
     assert numbered.numbers(0).tolist() == [distinct.index(one) for one in ids.tolist()]
     assert numbered.numbering.size == len(distinct)

@@ -63,12 +63,15 @@ class Device(Protocol):
         `cupy` or `numpy`.
     multiprocessors : int
         How many blocks run side by side, about.
+    cache : int
+        Bytes of the L2.
     downloads : int
         Arrays copied to the host so far, by `to_host`.
     """
 
     xp: Any
     multiprocessors: int
+    cache: int
     downloads: int
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
@@ -178,6 +181,7 @@ class CudaDevice:
         self._pool = pool
         self.gpu = gpu
         self.multiprocessors = gpu.multiprocessors
+        self.cache = gpu.cache
         self.downloads = 0
         self._modules: dict[str, _Kernels] = {}
 

@@ -16,6 +16,7 @@ from cugraph_ws.errors import EngineError
 __all__ = ["Function", "Gpu", "installed_gpus", "load_function"]
 
 _MULTIPROCESSORS = 16
+_L2_SIZE = 38
 _MAJOR, _MINOR = 75, 76
 
 
@@ -31,12 +32,15 @@ class Gpu:
     capability : (int, int)
         Compute capability.
     multiprocessors : int
+    cache : int
+        Bytes of the L2.
     """
 
     name: str
     memory: int
     capability: tuple[int, int]
     multiprocessors: int
+    cache: int
 
 
 @lru_cache
@@ -75,6 +79,7 @@ def installed_gpus() -> list[Gpu]:
     return [_gpu(library, place) for place in range(number.value)]
 
 
+@lru_cache
 def _gpu(library: Any, place: int) -> Gpu:
     handle, size, name = ctypes.c_int(), ctypes.c_size_t(), ctypes.create_string_buffer(256)
     _check(library.cuDeviceGet(ctypes.byref(handle), place), "finding a GPU")
@@ -91,6 +96,7 @@ def _gpu(library: Any, place: int) -> Gpu:
         memory=size.value,
         capability=(attribute(_MAJOR), attribute(_MINOR)),
         multiprocessors=attribute(_MULTIPROCESSORS),
+        cache=attribute(_L2_SIZE),
     )
 
 

@@ -15,6 +15,7 @@ from cugraph_ws.cuda.arcs import DeviceArcs
 from cugraph_ws.cuda.columns import first_true
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.graph import build
+from cugraph_ws.cuda.grouping import Ends
 from cugraph_ws.cuda.numbering import DeviceNumbered, number_device_rows, read_scalars
 from cugraph_ws.cuda.order import sort_ends
 from cugraph_ws.cuda.vertices import DeviceVertices
@@ -71,7 +72,7 @@ def read_device_edges(
     InputError, GraphMemoryError
         See `Graph`.
     """
-    types, numbered = _number(frame, sources, destinations, extra)
+    types, numbered = _number(frame, sources, destinations, extra, both)
     size = numbered.numbering.size
     told = DeviceVertices(sources, types, numbered.numbering)
     values = {
@@ -90,21 +91,28 @@ def read_device_edges(
     loops = None
     if self_loops != "keep":
         loops = _refuse_or_drop_loops(numbered, values, self_loops, told)
-    ends = _numbers(numbered)
     merged = None
-    if duplicates != "keep":
-        merged = _merge(ends, values, size, duplicates, told, both=both)
-    number_of_edges = len(ends[0])
+    if duplicates == "keep":
+        ends = [numbered.ends()]
+    else:
+        pair = _numbers(numbered)
+        merged = _merge(pair, values, size, duplicates, told, both=both)
+        ends = [Ends(pair.pop(1), pair.pop(0))]
+    number_of_edges = len(ends[0].sources)
     if consume:
         frame.release([*sources, *destinations, *carried])
     del frame, numbered
     # Taken out of the list and the dictionary, the builder's are our only references.
-    graph = build(ends.pop(0), ends.pop(0), values, size, undirected=both, consume=True)
+    graph = build(ends.pop(), values, size, undirected=both)
     return ReadEdges(kind, told, DeviceArcs(graph, carried), number_of_edges, loops, merged)
 
 
 def _number(
-    frame: Frame, sources: Sequence[str], destinations: Sequence[str], extra: Frame | None
+    frame: Frame,
+    sources: Sequence[str],
+    destinations: Sequence[str],
+    extra: Frame | None,
+    both: bool,
 ) -> tuple[list[IdType], DeviceNumbered]:
     """Give numbers to the ids of sources, destinations and perhaps a vertex frame together."""
     extra_names = [] if extra is None else id_columns(extra, sources)
@@ -120,7 +128,7 @@ def _number(
         parts.append(values)
     rows = len(frame) + (0 if extra is None else len(extra))
     return types, number_device_rows(
-        parts, dense_up_to=8 * rows + (1 << 20), number_others=number_text
+        parts, dense_up_to=8 * rows + (1 << 20), number_others=number_text, both=both
     )
 
 
@@ -145,7 +153,7 @@ def _refuse_or_drop_loops(
         number = int(device().to_host(numbered.numbers(0)[row : row + 1])[0])
         refuse_loops(row, told.describe(number), loops)
     if loops:
-        numbered.columns = [sources[kept], destinations[kept]]
+        numbered.columns, numbered.counts = [sources[kept], destinations[kept]], None
         for name, array in values.items():
             values[name] = array[kept]
     return loops

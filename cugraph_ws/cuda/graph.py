@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cugraph_ws.cuda.device import Device, device
-from cugraph_ws.cuda.grouping import number_dtype, run
+from cugraph_ws.cuda.grouping import Ends, number_dtype, run
 from cugraph_ws.cuda.memory import check_device_memory, check_transpose_memory, estimate
 from cugraph_ws.cuda.rows import (
     Layout,
@@ -308,30 +308,24 @@ class DeviceGraph:
 
 
 def build(
-    sources: DeviceArray,
-    destinations: DeviceArray,
-    values: dict[str, DeviceArray],
-    size: int,
-    *,
-    undirected: bool,
-    consume: bool = False,
+    ends: Ends, values: dict[str, DeviceArray], size: int, *, undirected: bool
 ) -> DeviceGraph:
     """Build a graph from edges on the device.
 
+    The columns are let go as soon as they have been read, the ends before any value is moved and the
+    values one by one: `values` is emptied, and memory comes free if the caller passes the ends
+    without keeping a reference.
+
     Parameters
     ----------
-    sources, destinations : device array of int32 or int64, shape (edges,)
-        Vertex numbers.
+    ends : Ends
+        Vertex numbers, or integers with a table of numbers, which is overwritten.
     values : dict of str to device array of int64, float32 or float64, shape (edges,)
         Edge attributes.
     size : int
         Number of vertices.
     undirected : bool
         Whether every edge is an arc both ways, a self-loop once.
-    consume : bool
-        Let the columns go as soon as they have been read, the ends before any value is moved and
-        the values one by one: `values` is emptied, and memory comes free if the caller passes
-        the ends without keeping a reference.
 
     Returns
     -------
@@ -343,19 +337,18 @@ def build(
         If the graph would not fit on the GPU; raised before it is built.
     """
     owner = device()
-    arcs = len(sources) << int(undirected)
+    arcs = len(ends.sources) << int(undirected)
     value_bytes = sum(array.dtype.itemsize for array in values.values())
-    check_device_memory(estimate(arcs, size, value_bytes, undirected))
-    columns = [(destinations, sources)]
-    del sources, destinations
+    counted = 0 if ends.table is None else ends.table.nbytes
+    check_device_memory(estimate(arcs, size, value_bytes, undirected), beside=counted)
+    held = [ends]
+    del ends
     layout, indices, order = group_edges(
-        owner, columns[0], size, both=undirected, keep=bool(values)
+        owner, held.pop(), size, both=undirected, keep=bool(values)
     )
-    if consume:
-        columns.clear()
     moved = {}
     for name in list(values):
-        column = values.pop(name) if consume else values[name]
+        column = values.pop(name)
         moved[name] = gather(owner, column, order)
         del column
     names = tuple(moved)
@@ -389,9 +382,9 @@ def from_host(graph: Graph) -> DeviceGraph:
     offsets = xp.asarray(csc.offsets)
     rows = expand_rows(owner, offsets, arcs, index)
     del offsets
-    columns = [(rows, xp.asarray(csc.indices))]
+    ends = Ends(rows, xp.asarray(csc.indices))
     del rows, csc
-    layout, indices, order = group_edges(owner, columns[0], size, both=False, keep=bool(names))
+    layout, indices, order = group_edges(owner, ends, size, both=False, keep=bool(names))
     host = weakref.ref(graph)  # which holds the device graph
 
     def fetch(name: str) -> Any:

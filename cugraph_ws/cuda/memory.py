@@ -1,18 +1,17 @@
 """How much of a GPU's memory a graph takes, told before it is built.
 
-Bytes while it is built, beside the input columns.  n vertices, A arcs, S slots (A, and one more for
-each self-loop of an undirected graph); i bytes a position, e an edge number, s a slot, c a count
-(4 each, 8 where 31 bits do not do); P arcs in the largest part; v bytes of values an arc.  A sort
-takes as much again as what it sorts.
+Bytes while it is built, beside the input columns.  n vertices, A arcs; i bytes a position, e an edge
+number, c a count (4 each, 8 where 31 bits do not do); R arcs in a round, P in the largest part; v bytes
+of values an arc.  A sort takes as much again as what it sorts.
 
     step                         kept so far      beside that
     degrees counted              –                c n
     positions by degree          8 n              c n, then 8 n, then 2 i n
-    arcs marked                  (2 i + 8) n      S  (and i A; e A with values)
-    a part, without values       …                (s + 8) P, then 16 P
-      of a single row            …                s P, then i P
-    a part, with values          …                (s + i + 16) P, then (s + 24) P
-    values moved                 (2 i + 8) n + i A   e A + v A
+    arcs grouped, no values      (2 i + 8) n + i A         8 R, and 8 P
+      a row longer than P        …                         i P
+    arcs grouped, with values    (2 i + 8) n + (i + e) A   8 R, and 16 P
+      a row longer than P        …                         24 P
+    values moved                 (2 i + 8) n + i A         e A + v A
     done                         (2 i + 8) n + i A + v A
 """
 
@@ -21,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.grouping import number_dtype, part_size, tile_of
+from cugraph_ws.cuda.grouping import number_dtype, part_size, round_size
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.memory import format_bytes
 
@@ -83,8 +82,8 @@ def estimate(
         Bytes an arc of all edge attributes together: 8 for a weight of float64.
     undirected : bool
     longest_row : int
-        The greatest in-degree, if it is known: a row is not cut, so one that has more than a
-        twelfth of the arcs needs more than the others.
+        The greatest in-degree, if it is known: a row is not cut, so with attributes one that has more
+        than a twelfth of the arcs needs more than the others.
 
     Returns
     -------
@@ -96,21 +95,18 @@ def estimate(
     numbering = 2 * index * vertices
     offsets = 8 * (vertices + 1)
     placing = offsets + max(slot, 8, 2 * index) * vertices
-    part = part_size(arcs)
-    parts = -(-arcs // max(part, 1))
-    marks = arcs + 8 * parts * -(-arcs // tile_of(arcs))
+    part, most = min(part_size(arcs), arcs), min(round_size(arcs), arcs)
     if value_bytes:
-        many, single, order = max(slot + index + 16, slot + 24), slot + 24, edge * arcs
+        sorting, order = max(8 * most + 16 * part, 24 * longest_row), edge * arcs
     else:
-        many, single, order = max(slot + 8, 16), max(slot, index), 0
-    sorted_part = max(many * min(part, arcs), single * longest_row)
+        sorting, order = max(8 * most + 8 * part, index * longest_row), 0
     filled = numbering + offsets + index * arcs + order
     return DeviceEstimate(
         numbering=numbering,
         csc=offsets + index * arcs,
         csr=0 if undirected else offsets + index * arcs + (slot * arcs if value_bytes else 0),
         values=value_bytes * arcs,
-        peak=max(placing, filled + marks + sorted_part, filled + value_bytes * arcs),
+        peak=max(placing, filled + sorting, filled + value_bytes * arcs),
     )
 
 
@@ -140,8 +136,8 @@ def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
 def estimate_transpose(arcs: int, vertices: int, *, keep: bool) -> int:
     """Tell how much more memory a graph takes while its CSR is made.
 
-    Its offsets, out-degrees, indices and, to `keep`, the permutation; the arcs' rows and marks; and
-    a part's slots and keys, sorted.
+    Its offsets, out-degrees, indices and, to `keep`, the permutation; the arcs' rows; and a round's
+    keys, sorted part by part.
 
     Parameters
     ----------
@@ -156,7 +152,7 @@ def estimate_transpose(arcs: int, vertices: int, *, keep: bool) -> int:
     """
     index, slot = number_dtype(vertices).itemsize, number_dtype(arcs).itemsize
     kept = 16 * vertices + (index + (slot if keep else 0)) * arcs
-    return kept + (index + 1) * arcs + (slot + 16) * part_size(arcs)
+    return kept + index * arcs + 8 * round_size(arcs) + 8 * part_size(arcs)
 
 
 def check_transpose_memory(arcs: int, vertices: int, *, keep: bool) -> None:

@@ -15,6 +15,8 @@ import numpy as np
 
 from cugraph_ws.adjacency import index_dtype
 from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.grouping import Ends
+from cugraph_ws.cuda.rows import count_degrees
 from cugraph_ws.errors import InputError
 from cugraph_ws.numbering import Renumbered
 
@@ -68,12 +70,33 @@ class DeviceNumbered:
     table : device array or None
         The number of integer i is `table[i - low]`, or `i - low` itself where there is none.
     numbering : DeviceNumbering
+    counts : device array or None
+        How many arcs lead to each integer from `low` on, where that has been counted.
     """
 
     columns: list[DeviceArray]
     low: int
     table: DeviceArray | None
     numbering: DeviceNumbering
+    counts: DeviceArray | None = None
+
+    def ends(self) -> Ends:
+        """Return columns 0 and 1 as sources and destinations of edges, and let go of them.
+
+        Where the integers are few beside the edges they stay as they are, with the table.
+        """
+        sources, destinations = self.columns[:2]
+        if self.table is None or len(self.table) <= len(sources):
+            self.columns[:2] = [None, None]
+            numbering = self.numbering.keys if isinstance(self.numbering, Pairs) else self.numbering
+            held = numbering.ids if isinstance(numbering, Integers) else None
+            return Ends(destinations, sources, self.low, self.table, held, self.counts)
+        del sources, destinations
+        columns = []
+        for which in range(2):
+            columns.append(self.numbers(which))
+            self.columns[which] = None
+        return Ends(columns.pop(), columns.pop())
 
     def numbers(self, which: int) -> DeviceArray:
         """Return the vertex numbers of column `which`, int32 or int64."""
@@ -200,6 +223,7 @@ def number_device_rows(
     *,
     dense_up_to: int,
     number_others: Callable[[Sequence[Column]], DeviceNumbered],
+    both: bool,
 ) -> DeviceNumbered:
     """Give numbers to ids of one or several parts.
 
@@ -212,6 +236,8 @@ def number_device_rows(
         Largest range of integers to number by a table over the range.
     number_others : callable
         Numbers columns that are no arrays of integers.
+    both : bool
+        Whether edges go both ways: for the degrees, where they are counted along.
 
     Returns
     -------
@@ -226,7 +252,7 @@ def number_device_rows(
 
     def number(part: Sequence[Column]) -> DeviceNumbered:
         if all(isinstance(column, device().xp.ndarray) for column in part):
-            return number_device_integers(part, dense_up_to=dense_up_to)
+            return number_device_integers(part, dense_up_to=dense_up_to, both=both)
         return number_others(part)
 
     head = number(columns[0])
@@ -242,15 +268,21 @@ def number_device_rows(
             head.numbers(which).astype(np.int64) * width + last.numbers(which)
             for which in range(len(part))
         ]
-        pairs = number_device_integers(keys, dense_up_to=dense_up_to)
+        pairs = number_device_integers(keys, dense_up_to=dense_up_to, both=both)
         assert isinstance(pairs.numbering, Integers)
         pairs.numbering = Pairs(head.numbering, last.numbering, pairs.numbering)
         head = pairs
     return head
 
 
-def number_device_integers(columns: Sequence[DeviceArray], *, dense_up_to: int) -> DeviceNumbered:
-    """Give numbers to integers of one dtype; see `number_device_rows`."""
+def number_device_integers(
+    columns: Sequence[DeviceArray], *, dense_up_to: int, both: bool
+) -> DeviceNumbered:
+    """Give numbers to integers of one dtype; see `number_device_rows`.
+
+    Where the range is not larger than the edge list, degrees are counted on the way: a vertex with
+    one is there, and need not be marked.
+    """
     xp = device().xp
     filled = [column for column in columns if len(column)]
     if not filled:
@@ -266,19 +298,23 @@ def number_device_integers(columns: Sequence[DeviceArray], *, dense_up_to: int) 
         return _number_by_sorting(columns)
     wide = dtype.itemsize == 8 or dtype == np.uint32
     columns = [_signed(column, np.dtype(np.int64 if wide else np.int32)) for column in columns]
-    present = xp.zeros(span, np.bool_)
-    for column in columns:
+    counts, unseen = None, columns
+    if span <= len(columns[0]):
+        sources, destinations, *more = columns
+        counts = count_degrees(device(), destinations, sources, both=both, low=low, span=span)
+        unseen = more if both else [sources, *more]
+    present = xp.zeros(span, np.bool_) if counts is None else counts > 0
+    for column in unseen:
         _mark(present, column, low)
     (size,) = read_scalars(present.sum())
     if size == span:
-        if low == 0:
-            return DeviceNumbered(columns, 0, None, Integers(None, size, "no"))
-        ids = xp.arange(low, high + 1, dtype=dtype)
-        return DeviceNumbered(columns, low, None, Integers(ids, size, "compacted"))
+        ids = None if low == 0 else xp.arange(low, high + 1, dtype=dtype)
+        numbering = Integers(ids, size, "no" if low == 0 else "compacted")
+        return DeviceNumbered(columns, low, None, numbering, counts)
     table = xp.cumsum(present, dtype=index_dtype(size))
     table -= 1
     ids = (xp.flatnonzero(present) + low).astype(dtype)
-    return DeviceNumbered(columns, low, table, Integers(ids, size, "compacted"))
+    return DeviceNumbered(columns, low, table, Integers(ids, size, "compacted"), counts)
 
 
 def _signed(column: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:

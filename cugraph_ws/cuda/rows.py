@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cugraph_ws.cuda.device import Device
-from cugraph_ws.cuda.grouping import Grouping, number_dtype, run, tile_of
+from cugraph_ws.cuda.grouping import Ends, Grouping, bits_for, number_dtype, run, tile_of
 
 __all__ = [
     "Layout",
     "Rows",
+    "count_degrees",
     "count_targets",
     "expand_rows",
     "gather",
@@ -51,20 +52,15 @@ class Layout(NamedTuple):
 
 
 def group_edges(
-    device: Device,
-    columns: tuple[DeviceArray, DeviceArray],
-    size: int,
-    *,
-    both: bool,
-    keep: bool,
+    device: Device, ends: Ends, size: int, *, both: bool, keep: bool
 ) -> tuple[Layout, DeviceArray, DeviceArray]:
     """Lay vertices out, and group edges by destination.
 
     Parameters
     ----------
     device : Device
-    columns : tuple of two device arrays of int32 or int64, shape (edges,)
-        Destinations and sources, by vertex number.
+    ends : Ends
+        Of the edges; its table is overwritten.
     size : int
         Number of vertices.
     both : bool
@@ -81,37 +77,41 @@ def group_edges(
         Numbers of edges, in that order.
     """
     xp, index = device.xp, number_dtype(size)
-    layout = _lay_out(device, *columns, size, both=both)
-    edges = len(columns[0])
+    layout = _lay_out(device, ends, size, both=both)
+    edges = len(ends.sources)
     if not edges:
         return layout, xp.empty(0, index), xp.empty(0, np.int32) if keep else None
+    positions = layout.positions
+    if ends.table is not None:  # integers' numbers become their positions
+        positions = xp.take(positions, ends.table, out=ends.table)
+    columns = ends.destinations, ends.sources
     grouping = Grouping(
-        device, columns, layout.offsets, size, both=both, positions=layout.positions
+        device, columns, layout.offsets, size, both=both, positions=positions, low=ends.low
     )
     indices = xp.empty(grouping.arcs, index)
-    order = xp.empty(grouping.arcs, number_dtype(edges)) if keep else None
-    for part in grouping.parts:
-        if order is None:
-            grouping.fill(part, indices)
-        else:
-            grouping.fill_with_order(part, indices, order)
+    if not keep:
+        grouping.fill(indices)
+        return layout, indices, None
+    order = xp.empty(grouping.arcs, number_dtype(edges))
+    grouping.fill_with_order(indices, order)
     return layout, indices, order
 
 
-def _lay_out(
-    device: Device, destinations: DeviceArray, sources: DeviceArray, size: int, *, both: bool
-) -> Layout:
+def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:
     """Give vertices positions by falling in-degree, equal ones by number."""
-    xp, index, edges = device.xp, number_dtype(size), len(sources)
+    xp, index = device.xp, number_dtype(size)
     if not size:
         empty = xp.empty(0, index)
         return Layout(empty, empty, xp.zeros(1, np.int64))
-    counts = xp.zeros(size, number_dtype(2 * edges))
-    run(device, "count_ends", edges, destinations, sources, 1, edges, counts)
-    if both:
-        run(device, "count_ends", edges, sources, destinations, 0, edges, counts)
+    counts = ends.counts
+    if counts is None:
+        span = size if ends.table is None else len(ends.table)
+        columns = ends.destinations, ends.sources
+        counts = count_degrees(device, *columns, both=both, low=ends.low, span=span)
+    if ends.table is not None:
+        counts = xp.take(counts, ends.held.astype(np.int64) - ends.low)
     top = int(device.to_host(xp.max(counts)))
-    bits = max(1, (size - 1).bit_length())
+    bits = bits_for(size)
     offsets = xp.empty(size + 1, np.int64)
     keys = offsets[1:]
     run(device, "key_degrees", size, counts, size, top, bits, keys)
@@ -127,10 +127,60 @@ def _lay_out(
 
 def count_targets(device: Device, rows: Rows) -> DeviceArray:
     """Return how often each vertex is a neighbour; int64, shape (rows,)."""
-    arcs = len(rows.indices)
     counts = device.xp.zeros(len(rows.offsets) - 1, np.int64)
-    run(device, "count_ends", arcs, rows.indices, rows.indices, 1, arcs, counts)
+    _count(device, rows.indices, rows.indices, 1, 0, counts)
     return counts
+
+
+def count_degrees(
+    device: Device,
+    destinations: DeviceArray,
+    sources: DeviceArray,
+    *,
+    both: bool,
+    low: int,
+    span: int,
+) -> DeviceArray:
+    """Count the arcs into vertices.
+
+    Parameters
+    ----------
+    device : Device
+    destinations, sources : device array of int32 or int64, shape (edges,)
+        Integers from `low`, below `low + span`.
+    both : bool
+        Whether an edge is an arc both ways, a self-loop once.
+    low, span : int
+
+    Returns
+    -------
+    device array of int32 or int64, shape (span,)
+    """
+    counts = device.xp.zeros(span, number_dtype(2 * len(sources)))
+    _count(device, destinations, sources, 1, low, counts)
+    if both:
+        _count(device, sources, destinations, 0, low, counts)
+    return counts
+
+
+def _count(
+    device: Device,
+    ends: DeviceArray,
+    others: DeviceArray,
+    loops: int,
+    low: int,
+    counts: DeviceArray,
+) -> None:
+    """Add to `counts` how often each integer from `low` is among `ends`.
+
+    As many counts at a time as the L2 has room for, beside what streams through.  On an H200, 336
+    million edges and 134 MB of counts take 5 ms so, and 13 ms at once.
+    """
+    edges, size = len(ends), len(counts)
+    window = max(1, 2 * device.cache // (3 * counts.itemsize))
+    for first in range(0, size, window):
+        last = min(first + window, size)
+        run(device, "count_ends", edges, ends, others, loops, low, first, last, edges, counts)
 
 
 def expand_rows(
@@ -177,14 +227,9 @@ def transpose(
     order = xp.empty(arcs, number_dtype(arcs)) if keep else None
     if arcs:
         rows = expand_rows(device, csc.offsets, arcs, index)
-        grouping = _by_target(device, csc, offsets)
-        for part in grouping.parts:
+        for part, slots in _by_target(device, csc, offsets).slots(order):
             place = slice(part.first_arc, part.last_arc)
-            slots = grouping.slots(part)
             run(device, "gather", part.arcs, rows, slots, part.arcs, indices[place])
-            if order is not None:
-                order[place] = slots
-            del slots
     return Rows(offsets, indices), order
 
 
@@ -208,9 +253,8 @@ def sum_by_target(
     sums = device.xp.zeros(len(out_degrees), np.float64)
     if len(values):
         offsets = _starts(device, out_degrees)
-        grouping = _by_target(device, csc, offsets)
-        for part in grouping.parts:
-            of_part = gather(device, values, grouping.slots(part))
+        for part, slots in _by_target(device, csc, offsets).slots():
+            of_part = gather(device, values, slots)
             starts = offsets[part.first_row : part.last_row + 1]
             out = sums[part.first_row : part.last_row]
             sum_rows(device, starts, of_part, out, first_arc=part.first_arc)

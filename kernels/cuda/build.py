@@ -2,11 +2,11 @@
 
 An edge between two vertices is one arc, or with `both` two: then slot 2e of the arcs is edge e, and
 slot 2e + 1 the same edge turned around, which a self-loop does not have.  `columns` are the
-edges' destinations and sources, by vertex number, just as they came; `positions` translates.
+edges' destinations and sources just as they came, integers from `low`; `positions` translates them
+less `low`.
 
 The order of the arcs comes from sorting 64-bit keys, part by part: a part is a range of rows.
 `cuts` says which: the number of parts, then the first row and first arc of each, and of the end.
-Warps go through `slots` in units of `tile`, so that what they select keeps its order.
 """
 
 from __future__ import annotations
@@ -26,32 +26,39 @@ from cugraph_ws.kernels.cuda.primitives import (
     kernel,
     lane,
     load_once,
+    match,
     popc,
+    shared,
     shuffle_up,
+    sync_block,
+    sync_warp,
     thread,
     threads,
 )
 
 __all__ = [
+    "BY_ARC",
+    "BY_SLOT",
+    "BY_SOURCE",
+    "CURSOR",
     "count_ends",
     "cut_rows",
     "expand_rows",
     "find_degrees",
     "finish_arcs",
     "gather",
-    "key_arcs",
     "key_degrees",
     "key_rows",
-    "key_slots",
-    "key_sources",
-    "mark_arcs",
-    "place_sources",
     "place_vertices",
-    "select_arcs",
+    "spread_arcs",
     "take_low",
 ]
 
-NO_PART = 255
+BY_SOURCE = 0  # kinds of keys: the row within its part above the source,
+BY_SLOT = 1  # above the slot,
+BY_ARC = 2  # or the source above the slot
+CURSOR = 16  # numbers from one cursor to the next, so that no two are in one line of the L2
+COUNTS = 32 * 8  # a lane of every warp of `spread_arcs`; a block has at most 8 warps
 
 
 @inline
@@ -98,18 +105,22 @@ def row_at(offsets: Any, low: Any, high: Any, arc: Any) -> Any:
 
 
 @kernel
-def count_ends(ends: Any, others: Any, loops: Any, edges: Any, counts: Any) -> None:
-    """Add to `counts` how often each vertex is in `ends`, self-loops only with `loops`.
+def count_ends(
+    ends: Any, others: Any, loops: Any, low: Any, first: Any, last: Any, edges: Any, counts: Any
+) -> None:
+    """Add to `counts` how often each integer from `low` is in `ends`, self-loops only with `loops`.
 
-    Equal ends side by side, as in a sorted list, are added at once.
+    Of the counts only `first` … last - 1: as many as the L2 holds.  Equal ends side by side, as in a sorted list, are added at once.
     """
     for base in range(worker() // 32 * 32, edges, workers()):
         edge = base + lane()
         vertex = np.int64(-1)
         if edge < edges:
-            vertex = np.int64(load_once(ends, edge))
-            if not loops and vertex == load_once(others, edge):
-                vertex = np.int64(-1)
+            end = np.int64(load_once(ends, edge))
+            if loops or end != load_once(others, edge):
+                vertex = end - low
+                if vertex < first or vertex >= last:
+                    vertex = np.int64(-1)
         before = shuffle_up(FULL, vertex, 1)
         head = lane() == 0 or vertex != before
         heads = ballot(FULL, head)
@@ -209,165 +220,160 @@ def cut_rows(
         cuts[2 + 2 * parts] = offsets[row]
 
 
-@kernel
-def mark_arcs(
-    columns: Any,
-    both: Any,
-    slots: Any,
-    positions: Any,
-    translate: Any,
-    cuts: Any,
-    parts: Any,
-    tile: Any,
-    marks: Any,
-    counts: Any,
-) -> None:
-    """Write the part that each arc's row is in, and how many arcs of each part a unit has.
-
-    Without `translate` the columns hold positions.  `parts` is at most 32: a lane counts for each.
-    """
-    units = (slots + tile - 1) // tile
-    for unit in range(worker() // 32, units, workers() // 32):
-        last = min((unit + 1) * tile, slots)
-        count = np.int64(0)
-        for base in range(unit * tile, last, 32):
-            slot = base + lane()
-            row = np.int64(-1)
-            if slot < last:
-                row = row_end(columns, both, slot)
-                if slot & both and row == source_end(columns, both, slot):
-                    row = np.int64(-1)
-                elif translate:
-                    row = np.int64(positions[row])
-            mark = np.int64(NO_PART)
-            for part in range(parts):
-                here = cuts[1 + 2 * part] <= row and row < cuts[3 + 2 * part]
-                found = ballot(FULL, here)
-                if here:
-                    mark = np.int64(part)
-                if lane() == part:
-                    count += popc(found)
-            if slot < last:
-                marks[slot] = np.uint8(mark)
-        if lane() < parts:
-            counts[1 + lane() * units + unit] = count
+@inline
+def row_of(
+    columns: Any, both: Any, slots: Any, slot: Any, low: Any, positions: Any, translate: Any
+) -> Any:
+    """Return the row that a slot's arc is in, -1 where there is no slot or it has no arc."""
+    row = np.int64(-1)
+    if slot < slots:
+        end = row_end(columns, both, slot)
+        if not (slot & both and end == source_end(columns, both, slot)):
+            row = np.int64(positions[end - low]) if translate else end
+    return row
 
 
 @inline
-def append(slot: Any, last: Any, mark: Any, part: Any, below: Any, place: Any, chosen: Any) -> Any:
-    """Write the warp's slots that are of the part; return where the next goes."""
-    mine = slot < last and mark == part
-    found = ballot(FULL, mine)
-    if mine:
-        chosen[place + popc(found & below)] = slot
-    return place + popc(found)
+def rank_of(row: Any, bounds: Any, parts: Any, counts: Any) -> Any:
+    """Return which part a row is in, -1 for none, and how many of the warp's slots so far are before it.
+
+    `bounds` are the first rows of the parts, and the end; `counts` are of the warp's slots so far, by
+    part.
+    """
+    part = np.int32(-1)
+    if bounds[0] <= row and row < bounds[parts]:
+        part = np.int32(row_at(bounds, np.int32(0), np.int32(parts - 1), row))
+    alike = match(FULL, part)
+    before = alike & np.uint32((np.int64(1) << lane()) - 1)
+    place = 32 * (thread() // 32) + max(part, np.int32(0))
+    rank = counts[place]
+    sync_warp(FULL)
+    if part >= 0 and before == 0:
+        counts[place] = rank + popc(alike)
+    sync_warp(FULL)
+    return part, rank + popc(before)
+
+
+@inline
+def put_key(
+    columns: Any, both: Any, slot: Any, low: Any, positions: Any, translate: Any, row: Any,
+    part: Any, rank: Any, bounds: Any, places: Any, kind: Any, shift: Any, keys: Any,
+) -> None:  # fmt: skip
+    """Write the key of a slot of a part; `places` says where the warp's keys of each part begin."""
+    if part >= 0:
+        high = row - bounds[part]
+        tail = np.int64(slot)
+        if kind != BY_SLOT:
+            source = source_end(columns, both, slot)
+            source = np.int64(positions[source - low]) if translate else source
+            if kind == BY_SOURCE:
+                tail = source
+            else:
+                high = source
+        keys[places[32 * (thread() // 32) + part] + rank] = high << shift | tail
 
 
 @kernel
-def select_arcs(
-    marks: Any, slots: Any, tile: Any, starts: Any, part: Any, first_arc: Any, chosen: Any
-) -> None:
-    """List the slots of a part, in order; `starts` are the running sums of `mark_arcs`' counts."""
-    units = (slots + tile - 1) // tile
-    below = np.uint32((np.int64(1) << lane()) - 1)
-    for unit in range(worker() // 32, units, workers() // 32):
-        last = min((unit + 1) * tile, slots)
-        place = starts[part * units + unit] - first_arc
-        for base in range(unit * tile, last, 128):
-            # Four loads under way at once; past the end, of the last slot again.
-            one = base + lane()
-            two, three, four = one + 32, one + 64, one + 96
-            mark_one = marks[min(one, last - 1)]
-            mark_two = marks[min(two, last - 1)]
-            mark_three = marks[min(three, last - 1)]
-            mark_four = marks[min(four, last - 1)]
-            place = append(one, last, mark_one, part, below, place, chosen)
-            place = append(two, last, mark_two, part, below, place, chosen)
-            place = append(three, last, mark_three, part, below, place, chosen)
-            place = append(four, last, mark_four, part, below, place, chosen)
+def spread_arcs(
+    columns: Any, both: Any, slots: Any, low: Any, positions: Any, translate: Any, cuts: Any,
+    first: Any, parts: Any, kind: Any, shift: Any, cursors: Any, keys: Any,
+) -> None:  # fmt: skip
+    """Write a key for each arc whose row is in the parts `first`, first + 1, …, those of a part together.
+
+    Keys of a part come in any order: they are sorted next.  By `kind` a key is the row within its part
+    above the source (0) or above the slot (1), or the source above the slot (2).  `cursors` says
+    where the next key of each part goes, one in every `CURSOR` places.  `parts` is at most 31.
+    Without `translate` the columns hold positions.
+    """
+    counts = shared(COUNTS, np.int32)  # for each warp and part
+    places = shared(COUNTS, np.int64)
+    bounds = shared(32, np.int64)
+    mine = 32 * (thread() // 32) + lane()
+    if thread() <= parts:
+        bounds[thread()] = cuts[1 + 2 * (first + thread())]
+    sync_block()
+    stride = blocks() * 4 * threads()
+    one = block() * 4 * threads() + 128 * (thread() // 32) + lane()
+    row = row_of(columns, both, slots, one, low, positions, translate)
+    row_two = row_of(columns, both, slots, one + 32, low, positions, translate)
+    row_three = row_of(columns, both, slots, one + 64, low, positions, translate)
+    row_four = row_of(columns, both, slots, one + 96, low, positions, translate)
+    for _ in range(block() * 4 * threads(), slots, stride):
+        counts[mine] = 0
+        sync_warp(FULL)
+        part, rank = rank_of(row, bounds, parts, counts)
+        part_two, rank_two = rank_of(row_two, bounds, parts, counts)
+        part_three, rank_three = rank_of(row_three, bounds, parts, counts)
+        part_four, rank_four = rank_of(row_four, bounds, parts, counts)
+        # The next rows are on their way while the block waits for its place.
+        later = one + stride
+        next_row = row_of(columns, both, slots, later, low, positions, translate)
+        next_two = row_of(columns, both, slots, later + 32, low, positions, translate)
+        next_three = row_of(columns, both, slots, later + 64, low, positions, translate)
+        next_four = row_of(columns, both, slots, later + 96, low, positions, translate)
+        sync_block()
+        if thread() < parts:
+            total = np.int64(0)
+            for warp in range(threads() // 32):
+                places[32 * warp + thread()] = total
+                total += counts[32 * warp + thread()]
+            begin = np.int64(0)
+            if total > 0:
+                begin = np.int64(atomic_add(cursors, CURSOR * thread(), total))
+            for warp in range(threads() // 32):
+                places[32 * warp + thread()] += begin
+        sync_block()
+        put_key(
+            columns, both, one, low, positions, translate, row, part, rank, bounds, places, kind,
+            shift, keys,
+        )  # fmt: skip
+        put_key(
+            columns, both, one + 32, low, positions, translate, row_two, part_two, rank_two,
+            bounds, places, kind, shift, keys,
+        )  # fmt: skip
+        put_key(
+            columns, both, one + 64, low, positions, translate, row_three, part_three, rank_three,
+            bounds, places, kind, shift, keys,
+        )  # fmt: skip
+        put_key(
+            columns, both, one + 96, low, positions, translate, row_four, part_four, rank_four,
+            bounds, places, kind, shift, keys,
+        )  # fmt: skip
+        one = later
+        row = next_row
+        row_two = next_two
+        row_three = next_three
+        row_four = next_four
 
 
 # ---------------------------------------------------------------------------------------- keys
 
 
 @kernel
-def key_arcs(
-    columns: Any,
-    both: Any,
-    positions: Any,
-    chosen: Any,
-    count: Any,
-    first_row: Any,
-    shift: Any,
-    keys: Any,
-) -> None:
-    """Write keys that sort a part's arcs by row, then source: the row, and the source below it."""
-    for which in range(worker(), count, workers()):
-        slot = np.int64(chosen[which])
-        row = np.int64(positions[row_end(columns, both, slot)]) - first_row
-        keys[which] = row << shift | np.int64(positions[source_end(columns, both, slot)])
-
-
-@kernel
-def place_sources(
-    columns: Any, both: Any, positions: Any, chosen: Any, count: Any, indices: Any
-) -> None:
-    """Write the sources of the arcs of a part of one row; they are sorted as they are."""
-    for which in range(worker(), count, workers()):
-        indices[which] = positions[source_end(columns, both, np.int64(chosen[which]))]
-
-
-@kernel
-def key_sources(
-    columns: Any,
-    both: Any,
-    positions: Any,
-    chosen: Any,
-    count: Any,
-    bits: Any,
-    keys: Any,
-    rows: Any,
-) -> None:
-    """Write keys that sort a part's arcs by source, then by input order; and their rows."""
-    for which in range(worker(), count, workers()):
-        slot = np.int64(chosen[which])
-        rows[which] = positions[row_end(columns, both, slot)]
-        keys[which] = np.int64(positions[source_end(columns, both, slot)]) << bits | which
-
-
-@kernel
-def key_rows(keys: Any, rows: Any, count: Any, first_row: Any, bits: Any, second: Any) -> None:
-    """Write keys that sort a part's arcs by row, then as they are sorted now."""
+def key_rows(
+    columns: Any, both: Any, low: Any, positions: Any, translate: Any, keys: Any, count: Any,
+    slot_bits: Any, first_row: Any, bits: Any, second: Any,
+) -> None:  # fmt: skip
+    """Write keys that sort a part's arcs by row, then as they are sorted now, by source and slot."""
+    below = (np.int64(1) << slot_bits) - 1
     for rank in range(worker(), count, workers()):
-        which = keys[rank] & ((np.int64(1) << bits) - 1)
-        second[rank] = (np.int64(rows[which]) - first_row) << bits | rank
+        row = row_end(columns, both, load_once(keys, rank) & below)
+        row = np.int64(positions[row - low]) if translate else row
+        second[rank] = (row - first_row) << bits | rank
 
 
 @kernel
 def finish_arcs(
-    second: Any,
-    keys: Any,
-    chosen: Any,
-    count: Any,
-    bits: Any,
-    both: Any,
-    indices: Any,
+    second: Any, keys: Any, count: Any, bits: Any, slot_bits: Any, both: Any, indices: Any,
     order: Any,
-) -> None:
-    """Read keys sorted by `key_sources` and again by `key_rows`: sources, and their edges."""
+) -> None:  # fmt: skip
+    """Read keys of source and slot in the order of `key_rows`: sources, and their edges."""
     below = (np.int64(1) << bits) - 1
+    slots_below = (np.int64(1) << slot_bits) - 1
     for place in range(worker(), count, workers()):
-        key = keys[second[place] & below]
-        indices[place] = key >> bits
-        order[place] = np.int64(chosen[key & below]) >> both
-
-
-@kernel
-def key_slots(rows: Any, chosen: Any, count: Any, first_row: Any, shift: Any, keys: Any) -> None:
-    """Write keys that sort a part's arcs by row, then by slot."""
-    for which in range(worker(), count, workers()):
-        slot = np.int64(chosen[which])
-        keys[which] = (np.int64(rows[slot]) - first_row) << shift | slot
+        key = keys[load_once(second, place) & below]
+        indices[place] = key >> slot_bits
+        order[place] = (key & slots_below) >> both
 
 
 @kernel

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.primitives import block, blocks, kernel, store_fresh, thread, threads
+from cugraph_ws.kernels.cuda.primitives import (
+    block,
+    blocks,
+    kernel,
+    load_fresh,
+    load_once,
+    store_fresh,
+    thread,
+    threads,
+)
 
 __all__ = ["mark_present"]
 
@@ -16,6 +25,9 @@ def mark_present(column: Any, low: Any, rows: Any, present: Any) -> None:
     """Set `present[i]` where low + i is in the column."""
     row = block() * threads() + thread()
     while row < rows:
-        # Many threads may store to one place, but all of them the same, and nobody reads it here.
-        store_fresh(present, np.int64(column[row]) - low, np.uint8(1))
+        place = np.int64(load_once(column, row)) - low
+        # Many threads may store to one place, but all of them the same; a read that comes too early
+        # costs one more store.  Without it, stores to a hub would wait for one another.
+        if load_fresh(present, place) == 0:
+            store_fresh(present, place, np.uint8(1))
         row += blocks() * threads()

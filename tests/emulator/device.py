@@ -17,6 +17,8 @@ from .source import load
 
 __all__ = ["EmulatedDevice", "emulated"]
 
+CACHE = 600  # bytes: counts of all but the smallest graphs are made in several turns
+
 
 def as_pointers(argument: Any) -> Any:
     """Show arrays of bool as bytes, as the driver does."""
@@ -67,6 +69,7 @@ class EmulatedDevice:
     def __init__(self, seed: int = 0, multiprocessors: int = 1, memory: int = 1 << 34) -> None:
         self.emulator = Emulator(seed)
         self.multiprocessors = multiprocessors
+        self.cache = CACHE
         self.memory = memory
         self.downloads = 0
         self.launches = 0
