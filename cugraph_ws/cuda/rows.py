@@ -127,9 +127,9 @@ def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:
 
 def count_targets(device: Device, rows: Rows) -> DeviceArray:
     """Return how often each vertex is a neighbour; int64, shape (rows,)."""
-    counts = device.xp.zeros(len(rows.offsets) - 1, np.int64)
+    counts = device.xp.zeros(len(rows.offsets) - 1, number_dtype(len(rows.indices)))
     _count(device, rows.indices, rows.indices, 1, 0, counts)
-    return counts
+    return device.xp.asarray(counts, np.int64)
 
 
 def count_degrees(

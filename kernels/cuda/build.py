@@ -17,6 +17,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
+    any_of,
     atomic_add,
     ballot,
     block,
@@ -82,14 +83,6 @@ def row_end(columns: Any, both: Any, slot: Any) -> Any:
 
 
 @inline
-def source_end(columns: Any, both: Any, slot: Any) -> Any:
-    """Return the vertex that an arc comes from."""
-    if slot & both:
-        return np.int64(columns[0][slot >> both])
-    return np.int64(columns[1][slot >> both])
-
-
-@inline
 def row_at(offsets: Any, low: Any, high: Any, arc: Any) -> Any:
     """Return the last of the rows `low` … `high` that starts at `arc` or before."""
     while low < high:
@@ -123,13 +116,16 @@ def count_ends(
                     vertex = np.int64(-1)
         before = shuffle_up(FULL, vertex, 1)
         head = lane() == 0 or vertex != before
-        heads = ballot(FULL, head)
-        if head and vertex >= 0:
-            later = np.uint32(np.uint32(heads) >> np.uint32(lane())) >> np.uint32(1)
-            run = np.int64(32 - lane())
-            if later:
-                run = np.int64(ffs(later))
-            atomic_add(counts, vertex, run)
+        if any_of(FULL, not head and vertex >= 0):
+            heads = ballot(FULL, head)
+            if head and vertex >= 0:
+                later = np.uint32(np.uint32(heads) >> np.uint32(lane())) >> np.uint32(1)
+                run = np.int64(32 - lane())
+                if later:
+                    run = np.int64(ffs(later))
+                atomic_add(counts, vertex, run)
+        elif vertex >= 0:
+            atomic_add(counts, vertex, 1)
 
 
 @kernel
@@ -221,16 +217,73 @@ def cut_rows(
 
 
 @inline
-def row_of(
+def four_rows(
     columns: Any, both: Any, slots: Any, slot: Any, low: Any, positions: Any, translate: Any
 ) -> Any:
-    """Return the row that a slot's arc is in, -1 where there is no slot or it has no arc."""
-    row = np.int64(-1)
-    if slot < slots:
-        end = row_end(columns, both, slot)
-        if not (slot & both and end == source_end(columns, both, slot)):
-            row = np.int64(positions[end - low]) if translate else end
-    return row
+    """Return the rows of the arcs of slots `slot`, slot + 32, + 64 and + 96; -1 where there is none.
+
+    Nothing is read under a condition of its own, so that all loads are on their way together.
+    """
+    edge = min(slot, slots - 1) >> both
+    edge_two = min(slot + 32, slots - 1) >> both
+    edge_three = min(slot + 64, slots - 1) >> both
+    edge_four = min(slot + 96, slots - 1) >> both
+    one = np.int64(load_once(columns[0], edge))
+    two = np.int64(load_once(columns[0], edge_two))
+    three = np.int64(load_once(columns[0], edge_three))
+    four = np.int64(load_once(columns[0], edge_four))
+    loop = loop_two = loop_three = loop_four = False
+    if both and slot & 1:
+        other = np.int64(load_once(columns[1], edge))
+        other_two = np.int64(load_once(columns[1], edge_two))
+        other_three = np.int64(load_once(columns[1], edge_three))
+        other_four = np.int64(load_once(columns[1], edge_four))
+        loop, loop_two = one == other, two == other_two
+        loop_three, loop_four = three == other_three, four == other_four
+        one, two, three, four = other, other_two, other_three, other_four
+    if translate:
+        one = np.int64(positions[one - low])
+        two = np.int64(positions[two - low])
+        three = np.int64(positions[three - low])
+        four = np.int64(positions[four - low])
+    if slot >= slots or loop:
+        one = np.int64(-1)
+    if slot + 32 >= slots or loop_two:
+        two = np.int64(-1)
+    if slot + 64 >= slots or loop_three:
+        three = np.int64(-1)
+    if slot + 96 >= slots or loop_four:
+        four = np.int64(-1)
+    return one, two, three, four
+
+
+@inline
+def four_sources(
+    columns: Any, both: Any, slots: Any, slot: Any, low: Any, positions: Any, translate: Any,
+    parts: Any,
+) -> Any:  # fmt: skip
+    """Return the sources of the same arcs as `four_rows`; anything for those of no part."""
+    edge = min(slot, slots - 1) >> both
+    edge_two = min(slot + 32, slots - 1) >> both
+    edge_three = min(slot + 64, slots - 1) >> both
+    edge_four = min(slot + 96, slots - 1) >> both
+    if both and slot & 1:
+        one = np.int64(load_once(columns[0], edge))
+        two = np.int64(load_once(columns[0], edge_two))
+        three = np.int64(load_once(columns[0], edge_three))
+        four = np.int64(load_once(columns[0], edge_four))
+    else:
+        one = np.int64(load_once(columns[1], edge))
+        two = np.int64(load_once(columns[1], edge_two))
+        three = np.int64(load_once(columns[1], edge_three))
+        four = np.int64(load_once(columns[1], edge_four))
+    if translate:
+        part, part_two, part_three, part_four = parts
+        one = np.int64(positions[one - low if part >= 0 else 0])
+        two = np.int64(positions[two - low if part_two >= 0 else 0])
+        three = np.int64(positions[three - low if part_three >= 0 else 0])
+        four = np.int64(positions[four - low if part_four >= 0 else 0])
+    return one, two, three, four
 
 
 @inline
@@ -256,20 +309,17 @@ def rank_of(row: Any, bounds: Any, parts: Any, counts: Any) -> Any:
 
 @inline
 def put_key(
-    columns: Any, both: Any, slot: Any, low: Any, positions: Any, translate: Any, row: Any,
-    part: Any, rank: Any, bounds: Any, places: Any, kind: Any, shift: Any, keys: Any,
+    row: Any, source: Any, slot: Any, part: Any, rank: Any, bounds: Any, places: Any, kind: Any,
+    shift: Any, keys: Any,
 ) -> None:  # fmt: skip
-    """Write the key of a slot of a part; `places` says where the warp's keys of each part begin."""
+    """Write the key of an arc of a part; `places` says where the warp's keys of each part begin."""
     if part >= 0:
         high = row - bounds[part]
         tail = np.int64(slot)
-        if kind != BY_SLOT:
-            source = source_end(columns, both, slot)
-            source = np.int64(positions[source - low]) if translate else source
-            if kind == BY_SOURCE:
-                tail = source
-            else:
-                high = source
+        if kind == BY_SOURCE:
+            tail = source
+        if kind == BY_ARC:
+            high = source
         keys[places[32 * (thread() // 32) + part] + rank] = high << shift | tail
 
 
@@ -293,24 +343,24 @@ def spread_arcs(
         bounds[thread()] = cuts[1 + 2 * (first + thread())]
     sync_block()
     stride = blocks() * 4 * threads()
-    one = block() * 4 * threads() + 128 * (thread() // 32) + lane()
-    row = row_of(columns, both, slots, one, low, positions, translate)
-    row_two = row_of(columns, both, slots, one + 32, low, positions, translate)
-    row_three = row_of(columns, both, slots, one + 64, low, positions, translate)
-    row_four = row_of(columns, both, slots, one + 96, low, positions, translate)
+    slot = block() * 4 * threads() + 128 * (thread() // 32) + lane()
+    rows = four_rows(columns, both, slots, slot, low, positions, translate)
     for _ in range(block() * 4 * threads(), slots, stride):
         counts[mine] = 0
         sync_warp(FULL)
+        row, row_two, row_three, row_four = rows
         part, rank = rank_of(row, bounds, parts, counts)
         part_two, rank_two = rank_of(row_two, bounds, parts, counts)
         part_three, rank_three = rank_of(row_three, bounds, parts, counts)
         part_four, rank_four = rank_of(row_four, bounds, parts, counts)
-        # The next rows are on their way while the block waits for its place.
-        later = one + stride
-        next_row = row_of(columns, both, slots, later, low, positions, translate)
-        next_two = row_of(columns, both, slots, later + 32, low, positions, translate)
-        next_three = row_of(columns, both, slots, later + 64, low, positions, translate)
-        next_four = row_of(columns, both, slots, later + 96, low, positions, translate)
+        # Sources, and the next rows, are on their way while the block waits for its place.
+        source = source_two = source_three = source_four = np.int64(0)
+        if kind != BY_SLOT:
+            source, source_two, source_three, source_four = four_sources(
+                columns, both, slots, slot, low, positions, translate,
+                (part, part_two, part_three, part_four),
+            )  # fmt: skip
+        rows = four_rows(columns, both, slots, slot + stride, low, positions, translate)
         sync_block()
         if thread() < parts:
             total = np.int64(0)
@@ -323,27 +373,19 @@ def spread_arcs(
             for warp in range(threads() // 32):
                 places[32 * warp + thread()] += begin
         sync_block()
+        put_key(row, source, slot, part, rank, bounds, places, kind, shift, keys)
         put_key(
-            columns, both, one, low, positions, translate, row, part, rank, bounds, places, kind,
-            shift, keys,
+            row_two, source_two, slot + 32, part_two, rank_two, bounds, places, kind, shift, keys
+        )
+        put_key(
+            row_three, source_three, slot + 64, part_three, rank_three, bounds, places, kind, shift,
+            keys,
         )  # fmt: skip
         put_key(
-            columns, both, one + 32, low, positions, translate, row_two, part_two, rank_two,
-            bounds, places, kind, shift, keys,
+            row_four, source_four, slot + 96, part_four, rank_four, bounds, places, kind, shift,
+            keys,
         )  # fmt: skip
-        put_key(
-            columns, both, one + 64, low, positions, translate, row_three, part_three, rank_three,
-            bounds, places, kind, shift, keys,
-        )  # fmt: skip
-        put_key(
-            columns, both, one + 96, low, positions, translate, row_four, part_four, rank_four,
-            bounds, places, kind, shift, keys,
-        )  # fmt: skip
-        one = later
-        row = next_row
-        row_two = next_two
-        row_three = next_three
-        row_four = next_four
+        slot += stride
 
 
 # ---------------------------------------------------------------------------------------- keys
