@@ -192,6 +192,18 @@ class TestMerging:
         assert "## leaks failed" in shown
         assert "it grew by 7 bytes" in shown
 
+    @pytest.mark.parametrize("bad", [None, 5])
+    def test_shares_side_by_side(self, bad):
+        stages = of("stages")
+        program = f"import sys; print('share', *sys.argv[1:]); sys.exit(sys.argv[1] == '{bad}')"
+        done = stages.side_by_side([sys.executable, "-c", program])
+        shares = [line for line in done.text.splitlines() if line.startswith("share")]
+        assert sorted(shares) == [f"share {k} {stages.PROCESSES}" for k in range(stages.PROCESSES)]
+        assert done.code == (0 if bad is None else 1)
+        assert (done.problem is None) is (bad is None)
+        if bad is not None:
+            assert shares[-1].startswith("share 5")
+
     def test_stages_by_name(self):
         run, stages = of("run"), of("stages")
         assert run.expand(["bench"]) == list(stages.BENCHES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,10 @@ from typing import Any
 from summaries import read_junit, read_sanitizer
 from tree import ROOT
 
-__all__ = ["BENCHES", "STAGES", "bench", "leaks", "sanitize", "tests"]
+__all__ = ["BENCHES", "STAGES", "bench", "leaks", "sanitize", "side_by_side", "tests"]
 
 SECONDS = 470.0  # for a stage
+PROCESSES = 8  # side by side on one GPU, where time is not measured
 BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-supersteps",
     "bench-schedules:RM22,road-like",
@@ -94,14 +97,41 @@ def child(command: list[str], seconds: float) -> Done:
     return Done(code, text)
 
 
+def side_by_side(command: list[str]) -> Done:
+    """Run a command once for each share of its work, all at a time, for a fourth of a stage at most.
+
+    Parameters
+    ----------
+    command : list of str
+        Takes the number of its share and how many there are as further arguments.
+
+    Returns
+    -------
+    Done
+        All that was printed, and the first bad end.
+    """
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        ends = list(
+            pool.map(
+                lambda share: child([*command, str(share), str(PROCESSES)], SECONDS / 4),
+                range(PROCESSES),
+            )
+        )
+    worst = next((end for end in ends if end.code != 0), ends[0])
+    return Done(worst.code, "\n".join(end.text for end in ends if end is not worst) + worst.text)
+
+
 def tests() -> Facts:
-    """Run the tests that `tests.txt` names on the GPU."""
+    """Run the tests that `tests.txt` names on the GPU, side by side where pytest-xdist is there."""
     listed = (Path(__file__).parent / "tests.txt").read_text().splitlines()
     chosen = [line for line in listed if line and not line.startswith("#")]
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder, "junit.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
                    f"--junitxml={junit}", *chosen]  # fmt: skip
+        if importlib.util.find_spec("xdist") is not None:
+            # pytest-benchmark, where that is there too, warns of it, and a warning is an error.
+            command += ["-n", str(PROCESSES), "-p", "no:benchmark"]
         done = child(command, SECONDS)
         counts = read_junit(junit) if junit.exists() else {"passed": 0, "failed": 0, "skipped": 0}
     return {**counts, **_status(done.problem, counts["failed"] == 0 and counts["passed"] > 0)}
@@ -112,14 +142,13 @@ def sanitize() -> Facts:
     if shutil.which("compute-sanitizer") is None:
         return _status("compute-sanitizer is not in PATH", False)
     script = str(Path(__file__).parent / "small_graphs.py")
-    plain = child([sys.executable, script], SECONDS / 4)  # compiles; is everything right without?
+    plain = side_by_side([sys.executable, script])  # compiles; is everything right without?
     if plain.problem is not None:
         return _status(plain.problem, False)
     tools: Facts = {}
     problems = []
     for tool, options in TOOLS.items():
-        done = child(["compute-sanitizer", "--tool", tool, *options, sys.executable, script],
-                     SECONDS / 4)  # fmt: skip
+        done = side_by_side(["compute-sanitizer", "--tool", tool, *options, sys.executable, script])
         tools[tool] = summary = read_sanitizer(done.text)
         if done.problem is not None or summary["errors"] != 0:
             problems.append(f"{tool}: {done.problem or 'errors found'}")
