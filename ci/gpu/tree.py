@@ -13,7 +13,7 @@ __all__ = ["ROOT", "files_hash", "git_tree"]
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("ci", "cugraph_ws", "examples", "kernels", "tests", "pyproject.toml")
-REPORT = ("ci/gpu-report.json", "ci/gpu-report.md")
+REPORT = "ci/gpu-report.json"
 
 
 def files_hash(root: Path = ROOT) -> str:
@@ -27,7 +27,7 @@ def files_hash(root: Path = ROOT) -> str:
     Returns
     -------
     str
-        16 hexadecimal digits.  Links, caches and hidden files do not count.
+        16 hexadecimal digits.  Links, caches, hidden files and Markdown do not count.
     """
     digest = hashlib.sha256()
     for path in _files(root):
@@ -70,8 +70,8 @@ def _counts(path: Path, root: Path) -> bool:
         path.is_file()
         and not any(one.is_symlink() for one in (path, *folders))
         and not any(part.startswith(".") or part == "__pycache__" for part in name.parts)
-        and path.suffix != ".pyc"
-        and name.as_posix() not in REPORT
+        and path.suffix not in (".pyc", ".md")
+        and name.as_posix() != REPORT
     )
 
 
