@@ -249,6 +249,7 @@ class VertexLoop:
         return {
             **{name: as_host(column) for name, column in self._exchange.collect(shares).items()},
             "_schedule": self._executors[0].schedule(),
+            "_sums": self._counts.sums,
             "_loop": np.array([self._number, self._residual]),
         }
 
@@ -260,6 +261,7 @@ class VertexLoop:
             columns = {name: column[held] for name, column in fields.items()}
             executor.restore(columns, state["_queue"][held], state["_schedule"])
         self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
+        self._counts.sums = state["_sums"]  # not to be told from the state: it has no superstep
         self._number = int(state["_loop"][0])
         self._residual = float(state["_loop"][1])
         self._measured = self._program.residual is not None and self._number > 0

@@ -228,6 +228,30 @@ class Rank:
         return rank, rank / max(old.degree, 1)
 
 
+@ws.vertex_program
+class Fading:
+    """An aggregate that is of the number of the superstep."""
+
+    value: ws.float64
+    residual = ws.l1_norm("value")
+    max_iter = 6
+
+    @ws.aggregate
+    def faded(state, p):
+        return state.value / (2.0 + p.superstep)
+
+    def init(vertex, p):
+        return 1.0 + vertex / p.number_of_vertices
+
+    def compute(src):
+        return src.value
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        return (gathered + p.faded / p.number_of_vertices) / 8.0
+
+
 def _arcs(edges: Edges) -> list[tuple[int, int, float]]:
     """Return (source, destination, weight) of every arc; an undirected edge gives two."""
     weight = np.ones(len(edges.source)) if edges.weight is None else edges.weight

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from programs import Nearest, Paths, Peel, Rank, Reached, Widest, values_of
+from programs import Fading, Nearest, Paths, Peel, Rank, Reached, Widest, values_of
 from shapes import SHAPES, build, grid, random_edges, rmat
 
 import cugraph_ws as ws
@@ -58,6 +58,7 @@ VERTEX_PROGRAMS = [
     pytest.param(Peel, {"k": 3}, {"direction": "push"}, id="scatter"),
     pytest.param(Peel, {"k": 3}, {"direction": "pull"}, id="pull of sums"),
     pytest.param(Rank, {}, {}, id="sums and aggregates"),
+    pytest.param(Fading, {}, {}, id="aggregates of the number"),
     pytest.param(Rank, {}, {"in_place": True}, id="in place"),
     pytest.param(Paths, {}, {}, id="custom combine"),
 ]

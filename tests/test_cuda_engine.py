@@ -26,7 +26,7 @@ from cuda_cases import (
 )
 from emulator.device import emulated
 from hypothesis import strategies as st
-from programs import Hops, Nearest, Paths, Peel, Rank, Widest
+from programs import Fading, Hops, Nearest, Paths, Peel, Rank, Widest
 from shapes import SHAPES, column, grid, hub, random_edges, rmat, undirected
 from verify import Edges
 
@@ -287,6 +287,7 @@ def test_the_trace_of_a_frontier():
 RESUMED = {
     "sums": Case("", Rank, {}, {"tol": 1e-3}, SUMS, counted=True),
     "superstep": Case("", BY_NAME["superstep, parameter, aggregates"].program, tolerance=SUMS),
+    "aggregate of the number": Case("", Fading, tolerance=SUMS),
     "custom combine": Case("", Paths, {}, {"max_iter": 8}, SUMS, counted=True),
     "frontier": Case("", Peel, {"k": 2}, {"direction": "pull"}),
     "tuples": Case("", Nearest, {"seeds": [0]}, {"priorities": False}),

@@ -204,6 +204,7 @@ class CudaExecutor:
             return
         if choice.number != self._number:  # resumed
             self._control[layout.NUMBER] = self._number = choice.number
+            self._sums[:] = self._device.xp.asarray(sums)
         for number in range(min(choice.supersteps, layout.RECORDS - 1)):
             self._launches[(self._now + number) % 2]()
 
