@@ -43,10 +43,11 @@ from cugraph_ws.cuda import (
 )
 from cugraph_ws.cuda import edges as device_edges
 from cugraph_ws.cuda import graph as device_graph
-from cugraph_ws.cuda.codegen import module_source
+from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import Binary, Capability, load_or_compile
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import Kind, kind_of
+from cugraph_ws.engines import cuda_push
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -137,14 +138,16 @@ class Recorder(EmulatedDevice):
         """Return the kernels of `kernels/cuda/<name>.py`."""
         return _Noted(super().module(name), lambda kernel, given: self._note(name, kernel, given))
 
-    def program_module(self, name: str, interface: str) -> EmulatedKernels:
+    def program_module(
+        self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
+    ) -> EmulatedKernels:
         """Return a program's kernels."""
-        text = module_source(interface)
+        text = module_source(interface, loops)
 
         def note(kernel: str, given: tuple[Any, ...]) -> None:
             self._note(self.label or name.removeprefix("cugraph_ws_cuda_"), kernel, given, text)
 
-        return _Noted(super().program_module(name, interface), note)
+        return _Noted(super().program_module(name, interface, loops), note)
 
     def _note(self, module: str, kernel: str, given: tuple[Any, ...], text: str = "") -> None:
         self.found[Launch(module, kernel, tuple(kind_of(one) for one in given), text)] = None
@@ -157,6 +160,7 @@ def launches() -> tuple[Launch, ...]:
     with installed(recorder), ExitStack() as small:
         for module in (
             schedule,
+            cuda_push,
             grouping,
             components,
             core,
@@ -277,6 +281,8 @@ def _run_programs(recorder: Recorder) -> None:
         ("BFS", lambda: ws.bfs(bare, 0, engine="cuda")),
         ("WidestPath", lambda: ws.widest_path(graph, 0, engine="cuda")),
         ("SSSP", lambda: ws.sssp(graph, 0, engine="cuda")),
+        ("BFS pushed", lambda: ws.run(ws.BFS, bare, start=0, direction="push", engine="cuda")),
+        ("SSSP pushed", lambda: ws.run(ws.SSSP, graph, source=0, direction="push", engine="cuda")),
     ]
     for kind in (np.int64, np.float32):
         weighted = _weighted(edges, kind)

@@ -170,13 +170,22 @@ class VertexLoop:
         """Make the plan and the executor of the whole graph, which exchanges nothing."""
         from cugraph_ws.cuda.plan import CudaPlan
         from cugraph_ws.engines.cuda import CudaExecutor
+        from cugraph_ws.engines.cuda_push import CudaPushExecutor
 
         if self._parts != 1:
             raise InputError(
                 f"partitions={self._parts}: engine='cuda' holds a graph in one piece; leave it out"
             )
-        self._plan = plan = CudaPlan(bound, direction=self._direction, in_place=self._in_place)
+        self._plan = plan = CudaPlan(
+            bound, direction=self._direction, in_place=self._in_place, fused=self._fused
+        )
         self._exchange = LocalExchange([])
+        if plan.pushes:
+            if self._method != "auto":
+                raise InputError(
+                    f"method={self._method!r} is a schedule of gathers; leave it or direction= out"
+                )
+            return [CudaPushExecutor(bound, graph.on_device())]
         return [
             CudaExecutor(
                 bound,

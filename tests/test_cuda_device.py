@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -425,3 +427,15 @@ def test_the_engine_is_found_in_an_emulated_device():
         assert choose_engine("auto") == "cpu", "a graph of host frames stays there"
     with pytest.raises(ws.InputError, match="'cuda'"):
         choose_engine("gpu")
+
+
+def test_the_engine_imports_no_compiler():
+    """Machine code is on disk from the second process on; Numba's CUDA target takes a second to import."""
+    modules = (
+        "engines.cuda engines.cuda_push cuda.edges cuda.graph cuda.plan cuda.core cuda.components"
+    )
+    program = "import sys\n" + "".join(
+        f"import cugraph_ws.{module}\n" for module in modules.split()
+    )
+    program += "assert not any(one.startswith(('numba.cuda', 'numba_cuda')) for one in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -104,9 +104,9 @@ def ledger(request, monkeypatch):
         with on_gpu() as counted:
             yield counted, 1 << 24
         return
-    monkeypatch.setattr(grouping, "LEAST_PIECE", 100)
+    monkeypatch.setattr(grouping, "LEAST_PIECE", 50)
     with in_emulator() as counted:
-        yield counted, 2000
+        yield counted, 1000
 
 
 @pytest.mark.parametrize("value_bytes", [0, 16])

@@ -189,8 +189,7 @@ def test_what_is_refused():
 
 
 def test_the_host_knows_the_kernels_layout():
-    kernels, rows = load(kernel_file("cuda", "sources")), load(kernel_file("cuda", "rows"))
+    kernels = load(kernel_file("cuda", "sources"))
     for name in ("READ", "UNDECIDED", "LISTED"):
         assert kernels[name] == getattr(algorithm, name)
     assert kernels["LISTED"] + 3 == algorithm.CONTROL
-    assert rows["PIECE"] == algorithm.PIECE

@@ -160,7 +160,24 @@ def test_atomic_add_of_floats(kind):
     for name in ("atomic_min", "atomic_exchange"):
         fails(faults.NotOnDevice, f"\n@kernel\ndef k(out):\n    {name}(out, 0, 1)\n", out)
     body = "\n@kernel\ndef k(out):\n    atomic_compare_and_swap(out, 0, 1, 2)\n"
-    fails(faults.NotOnDevice, body, out)
+    fails(faults.NotOnDevice, body, np.zeros(1, np.uint8))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_floats_are_swapped_by_their_bits(kind):
+    body = """
+@kernel
+def k(out, found):
+    if thread() == 0:
+        found[0] = atomic_compare_and_swap(out, 0, 0.0, 1.5)
+        found[1] = atomic_compare_and_swap(out, 1, 0.0, 1.5)
+        found[2] = atomic_compare_and_swap(out, 2, out[2], 1.5)
+"""
+    out, found = np.array([0.0, -0.0, np.nan], kind), ints(3, kind)
+    run(body, out, found)
+    assert list(out) == [1.5, 0.0, 1.5]
+    assert np.signbit(out[1])
+    assert np.array_equal(found, [0.0, -0.0, np.nan], equal_nan=True)
 
 
 def test_exchange_and_compare_and_swap():

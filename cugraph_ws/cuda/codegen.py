@@ -25,7 +25,7 @@ from cugraph_ws.program import VertexProgram
 
 __all__ = ["LOOPS", "Variant", "interface_source", "module_source"]
 
-LOOPS = ("layout", "superstep", "start", "forest")  # in the order in which they use each other
+LOOPS = ("layout", "superstep", "start", "forest")  # of every program
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,15 @@ class Variant:
         Whether state is written where others read it in the same superstep.
     lanes : int
         Of a virtual warp.
+    push : bool
+        Whether the state, which is one number, is changed by whoever has news for it.
     """
 
     outbox: bool = False
     frontier: bool = False
     in_place: bool = False
     lanes: int = 8
+    push: bool = False
 
 
 class _DeviceAccess(Access):
@@ -83,7 +86,7 @@ def module_source(interface: str, loops: tuple[str, ...] = LOOPS) -> str:
     interface : str
         What `interface_source` wrote.
     loops : tuple of str
-        Names of modules in `kernels/cuda`.
+        Names of modules in `kernels/cuda`, in the order in which they use each other.
 
     Returns
     -------
@@ -185,6 +188,11 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         "@inline\ndef shared_messages():",
         f"    return {held}",
     ]  # fmt: skip
+    if variant.push:
+        lines += [
+            "@inline\ndef swap(state, vertex, old, new):",
+            "    return atomic_compare_and_swap(state[0], vertex, old[0], new[0]) == old[0]",
+        ]
     return "\n".join(lines)
 
 

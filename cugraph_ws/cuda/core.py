@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cuda.device import device
+from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.run import Step
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ __all__ = ["DeviceCores", "count_self_loops"]
 
 BLOCK = 256
 WORK_A_STEP = 1 << 26  # vertices sifted and rows peeled
-PIECE = 512  # of rows in the queue, as in kernels/cuda/rows.py
 LEAST, CONTROL = 11, 14  # of the control block, as in kernels/cuda/core.py
 NOTHING = np.iinfo(np.int64).max
 

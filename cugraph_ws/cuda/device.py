@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cugraph_ws.codegen import import_text, kernel_file
-from cugraph_ws.cuda.codegen import module_source
+from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import load_or_compile
 from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function
 from cugraph_ws.cuda.signature import Kind, kind_of, parameters
@@ -80,7 +80,9 @@ class Device(Protocol):
     def module(self, name: str) -> KernelModule:
         """Return the kernels of `kernels/cuda/<name>.py`."""
 
-    def program_module(self, name: str, interface: str) -> KernelModule:
+    def program_module(
+        self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
+    ) -> KernelModule:
         """Return a program's kernels; `interface` is what takes the interface's place."""
 
     def blocks_for(self, items: int, block: int) -> int:
@@ -202,9 +204,11 @@ class CudaDevice:
             )
         return self._modules[name]
 
-    def program_module(self, name: str, interface: str) -> KernelModule:
+    def program_module(
+        self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
+    ) -> KernelModule:
         """Return a program's kernels; `interface` is what takes the interface's place."""
-        text = module_source(interface)
+        text = module_source(interface, loops)
         digest = hashlib.sha256(text.encode()).hexdigest()[:20]
         full = f"{name}_{digest}"
         if full not in self._modules:

@@ -31,7 +31,7 @@ from cugraph_ws.errors import InputError
 if TYPE_CHECKING:
     from cugraph_ws.graph import Graph
 
-__all__ = ["DeviceGraph", "Rows", "build", "from_host"]
+__all__ = ["DeviceGraph", "Order", "Rows", "build", "from_host"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 Order = Literal["csc", "csr"]

@@ -16,7 +16,7 @@ import numpy as np
 
 from cugraph_ws.cuda.device import Device
 from cugraph_ws.errors import InputError
-from cugraph_ws.kernels.cuda.build import BY_ARC, BY_SLOT, BY_SOURCE, CURSOR
+from cugraph_ws.kernels.cuda.layout import BY_ARC, BY_SLOT, BY_SOURCE, CURSOR
 
 __all__ = [
     "BLOCK",

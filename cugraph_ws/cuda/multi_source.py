@@ -18,6 +18,7 @@ from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import device
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
+from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.run import Column, Step
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ __all__ = ["DeviceSearches"]
 
 BLOCK = 256
 MOST_WIDTH = 32  # a bit of a word for each search
-PIECE = 512  # of rows in the queue, as in kernels/cuda/rows.py
 READ, UNDECIDED, LISTED, CONTROL = 0, 1, 6, 9  # of the control block, as in kernels/cuda/sources.py
 ENDLESS = np.iinfo(np.int64).max
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cuda.codegen import Variant, interface_source
+from cugraph_ws.cuda.codegen import LOOPS, Variant, interface_source
 from cugraph_ws.cuda.device import Device, device
 from cugraph_ws.cuda.forest import DeviceForest
-from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.graph import DeviceGraph, Order
 from cugraph_ws.cuda.schedule import Schedule, launch_shape, plan_schedule
 from cugraph_ws.cuda.start import mark_starters
 from cugraph_ws.engines import Choice, Counts, Parcel
@@ -48,6 +48,8 @@ class CudaExecutor:
         Whether only active vertices are heard.
     in_place : bool
         Whether supersteps write into the state that they read.
+    push : bool
+        Whether active vertices change their out-neighbours; see `CudaPushExecutor`.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
     tol : float, optional
@@ -66,6 +68,7 @@ class CudaExecutor:
         *,
         frontier: bool = False,
         in_place: bool = False,
+        push: bool = False,
         method: str = "auto",
         tol: float | None = None,
     ) -> None:
@@ -95,10 +98,12 @@ class CudaExecutor:
             frontier=frontier,
             in_place=in_place,
             lanes=self._lanes or 32,
+            push=push,
         )
         self._kernels = self._device.program_module(
-            f"cugraph_ws_cuda_{program.name}", interface_source(program, types, variant)
-        )
+            f"cugraph_ws_cuda_{program.name}", interface_source(program, types, variant),
+            (*LOOPS, "rows", "push") if push else LOOPS,
+        )  # fmt: skip
         copies = 1 if in_place else 2
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
         kept = n if self._outbox else 0
@@ -157,7 +162,11 @@ class CudaExecutor:
 
     @cached_property
     def _edges(self) -> tuple[Any, ...]:
-        """The program's edge attributes in the order of the CSC; empty where a constant stands in.
+        """The program's edge attributes in the order of the CSC."""
+        return self._edge_arrays("csc")
+
+    def _edge_arrays(self, order: Order) -> tuple[Any, ...]:
+        """Return the program's edge attributes; empty arrays where a constant stands in.
 
         Kernels cast what they read: narrower columns stay as they are, and move fewer bytes.
         """
@@ -166,7 +175,7 @@ class CudaExecutor:
             if column is None:
                 arrays.append(self._device.xp.empty(0, kind))
                 continue
-            values = self._graph.values(column, "csc")
+            values = self._graph.values(column, order)
             wider = values.dtype.itemsize > np.dtype(kind).itemsize
             arrays.append(values.astype(kind) if wider else values)
         return tuple(arrays)

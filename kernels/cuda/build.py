@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.layout import BY_ARC, BY_SLOT, BY_SOURCE, CURSOR
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -38,10 +39,6 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 
 __all__ = [
-    "BY_ARC",
-    "BY_SLOT",
-    "BY_SOURCE",
-    "CURSOR",
     "count_ends",
     "cut_rows",
     "expand_rows",
@@ -55,10 +52,6 @@ __all__ = [
     "take_low",
 ]
 
-BY_SOURCE = 0  # kinds of keys: the row within its part above the source,
-BY_SLOT = 1  # above the slot,
-BY_ARC = 2  # or the source above the slot
-CURSOR = 16  # numbers from one cursor to the next, so that no two are in one line of the L2
 COUNTS = 32 * 8  # a lane of every warp of `spread_arcs`; a block has at most 8 warps
 
 
@@ -330,8 +323,7 @@ def spread_arcs(
 ) -> None:  # fmt: skip
     """Write a key for each arc whose row is in the parts `first`, first + 1, …, those of a part together.
 
-    Keys of a part come in any order: they are sorted next.  By `kind` a key is the row within its part
-    above the source (0) or above the slot (1), or the source above the slot (2).  `cursors` says
+    Keys of a part come in any order: they are sorted next.  `kind` is one of `layout`.  `cursors` says
     where the next key of each part goes, one in every `CURSOR` places.  `parts` is at most 31.
     Without `translate` the columns hold positions.
     """

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -30,7 +31,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import PIECE, owner, queue_row, reserve, scan, sum_of_lanes
+from cugraph_ws.kernels.cuda.rows import owner, queue_row, reserve, scan, sum_of_lanes
 
 __all__ = ["count_loops", "peel"]
 

@@ -32,7 +32,13 @@ from cugraph_ws.kernels.cpu.interface import (
     terms,
     update,
 )
-from cugraph_ws.kernels.cuda.primitives import shared, shuffle, shuffle_down, shuffle_xor
+from cugraph_ws.kernels.cuda.primitives import (
+    atomic_compare_and_swap,
+    shared,
+    shuffle,
+    shuffle_down,
+    shuffle_xor,
+)
 
 __all__ = [
     "ANY",
@@ -64,6 +70,7 @@ __all__ = [
     "shuffle_message_xor",
     "shuffle_terms_xor",
     "starts",
+    "swap",
     "take_message",
     "take_terms",
     "terms",
@@ -129,3 +136,11 @@ def shuffle_message_xor(mask: Any, gathered: Any, bits: Any) -> Any:
 def shared_messages() -> Any:
     """Return shared memory for a message of each warp of a block."""
     return (shared(32, np.int64),)
+
+
+def swap(state: Any, vertex: Any, old: Any, new: Any) -> Any:
+    """Give a vertex a new state if it has still the old one; return whether it had.
+
+    There where a state is one number.
+    """
+    return atomic_compare_and_swap(state[0], vertex, old[0], new[0]) == old[0]

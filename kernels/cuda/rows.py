@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
@@ -23,9 +24,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     shuffle_xor,
 )
 
-__all__ = ["PIECE", "owner", "queue_row", "reserve", "row_of", "scan", "sum_of_lanes"]
-
-PIECE = 512  # arcs of a row that are queued together
+__all__ = ["owner", "queue_row", "reserve", "row_of", "scan", "sum_of_lanes"]
 
 
 @inline

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -35,7 +36,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     threads,
 )
 from cugraph_ws.kernels.cuda.rows import (
-    PIECE,
     owner,
     queue_row,
     reserve,

@@ -84,14 +84,17 @@ class EmulatedDevice:
             self._modules[name] = EmulatedKernels(self, load(kernel_file("cuda", name)))
         return self._modules[name]
 
-    def program_module(self, name: str, interface: str) -> EmulatedKernels:
-        if interface not in self._modules:
+    def program_module(
+        self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
+    ) -> EmulatedKernels:
+        key = "\n".join([interface, *loops])
+        if key not in self._modules:
             served = {"interface": load(interface)}
             space: dict[str, Any] = {}
-            for loop in LOOPS:
+            for loop in loops:
                 space |= load(kernel_file("cuda", loop), served)
-            self._modules[interface] = EmulatedKernels(self, space)
-        return self._modules[interface]
+            self._modules[key] = EmulatedKernels(self, space)
+        return self._modules[key]
 
     def blocks_for(self, items: int, block: int) -> int:
         return max(1, min(-(-items // block), 2 * self.multiprocessors))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -247,11 +248,18 @@ atomic_exchange = _atomic("atomic_exchange", COUNTED, lambda old, new: new)
 
 def atomic_compare_and_swap(array: Any, index: Any, expected: Any, value: Any) -> Any:
     now.machine.pause()
-    if array.kind not in COUNTED:
+    if array.kind not in (*COUNTED, Float32, Float64):
         raise NotOnDevice(f"atomic_compare_and_swap of {array.kind.__name__.lower()}")
-    wanted = array.cast(expected)
+    wanted = _bits(array.cast(expected))
     operand = array.cast(value)
-    return array.atomic(index, lambda old: operand if old == wanted else None, sys._getframe(1))
+    return array.atomic(
+        index, lambda old: operand if _bits(old) == wanted else None, sys._getframe(1)
+    )
+
+
+def _bits(value: Any) -> Any:
+    """Return what is compared: of a float its bits, by which -0 is not 0 and NaN is NaN."""
+    return struct.pack("d", value) if isinstance(value, float) else value
 
 
 SERVED = {
