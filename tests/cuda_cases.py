@@ -20,6 +20,7 @@ __all__ = [
     "EXACT",
     "FUNCTIONS",
     "METHODS",
+    "PUSHES",
     "SUMS",
     "Case",
     "Cooling",
@@ -266,6 +267,18 @@ CASES = [
     Case("hops", ws.BFS, {"start": [0, 3]}),
     Case("shortest paths", ws.SSSP, {"source": 0}),
     Case("widest paths", ws.WidestPath, {"source": [0]}),
+]
+
+PUSHED = {"direction": "push"}
+PUSHES = [
+    Case("hops pushed", Hops, {"start": 0}, PUSHED),
+    Case("labels pushed, all at first", Labels, {}, PUSHED),
+    Case("news for all pushed", Rise, {"start": 3, "step": 1}, PUSHED),
+    Case("a constant pushed", Toll, {"start": 0}, PUSHED),
+    Case("maximum pushed, with predecessors", Widest, {"start": 0}, PUSHED),
+    Case("the library's hops pushed", ws.BFS, {"start": [0, 3]}, PUSHED),
+    Case("shortest paths pushed", ws.SSSP, {"source": 0}, PUSHED),
+    Case("widest paths pushed", ws.WidestPath, {"source": [0]}, PUSHED),
 ]
 
 

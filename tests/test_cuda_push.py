@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_cases import Case, Rise, Toll, check_same, graph_of, medley
+from cuda_cases import PUSHES, Case, check_same, graph_of, medley
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Hops, Labels, Nearest, Peel, Rank, Reached, Widest
+from programs import Labels, Nearest, Peel, Rank, Reached
 from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 from verify import Edges
 
@@ -16,16 +16,6 @@ import cugraph_ws as ws
 from cugraph_ws.cuda import plan
 
 PUSHED = {"direction": "push"}
-CASES = [
-    Case("hops", Hops, {"start": 0}, PUSHED),
-    Case("labels, all at first", Labels, {}, PUSHED),
-    Case("news for all", Rise, {"start": 3, "step": 1}, PUSHED),
-    Case("a constant sent", Toll, {"start": 0}, PUSHED),
-    Case("widest paths", Widest, {"start": 0}, PUSHED),
-    Case("the library's hops", ws.BFS, {"start": [0, 3]}, PUSHED),
-    Case("the library's shortest paths", ws.SSSP, {"source": 0}, PUSHED),
-    Case("the library's widest paths", ws.WidestPath, {"source": [0]}, PUSHED),
-]
 BATTERY = {
     **{name: edges for name, edges in SHAPES.items() if len(edges.source) < 80},
     "rmat": rmat(4, 5, seed=1),
@@ -45,7 +35,7 @@ def check(case: Case, graph: ws.Graph, seed: int = 0, **options) -> ws.Result:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", PUSHES, ids=lambda case: case.name)
 @pytest.mark.parametrize("turn", [lambda edges: edges, undirected], ids=["directed", "undirected"])
 def test_programs(case, turn):
     with graph_of(turn(medley())) as graph:
@@ -57,7 +47,7 @@ def test_programs(case, turn):
 def test_every_shape(name, place):
     with graph_of(BATTERY[name]) as graph:
         if graph.number_of_vertices:
-            check(CASES[place], graph, seed=place)
+            check(PUSHES[place], graph, seed=place)
 
 
 @settings(deadline=None, max_examples=15)
@@ -69,7 +59,7 @@ def test_random_graphs(ends, seed):
     source, destination = np.array(ends).T
     weight = (source * 7 + destination * 3) % 5 / 2.0
     with graph_of(Edges(source, destination, 10, weight)) as graph:
-        check(CASES[seed % len(CASES)], graph, seed)
+        check(PUSHES[seed % len(PUSHES)], graph, seed)
 
 
 @pytest.mark.parametrize("first", [1, 3, 16])
@@ -103,7 +93,7 @@ def test_no_more_supersteps_than_allowed(most):
 
 @pytest.mark.parametrize("engines", [("cuda", "cuda"), ("cuda", "python"), ("python", "cuda")])
 def test_checkpoints_go_from_engine_to_engine(engines, tmp_path):
-    case, path = CASES[6], tmp_path / "state.parquet"
+    case, path = PUSHES[6], tmp_path / "state.parquet"
     with graph_of(grid(6, 4, drop=0.1, seed=4)) as graph:
         expected = case.run(graph, engine="python", fused=False)
         with emulated(seed=3):

@@ -19,6 +19,7 @@ __all__ = ["searches"]
 
 MOST_FOR_HOST = 8_000_000  # edges
 ALONE = f"{OURS}, distances alone"
+PUSHED = f"{ALONE}, pushed"
 
 
 def searches(case: Case, section: Section, repeats: int) -> None:
@@ -58,6 +59,14 @@ def bfs(case: Case) -> list[Entrant]:
             check,
             edges=edges,
         ),
+        Entrant(
+            PUSHED,
+            lambda: (
+                ws.run(ws.BFS, graph, start=case.start, direction="push", predecessors=False).frame
+            ),
+            check,
+            edges=edges,
+        ),
     ]
     if (cugraph := _cugraph()) is not None:
         theirs = case.cugraph()
@@ -83,6 +92,16 @@ def sssp(case: Case) -> list[Entrant]:
         Entrant(
             ALONE,
             lambda: ws.sssp(graph, case.start, return_predecessors=False, unreachable="max"),
+            check,
+            edges=edges,
+        ),
+        Entrant(
+            PUSHED,
+            lambda: (
+                ws.run(
+                    ws.SSSP, graph, source=case.start, direction="push", predecessors=False
+                ).frame
+            ),
             check,
             edges=edges,
         ),

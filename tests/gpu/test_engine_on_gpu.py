@@ -12,6 +12,7 @@ from cuda_cases import (
     EXACT,
     FUNCTIONS,
     METHODS,
+    PUSHES,
     SUMS,
     Case,
     check_same,
@@ -21,16 +22,16 @@ from cuda_cases import (
     stable,
 )
 from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached
-from shapes import SHAPES, hub, random_edges, rmat, undirected
+from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
-from cugraph_ws.cuda.device import device, has_device
+from cugraph_ws.cuda.device import as_host, device, has_device
 
 if not has_device():
     pytest.skip("there is no GPU", allow_module_level=True)
 pytest.importorskip("cupy")
 
-BY_NAME = {case.name: case for case in CASES}
+BY_NAME = {case.name: case for case in [*CASES, *PUSHES]}
 BATTERY = {**SHAPES, "hub": hub(100_000)}
 LARGE = {
     "rmat": rmat(14, 16, seed=3),
@@ -49,6 +50,8 @@ ON_LARGE = [
     Case("sums", Rank, {}, {"max_iter": 20, "tol": 0.0}, 1e-11, counted=True),
     Case("shortest paths", ws.SSSP, {"source": [0]}),
     Case("widest paths", ws.WidestPath, {"source": [0]}),
+    Case("labels pushed", Labels, {}, {"direction": "push"}),
+    Case("shortest paths pushed", ws.SSSP, {"source": [0]}, {"direction": "push"}),
 ]
 
 
@@ -73,7 +76,7 @@ def expected_on(name: str, place: int) -> ws.Result:
 
 
 @pytest.mark.parametrize("small", [True, False], ids=["small classes", "classes as they are"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", BY_NAME.values(), ids=BY_NAME)
 def test_programs(case, small, monkeypatch):
     if small:
         set_classes(monkeypatch, block=64, hub=24, chunk=16, middle=6)
@@ -125,6 +128,17 @@ def test_methods_on_a_large_graph(place, method):
     case = ON_LARGE[place]
     found = case.run(large_graph("rmat"), engine="cuda", method=method)
     check_same(found, expected_on("rmat", place), case)
+
+
+def test_a_long_road_takes_a_superstep_a_level():
+    with graph_of(grid(700, 40, drop=0.2, seed=6)) as graph:
+        found = ws.run(ws.BFS, graph, start=0, engine="cuda", direction="push")
+        expected = ws.run(ws.BFS, graph, start=0, engine="cpu")
+    check_same(found, expected, Case("", ws.BFS))
+    distance = found.arrays["distance"]
+    levels = as_host(distance.values)[as_host(distance.valid)]
+    assert found.iterations == levels.max() + 1
+    assert found.rows.active == np.bincount(levels).tolist()
 
 
 @pytest.mark.parametrize("name", ["rmat", "hub"])
