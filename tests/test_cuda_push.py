@@ -76,6 +76,7 @@ def test_a_road_takes_a_superstep_a_level(first, monkeypatch):
     levels = distance.values[distance.valid]
     assert found.iterations == levels.max() + 1
     assert found.rows.direction == ["push"] * found.iterations
+    assert all(found.rows.fused)
     # Every hop is found once: levels send one after the other, and every arc is read once.
     assert sum(found.rows.edges) == arcs
     assert found.rows.active == np.bincount(levels).tolist()

@@ -172,6 +172,7 @@ class Grouping:
             columns, self._both, self._slots, low, columns[0] if positions is None else positions,
             int(positions is not None),
         )  # fmt: skip
+        self._size = size
         self._source_bits = bits_for(size)
         self._slot_bits = bits_for(self._slots)
         # A key is a row of the part above a source, a slot or a rank; more rows need more parts.
@@ -217,7 +218,7 @@ class Grouping:
         if self._source_bits + self._slot_bits > KEY_BITS:
             raise InputError(
                 f"{self._slots:,} edges with attributes are more than can be kept in order on the "
-                f"GPU beside {1 << self._source_bits:,} vertices; leave out weight= and attributes="
+                f"GPU beside {self._size:,} vertices; leave out weight= and attributes="
             )
         columns, both, _, *translation = self._ends
         for part, keys in self._keys(self._rounds(), BY_ARC, self._slot_bits):

@@ -77,7 +77,7 @@ class CudaPlan:
                     "direction= out"
                 )
             self.frontier = self.in_place = True
-            self._direction: Direction = "push"
+            self._direction: Direction = "fused" if fused else "push"
             self._batch, self._most = (FIRST_PUSHES, MOST_PUSHES) if fused else (1, 1)
             return
         dense = gathers_from_all(bound)

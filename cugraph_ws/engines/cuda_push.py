@@ -63,6 +63,7 @@ class CudaPushExecutor(CudaExecutor):
     def __init__(self, bound: BoundProgram, graph: DeviceGraph) -> None:
         super().__init__(bound, graph, frontier=True, in_place=True, push=True)
         xp, n, index = self._device.xp, graph.size, graph.numbers.dtype
+        self._rows = graph.csr
         pieces = n + graph.arcs // PIECE
         self._queue = xp.empty(pieces, index), xp.empty(pieces, np.int32)
         self._listed = xp.empty(n, index)
@@ -94,9 +95,8 @@ class CudaPushExecutor(CudaExecutor):
         self._began = True
         self._history = here.xp.zeros(2 * choice.supersteps, np.int64)
         self._frontiers[QUEUED:] = 0  # the last launch has left its counters
-        csr = graph.csr
         arguments = (
-            graph.size, (csr.offsets, csr.indices), self._out_edges, self._states[0],
+            graph.size, tuple(self._rows), self._out_edges, self._states[0],
             self._constants, self._marks, self._queue, self._listed, self._bound.values,
             self._sums, choice.number, choice.supersteps, self._frontiers, self._history,
         )  # fmt: skip
