@@ -36,10 +36,8 @@ def test_the_same_text_for_the_same_program(program, given):
         compile(text, "<generated>", "exec")
 
 
-@pytest.mark.parametrize(("program", "given"), PROGRAMS, ids=IDS)
-def test_the_program_takes_the_interfaces_place(program, given):
+def check_names(text, loops):
     """All that the loops ask of the interface is defined, and only the primitives are imported."""
-    text = module_source(interface_of(program, given))
     tree = ast.parse(text)
     imported = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
     assert imported <= {"__future__", "collections", "typing", "cugraph_ws.kernels.cuda.primitives"}
@@ -51,10 +49,21 @@ def test_the_program_takes_the_interfaces_place(program, given):
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for loop in LOOPS:
+    for loop in loops:
         for node in ast.parse(kernel_file("cuda", loop).read_text()).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("interface"):
                 assert {alias.name for alias in node.names} <= defined, loop
+
+
+@pytest.mark.parametrize(("program", "given"), PROGRAMS, ids=IDS)
+def test_the_program_takes_the_interfaces_place(program, given):
+    check_names(module_source(interface_of(program, given)), LOOPS)
+
+
+def test_pushes_find_all_that_they_ask_for():
+    loops = (*LOOPS, "rows", "push")
+    interface = interface_of(Hops, {"start": 0}, Variant(frontier=True, in_place=True, push=True))
+    check_names(module_source(interface, loops), loops)
 
 
 def test_the_interfaces_own_program_offers_the_same_names():
@@ -65,7 +74,7 @@ def test_the_interfaces_own_program_offers_the_same_names():
         for node in tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
-    made = load(interface_of(Rank, {}))
+    made = load(interface_of(Hops, {"start": 0}, Variant(push=True)))
     assert [name for name in offered if name not in made] == []
 
 

@@ -27,6 +27,28 @@ BATTERY = {
 }
 
 
+@ws.vertex_program
+class Counted:
+    """Labels, and how many vertices have the least one."""
+
+    label: ws.int64
+
+    @ws.aggregate
+    def least(state):
+        return 1.0 if state.label == 0 else 0.0
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.label
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.label, gathered)
+
+
 def check(case: Case, graph: ws.Graph, seed: int = 0, **options) -> ws.Result:
     expected = case.run(graph, engine="python", fused=False)
     with emulated(seed, multiprocessors=1 + seed % 3):
@@ -124,6 +146,7 @@ def test_one_superstep_a_launch_without_fusing():
     [
         (Rank, {}, {}, "one by one, and twice"),
         (Peel, {"k": 3}, {}, "one by one, and twice"),
+        (Counted, {}, {}, "its aggregates would have to be added up"),
         (Nearest, {"seeds": [1]}, {}, "not one number of 4 or 8 bytes"),
         (Reached, {"start": 0}, {}, "not one number of 4 or 8 bytes"),
         (ws.BFS, {"start": 0}, {"in_place": False}, "in_place=False"),

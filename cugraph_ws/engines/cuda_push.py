@@ -90,8 +90,6 @@ class CudaPushExecutor(CudaExecutor):
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Launch as many supersteps as the plan chose; they end when nobody has news."""
         graph, here = self._graph, self._device
-        if graph.size == 0:
-            return
         self._began = True
         self._history = here.xp.zeros(2 * choice.supersteps, np.int64)
         self._frontiers[QUEUED:] = 0  # the last launch has left its counters
