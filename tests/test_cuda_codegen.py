@@ -13,7 +13,7 @@ from shapes import SHAPES, build
 
 from cugraph_ws.binding import bind
 from cugraph_ws.codegen import kernel_file
-from cugraph_ws.cuda.codegen import LOOPS, Variant, interface_source, module_source
+from cugraph_ws.cuda.codegen import LOOPS, PUSH_LOOPS, Variant, interface_source, module_source
 
 PROGRAMS = [(Hops, {"start": 0}), (Paths, {}), (Rank, {}), (Reached, {"start": 0}), (Pairs, {}),
             (Steps, {}), (Shout, {"start": 0})]  # fmt: skip
@@ -61,9 +61,8 @@ def test_the_program_takes_the_interfaces_place(program, given):
 
 
 def test_pushes_find_all_that_they_ask_for():
-    loops = (*LOOPS, "rows", "push")
     interface = interface_of(Hops, {"start": 0}, Variant(frontier=True, in_place=True, push=True))
-    check_names(module_source(interface, loops), loops)
+    check_names(module_source(interface, PUSH_LOOPS), PUSH_LOOPS)
 
 
 def test_the_interfaces_own_program_offers_the_same_names():

@@ -14,9 +14,7 @@ import cugraph_ws as ws
 __all__ = ["frames"]
 
 KEPT = "cuGraph"  # parallel edges kept, as in ours
-DROPPED = (
-    "cuGraph as it comes"  # `Graph(directed=True)` drops parallel edges: more work, other ranks
-)
+DROPPED = "cuGraph as it comes"  # it drops parallel edges: more work, other ranks
 SUPERSTEPS = 20
 BUILD_TARGET = 3.0
 RANKS_TARGET = 2.5

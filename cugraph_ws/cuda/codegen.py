@@ -23,9 +23,10 @@ from cugraph_ws.codegen import (
 )
 from cugraph_ws.program import VertexProgram
 
-__all__ = ["LOOPS", "Variant", "interface_source", "module_source"]
+__all__ = ["LOOPS", "PUSH_LOOPS", "Variant", "interface_source", "module_source"]
 
 LOOPS = ("layout", "superstep", "start", "forest")  # of every program
+PUSH_LOOPS = (*LOOPS, "rows", "push")  # where a frontier pushes
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def read_device_edges(
     if duplicates == "keep":
         ends = [numbered.ends()]
     else:
-        pair = _numbers(numbered)
+        pair = numbered.take_numbers()
         merged = _merge(pair, values, size, duplicates, told, both=both)
         ends = [Ends(pair.pop(1), pair.pop(0))]
     number_of_edges = len(ends[0].sources)
@@ -130,15 +130,6 @@ def _number(
     return types, number_device_rows(
         parts, dense_up_to=8 * rows + (1 << 20), number_others=number_text, both=both
     )
-
-
-def _numbers(numbered: DeviceNumbered) -> list[DeviceArray]:
-    """Return the numbers of sources and destinations, and let go of each column once it is read."""
-    ends = []
-    for which in range(2):
-        ends.append(numbered.numbers(which))
-        numbered.columns[which] = None
-    return ends
 
 
 def _refuse_or_drop_loops(

@@ -95,7 +95,7 @@ def estimate(
     numbering = 2 * index * vertices
     offsets = 8 * (vertices + 1)
     placing = offsets + max(slot, 8, 2 * index) * vertices
-    part, most = min(part_size(arcs), arcs), min(round_size(arcs), arcs)
+    part, most = part_size(arcs), round_size(arcs)
     if value_bytes:
         sorting, order = max(8 * most + 16 * part, 24 * longest_row), edge * arcs
     else:

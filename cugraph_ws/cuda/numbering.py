@@ -92,11 +92,16 @@ class DeviceNumbered:
             held = numbering.ids if isinstance(numbering, Integers) else None
             return Ends(destinations, sources, self.low, self.table, held, self.counts)
         del sources, destinations
-        columns = []
+        pair = self.take_numbers()
+        return Ends(pair.pop(), pair.pop())
+
+    def take_numbers(self) -> list[DeviceArray]:
+        """Return the vertex numbers of columns 0 and 1, and let go of each column once it is read."""
+        pair = []
         for which in range(2):
-            columns.append(self.numbers(which))
+            pair.append(self.numbers(which))
             self.columns[which] = None
-        return Ends(columns.pop(), columns.pop())
+        return pair
 
     def numbers(self, which: int) -> DeviceArray:
         """Return the vertex numbers of column `which`, int32 or int64."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cuda.codegen import LOOPS, Variant, interface_source
+from cugraph_ws.cuda.codegen import LOOPS, PUSH_LOOPS, Variant, interface_source
 from cugraph_ws.cuda.device import Device, device
 from cugraph_ws.cuda.forest import DeviceForest
 from cugraph_ws.cuda.graph import DeviceGraph, Order
@@ -102,7 +102,7 @@ class CudaExecutor:
         )
         self._kernels = self._device.program_module(
             f"cugraph_ws_cuda_{program.name}", interface_source(program, types, variant),
-            (*LOOPS, "rows", "push") if push else LOOPS,
+            PUSH_LOOPS if push else LOOPS,
         )  # fmt: skip
         copies = 1 if in_place else 2
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]

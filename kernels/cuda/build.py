@@ -96,7 +96,8 @@ def count_ends(
 ) -> None:
     """Add to `counts` how often each integer from `low` is in `ends`, self-loops only with `loops`.
 
-    Of the counts only `first` … last - 1: as many as the L2 holds.  Equal ends side by side, as in a sorted list, are added at once.
+    Of the counts only `first` … last - 1: as many as the L2 holds.  Equal ends side by side, as in a
+    sorted list, are added at once.
     """
     for base in range(worker() // 32 * 32, edges, workers()):
         edge = base + lane()

@@ -26,7 +26,7 @@ from cugraph_ws.kernels.cuda.interface import (
     update,
     with_sums,
 )
-from cugraph_ws.kernels.cuda.layout import COUNT, LISTED, PIECE, QUEUED, STEPS
+from cugraph_ws.kernels.cuda.layout import COUNT, LISTED, QUEUED, STEPS
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -42,7 +42,14 @@ from cugraph_ws.kernels.cuda.primitives import (
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import owner, queue_row, reserve, scan, sum_of_lanes
+from cugraph_ws.kernels.cuda.rows import (
+    arc_at,
+    queue_row,
+    reserve,
+    scan,
+    sum_of_lanes,
+    take_pieces,
+)
 
 __all__ = ["list_active", "push"]
 
@@ -139,20 +146,13 @@ def push(
         values = with_sums(parameters, sums, vertices, np.int64(number + done))
         read = np.int64(0)
         for first in range(warp, size, 32 * warps):
-            place = first + lane() * warps  # pieces of one row go to many warps
-            row, begin, share = np.int64(0), np.int64(0), np.int32(0)
-            if place < size:
-                row = np.int64(rows[place])
-                begin = offsets[row] + np.int64(pieces[place]) * PIECE
-                share = np.int32(min(offsets[row + 1] - begin, PIECE))
+            row, begin, share = take_pieces(offsets, queue, size, first, warps)
             read += share
             ends = scan(share)
             start = np.int32(ends - share)
             total = shuffle(FULL, ends, 31)
             for at in range(0, total, 32):
-                mine = owner(ends, at + lane())
-                source = shuffle(FULL, row, mine)
-                arc = shuffle(FULL, begin, mine) + (at + lane() - shuffle(FULL, start, mine))
+                source, arc = arc_at(at + lane(), ends, start, row, begin, 1)
                 target = np.int64(0)
                 listed_first = False
                 if at + lane() < total:

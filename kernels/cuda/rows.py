@@ -24,7 +24,16 @@ from cugraph_ws.kernels.cuda.primitives import (
     shuffle_xor,
 )
 
-__all__ = ["owner", "queue_row", "reserve", "row_of", "scan", "sum_of_lanes"]
+__all__ = [
+    "arc_at",
+    "owner",
+    "queue_row",
+    "reserve",
+    "row_of",
+    "scan",
+    "sum_of_lanes",
+    "take_pieces",
+]
 
 
 @inline
@@ -85,6 +94,28 @@ def queue_row(
     for piece in range(wanted):
         rows[slot + piece] = row
         pieces[slot + piece] = piece
+
+
+@inline
+def take_pieces(offsets: Any, queue: Any, size: Any, first: Any, warps: Any) -> Any:
+    """Return the lane's piece of a queued row: row, first arc, number of arcs."""
+    rows, pieces = queue
+    place = first + lane() * warps  # pieces of one row go to many warps
+    row, begin, length = np.int64(0), np.int64(0), np.int32(0)
+    if place < size:
+        row = np.int64(rows[place])
+        begin = offsets[row] + np.int64(pieces[place]) * PIECE
+        length = np.int32(min(offsets[row + 1] - begin, PIECE))
+    return row, begin, length
+
+
+@inline
+def arc_at(place: Any, ends: Any, start: Any, row: Any, begin: Any, width: Any) -> Any:
+    """Return the row and the arc that a place among the warp's shares stands for."""
+    mine = owner(ends, place)
+    source = shuffle(FULL, row, mine)
+    arc = shuffle(FULL, begin, mine) + (place - shuffle(FULL, start, mine)) // width
+    return source, arc
 
 
 @inline

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -36,12 +35,13 @@ from cugraph_ws.kernels.cuda.primitives import (
     threads,
 )
 from cugraph_ws.kernels.cuda.rows import (
-    owner,
+    arc_at,
     queue_row,
     reserve,
     row_of,
     scan,
     sum_of_lanes,
+    take_pieces,
 )
 
 __all__ = ["choose_nearer", "list_decided", "search_hops", "search_lengths", "search_ties"]
@@ -87,28 +87,6 @@ def take_over(
             if closes:
                 waiting[vertex] = np.int64(waiting[vertex]) & ~marked
         queue_row(control, QUEUED + turn, rows, pieces, np.int64(0), vertex, length)
-
-
-@inline
-def take_pieces(offsets: Any, queue: Any, size: Any, first: Any, warps: Any) -> Any:
-    """Return the lane's piece of a queued row: row, first arc, number of arcs."""
-    rows, pieces = queue
-    place = first + lane() * warps  # pieces of one row go to many warps
-    row, begin, length = np.int64(0), np.int64(0), np.int32(0)
-    if place < size:
-        row = np.int64(rows[place])
-        begin = offsets[row] + np.int64(pieces[place]) * PIECE
-        length = np.int32(min(offsets[row + 1] - begin, PIECE))
-    return row, begin, length
-
-
-@inline
-def arc_at(place: Any, ends: Any, start: Any, row: Any, begin: Any, width: Any) -> Any:
-    """Return the row and the arc that a place among the warp's shares stands for."""
-    mine = owner(ends, place)
-    source = shuffle(FULL, row, mine)
-    arc = shuffle(FULL, begin, mine) + (place - shuffle(FULL, start, mine)) // width
-    return source, arc
 
 
 @inline
