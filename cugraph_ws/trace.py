@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
 
 __all__ = ["Trace"]
 
@@ -20,7 +23,8 @@ class Trace:
     superstep, active, edges, bytes_sent : list of int
         Number of the superstep from 0, vertices that sent or computed, arcs read, bytes exchanged.
     direction, filter : list of str
-        What the plan chose, and how the frontier was held ("all", "list" or "bitmap").
+        What ran, and how the frontier was held: "all", "list" or "bitmap"; on a GPU, lists are
+        "online" or "ballot" (see `run`).
     milliseconds, residual : list of float
         Wall-clock time, and the norm of the change (NaN where the program has none).
     fused : list of bool
@@ -46,6 +50,7 @@ class Trace:
         seconds: float,
         residuals: Sequence[float],
         bytes_sent: int,
+        modes: Sequence[tuple[str, str]] = (),
     ) -> None:
         """Add the supersteps of one call.
 
@@ -61,19 +66,23 @@ class Trace:
             Norm of each superstep's change, or one of all.
         bytes_sent : int
             Bytes exchanged after the call.
+        modes : sequence of (str, str)
+            Direction and filter of each superstep, if they may differ.
         """
+        alike = "push" if direction == "fused" else direction, filter
         weights = [active + edges + 1 for active, edges in history]
+        share = 1000.0 * seconds / sum(weights)
         norms = residuals if len(residuals) == len(history) else [residuals[-1]] * len(history)
-        for (active, edges), weight, residual in zip(history, weights, norms, strict=True):
-            self.superstep.append(len(self.superstep))
-            self.direction.append("push" if direction == "fused" else direction)
-            self.filter.append(filter)
-            self.active.append(active)
-            self.edges.append(edges)
-            self.milliseconds.append(1000.0 * seconds * weight / sum(weights))
-            self.residual.append(residual)
-            self.bytes_sent.append(bytes_sent)
-            self.fused.append(direction == "fused")
+        chosen = modes or [alike] * len(history)
+        self.superstep.extend(range(len(self.superstep), len(self.superstep) + len(history)))
+        self.direction.extend(direction for direction, _ in chosen)
+        self.filter.extend(held for _, held in chosen)
+        self.active.extend(active for active, _ in history)
+        self.edges.extend(edges for _, edges in history)
+        self.milliseconds.extend(share * weight for weight in weights)
+        self.residual.extend(norms)
+        self.bytes_sent.extend([bytes_sent] * len(history))
+        self.fused.extend([direction == "fused"] * len(history))
 
     def columns(self) -> dict[str, npt.NDArray[np.generic] | list[str]]:
         """Return the rows as columns, by name."""
@@ -88,3 +97,41 @@ class Trace:
             "bytes_sent": np.array(self.bytes_sent, np.int64),
             "fused": np.array(self.fused, np.bool_),
         }
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the frontier over the supersteps, in the colours of what ran (SIMD-X's Figure 7).
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to draw; axes of a new figure if not given.
+
+        Returns
+        -------
+        matplotlib Axes
+            Supersteps along x, active vertices along a logarithmic y; a colour for each direction
+            and filter.
+
+        Raises
+        ------
+        InputError
+            If Matplotlib is not installed.
+        """
+        if axes is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError as error:
+                raise InputError(
+                    "a trace is drawn by Matplotlib: pip install cugraph-ws[plot]"
+                ) from error
+            axes = pyplot.subplots()[1]
+        modes = [f"{one}, {held}" for one, held in zip(self.direction, self.filter, strict=True)]
+        steps, active = np.array(self.superstep), np.array(self.active)
+        axes.plot(steps, active, color="lightgrey", zorder=1)
+        for mode in dict.fromkeys(modes):
+            chosen = np.array([one == mode for one in modes])
+            axes.scatter(steps[chosen], active[chosen], s=12, label=mode, zorder=2)
+        axes.set(xlabel="superstep", ylabel="active vertices", yscale="symlog")
+        if modes:
+            axes.legend()
+        return axes

@@ -89,3 +89,17 @@ def test_the_time_of_a_fused_call_is_shared_out_by_work():
     assert columns["filter"] == ["list", "list", "bitmap"]
     assert columns["fused"].tolist() == [True, True, False]
     assert columns["edges"].tolist() == [8, 25, 70]
+
+
+def test_a_plot_has_a_colour_for_each_mode():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    rows = Trace()
+    rows.add("fused", "list", [(1, 3), (40, 90), (7, 0)], 0.3, [np.nan], 0,
+             [("push", "online"), ("pull", "bitmap"), ("push", "online")])  # fmt: skip
+    axes = rows.plot()
+    shown = {one.get_text() for one in axes.get_legend().get_texts()}
+    assert shown == {"push, online", "pull, bitmap"}
+    drawn = {one.get_label(): one.get_offsets().tolist() for one in axes.collections}
+    assert drawn == {"push, online": [[0, 1], [2, 7]], "pull, bitmap": [[1, 40]]}
+    assert Trace().plot(axes) is axes
