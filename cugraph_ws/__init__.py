@@ -13,6 +13,7 @@ from cugraph_ws.algorithms.components import (
     weakly_connected_components,
 )
 from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
+from cugraph_ws.algorithms.delta_pagerank import DeltaPageRank
 from cugraph_ws.algorithms.heat import Heat, heat
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, multi_source_sssp
@@ -78,6 +79,7 @@ __all__ = [
     "ConvergenceError",
     "CoreNumber",
     "CugraphWsError",
+    "DeltaPageRank",
     "EngineError",
     "FileError",
     "Graph",

@@ -1,0 +1,49 @@
+"""PageRank by changes: a vertex speaks up only while what it has not told yet still matters.
+
+After Zhang, Gao, Gao, Wang: Maiter, an asynchronous graph processing framework for delta-based
+accumulative iterative computation (2014), in supersteps.
+"""
+
+from __future__ import annotations
+
+import cugraph_ws.declarations as ws
+from cugraph_ws.program import vertex_program
+
+__all__ = ["DeltaPageRank"]
+
+
+@vertex_program
+class DeltaPageRank:
+    """PageRank up to a factor: divide by the sum. Changes left untold add up to `tolerance` at most.
+
+    Vertices without out-edges keep their share to themselves.  That they hand it on evenly, as in
+    `pagerank` without a `dangling` argument, scales all ranks alike.
+    """
+
+    pagerank: ws.float64
+    pending: ws.hidden(ws.float64)  # change that is not told yet; above the limit, it has just been
+    weight: ws.edge(ws.float64, default=1.0, least=0.0)
+    out_weight: ws.Constant("out_weight")
+    alpha: ws.parameter(ws.float64, default=0.85)
+    tolerance: ws.parameter(ws.float64, default=1e-6)
+    contributors = "active"
+
+    def init(vertex, p):
+        first = (1.0 - p.alpha) / p.number_of_vertices
+        return first, first
+
+    def starts(state, p):
+        return state.pending > p.tolerance / p.number_of_vertices
+
+    def compute(src, edge):
+        return src.pending * edge.weight / src.out_weight if src.out_weight > 0.0 else 0.0
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        change = p.alpha * gathered
+        untold = 0.0 if old.pending > p.tolerance / p.number_of_vertices else old.pending
+        return old.pagerank + change, untold + change
+
+    def active(old, new, p):
+        return new.pending > p.tolerance / p.number_of_vertices
