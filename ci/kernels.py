@@ -47,7 +47,7 @@ from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import Binary, Capability, load_or_compile
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import Kind, kind_of
-from cugraph_ws.engines import cuda_push
+from cugraph_ws.engines import cuda_frontier
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -160,7 +160,7 @@ def launches() -> tuple[Launch, ...]:
     with installed(recorder), ExitStack() as small:
         for module in (
             schedule,
-            cuda_push,
+            cuda_frontier,
             grouping,
             components,
             core,
@@ -185,11 +185,15 @@ def launches() -> tuple[Launch, ...]:
 
 
 def _distinct(found: dict[Launch, None]) -> Iterator[Launch]:
-    """Keep every superstep, and of programs' other kernels one for the same types."""
+    """Keep every superstep and frontier, and of programs' other kernels one for the same types."""
     seen = set()
     for one in found:
         key = (one.name, one.kinds)
-        if not one.text or one.name in ("superstep", "virtual_warps") or key not in seen:
+        if (
+            not one.text
+            or one.name in ("superstep", "traverse", "virtual_warps")
+            or key not in seen
+        ):
             yield one
         seen.add(key)
 
@@ -281,8 +285,9 @@ def _run_programs(recorder: Recorder) -> None:
         ("BFS", lambda: ws.bfs(bare, 0, engine="cuda")),
         ("WidestPath", lambda: ws.widest_path(graph, 0, engine="cuda")),
         ("SSSP", lambda: ws.sssp(graph, 0, engine="cuda")),
-        ("BFS pushed", lambda: ws.run(ws.BFS, bare, start=0, direction="push", engine="cuda")),
-        ("SSSP pushed", lambda: ws.run(ws.SSSP, graph, source=0, direction="push", engine="cuda")),
+        ("SSSP gathered", lambda: ws.run(ws.SSSP, graph, source=0, direction="gather", **once)),
+        ("SSSP pushed", lambda: ws.run(ws.SSSP, graph, source=0, direction="push", **once)),
+        ("SSSP pulled", lambda: ws.run(ws.SSSP, graph, source=0, direction="pull", **once)),
     ]
     for kind in (np.int64, np.float32):
         weighted = _weighted(edges, kind)

@@ -35,11 +35,12 @@ from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
 from cugraph_ws.trace import Trace
 
-__all__ = ["Loop", "Method", "Result", "Step", "run"]
+__all__ = ["Filter", "Loop", "Method", "Result", "Step", "run"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 Progress = bool | Callable[[ProgressUpdate], Any]
 Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
+Filter = Literal["auto", "online", "ballot"]
 Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt", "diverged"]
 
 
@@ -63,6 +64,8 @@ class Step:
         Bytes exchanged between partitions.
     history : list of (int, int)
         Active vertices and arcs of each superstep in the call; empty for one superstep.
+    modes : list of (str, str)
+        Direction and filter of each, where they may differ; else empty.
     """
 
     active: int
@@ -73,6 +76,7 @@ class Step:
     bytes_sent: int = 0
     residuals: list[float] = field(default_factory=list)
     history: list[tuple[int, int]] = field(default_factory=list)
+    modes: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Loop(Protocol):
@@ -216,6 +220,7 @@ def run(
     partitions: int = 1,
     exchange: Literal["vr", "ms"] = "vr",
     method: Method = "auto",
+    filter: Filter = "auto",  # noqa: A002 - the papers' word
     progress: Progress = False,
     timeout: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -252,9 +257,9 @@ def run(
     in_place : bool, optional
         Whether dense supersteps read what they have written already.
     priorities : bool
-        Whether the program's `priority` is honoured.
+        Whether the program's `priority` is honoured; on a GPU, where a frontier is held to pushes.
     fused : bool
-        Whether supersteps with little work may run several to a call.
+        Whether supersteps may run several to a call, or to a launch on a GPU.
     predecessors : bool
         Whether the program's predecessor column, if it declares one, is found at the end.
     partitions : int
@@ -266,6 +271,9 @@ def run(
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         The GPU's schedule: warp segmentation, with a warp for each vertex of middle and blocks for
         each of high in-degree; or virtual warps of so many lanes, a baseline.
+    filter : {"auto", "online", "ballot"}
+        How the GPU lists a frontier that pushes: each vertex as it hears news (`online`), from a
+        bitmap afterwards (`ballot`), or the former as long as there is room.
     progress : bool or callable
         True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the
         run by returning False.
@@ -332,10 +340,12 @@ def run(
             partitions=partitions,
             exchange=exchange,
             method=method,
+            filter=filter,
         )
     else:
         given = {
             "method": None if method == "auto" else method,
+            "filter": None if filter == "auto" else filter,
             "max_iter": max_iter,
             "tol": tol,
             "in_place": in_place,
@@ -450,6 +460,7 @@ def _drive(
                     now - started,
                     step.residuals or [residual],
                     step.bytes_sent,
+                    step.modes,
                 )
                 if interrupts.pressed:
                     raise KeyboardInterrupt

@@ -20,7 +20,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph
 from cugraph_ws.plan import Plan, WantedDirection
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import Column, Method, Step, as_columns
+from cugraph_ws.run import Column, Filter, Method, Step, as_columns
 
 __all__ = ["VertexLoop"]
 
@@ -55,6 +55,8 @@ class VertexLoop:
         What they send each other.
     method : str
         The CUDA engine's schedule, as in `run()`.
+    filter : str
+        How its frontiers are listed, as in `run()`.
     """
 
     by_vertex = True
@@ -76,6 +78,7 @@ class VertexLoop:
         partitions: int = 1,
         exchange: Literal["vr", "ms"] = "vr",
         method: Method = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
     ) -> None:
         self.name = program.name
         self.max_iter = program.max_iter if max_iter is None else max_iter
@@ -87,6 +90,9 @@ class VertexLoop:
         self._direction: WantedDirection = direction
         self._in_place = program.in_place if in_place is None else in_place
         self._method: Method = method
+        if filter not in ("auto", "online", "ballot"):
+            raise InputError(f"filter={filter!r} is not known; choose 'auto', 'online' or 'ballot'")
+        self._filter: Filter = filter
         self._priorities = priorities
         self._fused = fused
         self._threads = threads
@@ -144,6 +150,10 @@ class VertexLoop:
             raise InputError(
                 f"method={self._method!r} is a schedule of engine='cuda'; leave it out here"
             )
+        if self._filter != "auto":
+            raise InputError(
+                f"filter={self._filter!r} is a choice of engine='cuda'; leave it out here"
+            )
         self._plan = plan = Plan(
             bound,
             graph.csc.number_of_arcs,
@@ -170,22 +180,36 @@ class VertexLoop:
         """Make the plan and the executor of the whole graph, which exchanges nothing."""
         from cugraph_ws.cuda.plan import CudaPlan
         from cugraph_ws.engines.cuda import CudaExecutor
-        from cugraph_ws.engines.cuda_push import CudaPushExecutor
+        from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
 
         if self._parts != 1:
             raise InputError(
                 f"partitions={self._parts}: engine='cuda' holds a graph in one piece; leave it out"
             )
         self._plan = plan = CudaPlan(
-            bound, direction=self._direction, in_place=self._in_place, fused=self._fused
+            bound,
+            graph.on_device().arcs,
+            direction=self._direction,
+            in_place=self._in_place,
+            fused=self._fused,
+            priorities=self._priorities,
+            scheduled=self._method != "auto",
         )
         self._exchange = LocalExchange([])
-        if plan.pushes:
-            if self._method != "auto":
-                raise InputError(
-                    f"method={self._method!r} is a schedule of gathers; leave it or direction= out"
+        if plan.swaps:
+            return [
+                CudaFrontierExecutor(
+                    bound,
+                    graph.on_device(),
+                    wanted=self._direction,
+                    filter=self._filter,
+                    ordered=plan.ordered,
                 )
-            return [CudaPushExecutor(bound, graph.on_device())]
+            ]
+        if self._filter != "auto":
+            raise InputError(
+                f"filter={self._filter!r}: {self.name} has no frontier that is listed; leave it out"
+            )
         return [
             CudaExecutor(
                 bound,
@@ -224,6 +248,7 @@ class VertexLoop:
             filter=filters.get(choice.direction, "list"),
             bytes_sent=sent,
             history=counts.history,
+            modes=counts.modes,
         )
 
     def on_cuda(self) -> VertexLoop:

@@ -13,7 +13,7 @@ from shapes import SHAPES, build
 
 from cugraph_ws.binding import bind
 from cugraph_ws.codegen import kernel_file
-from cugraph_ws.cuda.codegen import LOOPS, PUSH_LOOPS, Variant, interface_source, module_source
+from cugraph_ws.cuda.codegen import FRONTIER_LOOPS, LOOPS, Variant, interface_source, module_source
 
 PROGRAMS = [(Hops, {"start": 0}), (Paths, {}), (Rank, {}), (Reached, {"start": 0}), (Pairs, {}),
             (Steps, {}), (Shout, {"start": 0})]  # fmt: skip
@@ -61,8 +61,25 @@ def test_the_program_takes_the_interfaces_place(program, given):
 
 
 def test_pushes_find_all_that_they_ask_for():
-    interface = interface_of(Hops, {"start": 0}, Variant(frontier=True, in_place=True, push=True))
-    check_names(module_source(interface, PUSH_LOOPS), PUSH_LOOPS)
+    interface = interface_of(Hops, {"start": 0}, Variant(frontier=True, in_place=True, swaps=True))
+    check_names(module_source(interface, FRONTIER_LOOPS), FRONTIER_LOOPS)
+
+
+def test_no_two_loops_define_the_same_name():
+    """They become one module, in which the last would win."""
+    seen: dict[str, str] = {}
+    for loop in FRONTIER_LOOPS:
+        for node in ast.parse(kernel_file("cuda", loop).read_text()).body:
+            if isinstance(node, ast.FunctionDef):
+                names = [node.name]
+            elif isinstance(node, ast.Assign):
+                names = [one.id for target in node.targets for one in ast.walk(target)
+                         if isinstance(one, ast.Name)]  # fmt: skip
+            else:
+                names = []
+            for name in names:
+                assert name == "__all__" or name not in seen, f"{name}: {seen[name]} and {loop}"
+                seen[name] = loop
 
 
 def test_the_interfaces_own_program_offers_the_same_names():
@@ -73,7 +90,7 @@ def test_the_interfaces_own_program_offers_the_same_names():
         for node in tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
-    made = load(interface_of(Hops, {"start": 0}, Variant(push=True)))
+    made = load(interface_of(Hops, {"start": 0}, Variant(swaps=True)))
     assert [name for name in offered if name not in made] == []
 
 

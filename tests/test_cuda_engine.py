@@ -32,6 +32,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.cuda import device as devices
+from cugraph_ws.cuda import forest
 from cugraph_ws.cuda.plan import FIRST_BATCH
 
 BY_NAME = {case.name: case for case in CASES}
@@ -182,6 +183,19 @@ def test_predecessors_of_a_tie_far_from_the_start():
         found = on_device(case, graph)
         check_same(found, case.run(graph, engine="python"), case)
     assert found.arrays["predecessor"].numbers.tolist() == [-1, 0, 1, 2, 3, 4, 5, 6, -1]
+
+
+@pytest.mark.parametrize("most", [1, 2, 1024], ids="{} levels a launch".format)
+def test_predecessors_of_a_tie_with_many(most, monkeypatch):
+    """A vertex whose row is shared out in pieces, and one behind it, whatever a launch's share."""
+    monkeypatch.setattr(forest, "LEVELS_A_LAUNCH", most)
+    middle = np.arange(1, 601)
+    source = np.concatenate([np.zeros(600, np.int64), middle, [601]])
+    target = np.concatenate([middle, np.full(600, 601), [602]])
+    case = Case("many", ws.SSSP, {"source": [0]})
+    with graph_of(Edges(source, target, 603, np.zeros(1201))) as graph:
+        found = on_device(case, graph, seed=most)
+    assert found.arrays["predecessor"].numbers.tolist() == [-1] + [0] * 600 + [1, 601]
 
 
 def test_without_predecessors():

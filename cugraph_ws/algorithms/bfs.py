@@ -39,6 +39,9 @@ class BFS:
     def init(vertex, p, own):
         return 0 if own.start else math.inf
 
+    def starts(state):
+        return state.distance == 0
+
     def compute(src):
         return src.distance + 1
 

@@ -40,6 +40,9 @@ class SSSP:
     def init(vertex, p, own):
         return 0 if own.source else math.inf
 
+    def starts(state):
+        return state.distance == 0
+
     def compute(src, edge):
         return src.distance + edge.weight
 

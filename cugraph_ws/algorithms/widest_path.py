@@ -30,6 +30,9 @@ class WidestPath:
     def init(vertex, p, own):
         return math.inf if own.source else -math.inf
 
+    def starts(state):
+        return state.width == math.inf
+
     def compute(src, edge):
         return min(src.width, edge.weight)
 

@@ -23,10 +23,10 @@ from cugraph_ws.codegen import (
 )
 from cugraph_ws.program import VertexProgram
 
-__all__ = ["LOOPS", "PUSH_LOOPS", "Variant", "interface_source", "module_source"]
+__all__ = ["FRONTIER_LOOPS", "LOOPS", "Variant", "interface_source", "module_source"]
 
-LOOPS = ("layout", "superstep", "start", "forest")  # of every program
-PUSH_LOOPS = (*LOOPS, "rows", "push")  # where a frontier pushes
+LOOPS = ("layout", "rows", "superstep", "start", "forest")  # of every program
+FRONTIER_LOOPS = (*LOOPS, "frontier")  # where states are changed by compare-and-swap
 
 
 @dataclass(frozen=True)
@@ -43,30 +43,34 @@ class Variant:
         Whether state is written where others read it in the same superstep.
     lanes : int
         Of a virtual warp.
-    push : bool
+    swaps : bool
         Whether the state, which is one number, is changed by whoever has news for it.
+    ordered : bool
+        Whether the program's priorities are honoured, where states are changed so.
     """
 
     outbox: bool = False
     frontier: bool = False
     in_place: bool = False
     lanes: int = 8
-    push: bool = False
+    swaps: bool = False
+    ordered: bool = False
 
 
 class _DeviceAccess(Access):
     """Bare pointers; bools in bytes; what is read once, or while others write it, past the L1."""
 
-    def __init__(self, variant: Variant, *, once: bool = False) -> None:
+    def __init__(self, variant: Variant, *, once: bool = False, cached: bool = False) -> None:
         self._in_place = variant.in_place
         self._once = once
+        self._fresh = "load_cached" if cached else "load_fresh"
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
         in_cache = index == "0" or (role == "state" and self._in_place)
         if role == "edge" or (self._once and not in_cache):
             value = f"load_once({array}, {index})"
         elif role == "state" and self._in_place:
-            value = f"load_fresh({array}, {index})"
+            value = f"{self._fresh}({array}, {index})"
         else:
             value = f"{array}[{index}]"
         if kind == "bool":
@@ -189,8 +193,12 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         "@inline\ndef shared_messages():",
         f"    return {held}",
     ]  # fmt: skip
-    if variant.push:
+    if variant.swaps:
+        cached = _DeviceAccess(variant, cached=True)
         lines += [
+            f"ORDERED = {variant.ordered}",
+            "@inline\ndef glance(state, constants, vertex):",
+            f"    return {vertex_text(program, types, cached)}",
             "@inline\ndef swap(state, vertex, old, new):",
             "    return atomic_compare_and_swap(state[0], vertex, old[0], new[0]) == old[0]",
         ]

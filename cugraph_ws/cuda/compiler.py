@@ -27,6 +27,7 @@ from cugraph_ws.cuda.signature import Kind
 __all__ = ["Binary", "Capability", "compile_kernel", "load_or_compile"]
 
 Capability = tuple[int, int]
+FEWEST = 128  # threads of a block, for the sake of registers
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Binary:
         Bytes of static shared memory of a block.
     code : bytes
         An ELF file (cubin).
+    threads : int
+        The most threads that a block may have; 0 where the kernel does not say.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Binary:
     stack: int
     shared: int
     code: bytes
+    threads: int = 0
 
 
 @lru_cache
@@ -165,7 +169,13 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
         dispatcher.get_current_device = present
     entries = re.findall(r"\.entry\s+(\w+)", ptx)
     name = function.__name__
-    return _assemble(name, ptx.replace(entries[0], name), capability)
+    ptx = ptx.replace(entries[0], name)
+    most = getattr(function, "most_threads", 0)
+    binary = _assemble(name, ptx, capability, most)
+    while binary.spilled + binary.stack > 0 and most > FEWEST:
+        most //= 2  # twice the registers for each
+        binary = _assemble(name, ptx, capability, most)
+    return binary
 
 
 def _numba_type(kind: Kind) -> Any:
@@ -178,9 +188,13 @@ def _numba_type(kind: Kind) -> Any:
     return getattr(numba_types, "boolean" if kind == "bool" else kind)
 
 
-def _assemble(name: str, ptx: str, capability: Capability) -> Binary:
+def _assemble(name: str, ptx: str, capability: Capability, most: int) -> Binary:
+    """Make machine code of a kernel for blocks of `most` threads; of any size if that is 0."""
     from cuda.bindings import nvjitlink
 
+    head = re.search(rf"\.entry\s+{name}\s*\([^)]*\)", ptx)
+    if most and head is not None:
+        ptx = f"{ptx[: head.end()]}\n.maxntid {most}, 1, 1\n{ptx[head.end() :]}"
     text = ptx.encode()
     options = [f"-arch=sm_{capability[0]}{capability[1]}", "-verbose", "-O3"]
     handle = nvjitlink.create(len(options), options)
@@ -193,7 +207,9 @@ def _assemble(name: str, ptx: str, capability: Capability) -> Binary:
         nvjitlink.get_info_log(handle, log)
     finally:
         nvjitlink.destroy(handle)
-    return Binary(name=name, **_figures(log.decode(errors="replace")), code=bytes(code))
+    return Binary(
+        name=name, **_figures(log.decode(errors="replace")), code=bytes(code), threads=most
+    )
 
 
 def _figures(log: str) -> dict[str, int]:

@@ -88,6 +88,9 @@ class Device(Protocol):
     def blocks_for(self, items: int, block: int) -> int:
         """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
 
+    def most_threads(self, module: KernelModule, name: str, most: int, *arguments: Any) -> int:
+        """Return how many threads a block of a kernel may have, up to `most`."""
+
     def most_blocks(self, module: KernelModule, name: str, block: int, *arguments: Any) -> int:
         """Return the most blocks that a cooperative launch of a kernel may have."""
 
@@ -136,6 +139,7 @@ class _Kernels:
         self._text = text
         self._functions = functions
         self._loaded: dict[tuple[str, tuple[Kind, ...]], Function] = {}
+        self._threads: dict[tuple[str, tuple[Kind, ...]], int] = {}
 
     def function(self, name: str, arguments: tuple[Any, ...]) -> Function:
         """Return a kernel for arguments of such types, loaded."""
@@ -147,7 +151,14 @@ class _Kernels:
                 lambda: getattr(self._functions(), name),
             )  # fmt: skip
             found = self._loaded[name, kinds] = load_function(binary.code, name)
+            self._threads[name, kinds] = binary.threads
         return found
+
+    def most_threads(self, name: str, most: int, arguments: tuple[Any, ...]) -> int:
+        """Return how many threads a block may have: `most`, or fewer if registers do not allow it."""
+        self.function(name, arguments)
+        allowed = self._threads[name, tuple(kind_of(one) for one in arguments)]
+        return min(most, allowed) if allowed else most
 
     def launch(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
@@ -218,6 +229,11 @@ class CudaDevice:
     def blocks_for(self, items: int, block: int) -> int:
         """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
         return max(1, min(-(-items // block), BLOCKS_A_MULTIPROCESSOR * self.multiprocessors))
+
+    def most_threads(self, module: KernelModule, name: str, most: int, *arguments: Any) -> int:
+        """Return how many threads a block of a kernel may have, up to `most`."""
+        assert isinstance(module, _Kernels)
+        return module.most_threads(name, most, arguments)
 
     def most_blocks(self, module: KernelModule, name: str, block: int, *arguments: Any) -> int:
         """Return the most blocks that a cooperative launch of a kernel may have."""

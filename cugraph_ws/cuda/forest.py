@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cuda.device import Device
+from cugraph_ws.cuda.device import Device, KernelModule
 from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.cuda.schedule import launch_shape
+from cugraph_ws.kernels.cuda.layout import GOING, PIECE, PIECES_QUEUED, WAITERS_LEFT
 
 __all__ = ["DeviceForest"]
 
-WIDE = 16  # in-degree from which a warp looks for a vertex's predecessor
+WIDE = 32  # in-degree from which a warp looks for a vertex's predecessor
+LEVELS_A_LAUNCH = 1024
+CONTROL = 12
 WIDEST = 4096  # and from which a block does
 
 
@@ -26,8 +28,8 @@ class DeviceForest:
         Where the graph is.
     graph : DeviceGraph
         The graph.
-    launch : callable
-        Launches one of the program's kernels.
+    kernels : KernelModule
+        The program's kernels.
     state, constants, edges : tuple of device array
         As the program's kernels take them; the run is at its end.
     values : tuple
@@ -38,7 +40,7 @@ class DeviceForest:
         self,
         device: Device,
         graph: DeviceGraph,
-        launch: Callable[..., None],
+        kernels: KernelModule,
         state: tuple[Any, ...],
         constants: tuple[Any, ...],
         edges: tuple[Any, ...],
@@ -46,58 +48,63 @@ class DeviceForest:
     ) -> None:
         self._device = device
         self._graph = graph
-        self._launch = launch
-        self._vertices = (graph.size, graph.numbers)
-        self._rows = ((graph.csc.offsets, graph.csc.indices), edges)
-        self._state = (state, constants)
-        self._values = values
+        self._kernels = kernels
+        # What every kernel of the forest is about
+        self._program = (
+            (graph.csc.offsets, graph.csc.indices), edges, state, constants, *values,
+        )  # fmt: skip
+        self._state = (state, constants, *values)
         self._levels = device.xp.empty(graph.size, np.int32)
         self._found = device.xp.empty(graph.size, np.int64)
-        self._counts = device.xp.zeros(2, np.int64)
-        self._level = 0
+        self._control = device.xp.zeros(CONTROL, np.int64)
+        self._waiting: tuple[Any, ...] = ()
 
     def begin(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
-        self._launch(
-            "plant", *self._shape(self._graph.size), *self._vertices, *self._state, *self._values,
-            self._levels, self._found,
-        )  # fmt: skip
-        return self._choose(ties=False)[1]
+        graph, trees = self._graph, (self._levels, self._found)
+        shape = self._shape(graph.size)
+        self._kernels.launch("plant", *shape, graph.size, graph.numbers, *self._state, *trees)
+        widest, wide = graph.vertices_with(WIDEST), graph.vertices_with(WIDE)
+        for low, high, lanes in ((0, widest, shape[1]), (widest, wide, 32), (wide, graph.size, 1)):
+            if high > low:
+                self._kernels.launch(
+                    "choose", *self._shape((high - low) * lanes), low, high, lanes, graph.size,
+                    graph.numbers, *self._program, *trees,
+                )  # fmt: skip
+        waiting = self._device.xp.empty(graph.size, graph.numbers.dtype)
+        self._kernels.launch("list_waiting", *shape, graph.size, *trees, waiting, self._control)
+        missing = int(self._device.to_host(self._control)[WAITERS_LEFT])
+        if missing:
+            self._waiting = waiting, self._device.xp.empty_like(waiting)
+        return missing
 
     def grow(self) -> int:
         """Attach waiting vertices to what has been attached, level by level; return how many."""
-        total = 0
-        while True:
-            self._level += 1
-            attached, waiting = self._choose(ties=True)
-            total += attached
-            if not attached or not waiting:
-                return total
-
-    def _choose(self, *, ties: bool) -> tuple[int, int]:
-        """Look for predecessors once; return how many were found, and how many are missing."""
-        graph = self._graph
-        widest, wide = graph.vertices_with(WIDEST), graph.vertices_with(WIDE)
-        _, block = self._shape(graph.size)
-        for low, high, lanes in ((0, widest, block), (widest, wide, 32), (wide, graph.size, 1)):
-            if high > low:
-                self._launch(
-                    "choose", *self._shape((high - low) * lanes), low, high, lanes, ties, self._level, *self._vertices, *self._rows, *self._state,
-                    *self._values, self._levels, self._found,
-                )  # fmt: skip
-        self._counts[:] = 0
-        self._launch(
-            "settle", *self._shape(graph.size), graph.size, self._level, self._levels, self._found,
-            self._counts,
-        )  # fmt: skip
-        attached, waiting = self._device.to_host(self._counts).tolist()
-        return attached, waiting
+        graph, here = self._graph, self._device
+        pieces = 2 * graph.arcs // PIECE + 1  # only longer rows are cut
+        queue = here.xp.empty(pieces, graph.numbers.dtype), here.xp.empty(pieces, np.int32)
+        before = left = int(here.to_host(self._control)[WAITERS_LEFT])
+        going = left > 0
+        while going:
+            self._control[PIECES_QUEUED:] = 0  # the last launch has left its counters
+            arguments = (
+                graph.size, graph.numbers, *self._program, self._levels, self._found, queue,
+                self._waiting, LEVELS_A_LAUNCH, self._control,
+            )  # fmt: skip
+            _, block = self._shape(graph.size)
+            most = here.most_blocks(self._kernels, "grow", block, *arguments)
+            grid = min(here.blocks_for(graph.size, block), most)
+            self._kernels.launch("grow", grid, block, *arguments, cooperative=True)
+            control = here.to_host(self._control)
+            left = int(control[WAITERS_LEFT])
+            going = left > 0 and int(control[GOING]) > 0
+        return before - left
 
     def predecessors(self) -> Any:
         """Return each vertex's predecessor as a vertex number, −1 for none; by position."""
         size = self._graph.size
         found = self._device.xp.empty(size, np.int64)
-        self._launch("write_out", *self._shape(size), size, self._found, found)
+        self._kernels.launch("write_out", *self._shape(size), size, self._found, found)
         return found
 
     def _shape(self, items: int) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.engines import Choice, Counts, Direction
-from cugraph_ws.engines.cuda_push import why_not_pushed
+from cugraph_ws.engines.cuda_frontier import why_not_swapped
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
 from cugraph_ws.plan import WantedDirection, gathers_from_all
@@ -13,30 +13,42 @@ __all__ = ["CudaPlan"]
 
 FIRST_BATCH = 4  # supersteps before the host looks for the first time; then twice as many
 MOST = RECORDS // 2
-FIRST_PUSHES, MOST_PUSHES = 16, 1024  # supersteps of a launch, which has nobody to wait for
+HEAVY = (
+    4  # part of all arcs: a frontier with more is left for a gather, which reads an arc much faster
+)
+FIRST_FUSED, MOST_FUSED = 16, 1024  # supersteps of a launch, which has nobody to wait for
 
 
 class CudaPlan:
-    """Chooses the direction of a run, and how many supersteps are queued before the host looks.
+    """Chooses how a program runs, and how many supersteps are queued before the host looks.
+
+    A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
+    (`engines/cuda_frontier.py`).  Others gather, from all in-neighbours or from the active ones.
 
     Parameters
     ----------
     bound : BoundProgram
         The program and its traits.
+    arcs : int
+        Number of arcs of the graph.
     direction : {"auto", "push", "pull", "gather"}
-        A direction to hold to.  "auto" is a gather or a pull.
+        A direction to hold to.
     in_place : bool, optional
         Whether supersteps may write into the state that they read; by default where it does no
         harm: a single field whose messages may be applied one by one.
     fused : bool
-        Whether a launch may push several supersteps.
+        Whether a launch may take several supersteps of a frontier.
+    priorities : bool
+        Whether the program's priorities are honoured, where it is held to pushes.
+    scheduled : bool
+        Whether a schedule of gathers has been asked for.
 
     Attributes
     ----------
+    swaps : bool
+        Whether supersteps are a frontier's, with states changed by compare-and-swap.
     ordered : bool
-        False: priorities are not taken into account.
-    pushes : bool
-        Whether active vertices change their out-neighbours.
+        Whether priorities are taken into account.
     frontier : bool
         Whether only active vertices are heard.
     in_place : bool
@@ -48,37 +60,40 @@ class CudaPlan:
         If the program cannot run in the direction.
     """
 
-    ordered = False
-
     def __init__(
         self,
         bound: BoundProgram,
+        arcs: int,
         *,
         direction: WantedDirection = "auto",
         in_place: bool | None = None,
         fused: bool = True,
+        priorities: bool = True,
+        scheduled: bool = False,
     ) -> None:
         program = bound.program
         if direction not in ("auto", "push", "pull", "gather"):
             raise InputError(
                 f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
             )
-        self.pushes = direction == "push"
+        self._check_push(bound, direction, in_place, scheduled)
+        gathers = direction == "gather" or in_place is False or scheduled
+        self.swaps = not gathers and why_not_swapped(bound) is None
+        # By itself a frontier takes everybody: gathers make up for more than an order saves.
+        self.ordered = (
+            self.swaps and priorities and direction == "push" and "priority" in program.functions
+        )
         self._batch, self._most = FIRST_BATCH, MOST
-        if self.pushes:
-            if (why := why_not_pushed(bound)) is not None:
-                raise InputError(
-                    f"direction='push': {program.name} is not pushed on the GPU: {why}; use 'auto', or "
-                    "engine='cpu'"
-                )
-            if in_place is False:
-                raise InputError(
-                    "in_place=False: a push on the GPU changes states where they are read; leave "
-                    "direction= out"
-                )
+        self._heavy = 0
+        if self.swaps:
             self.frontier = self.in_place = True
-            self._direction: Direction = "fused" if fused else "push"
-            self._batch, self._most = (FIRST_PUSHES, MOST_PUSHES) if fused else (1, 1)
+            one: Direction = "pull" if direction == "pull" else "push"
+            self._direction: Direction = "fused" if fused else one
+            self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
+            # Where nobody settles, and no residual would end the run too early
+            free = program.combine in ("min", "max") and program.residual is None
+            if free and direction == "auto" and "settled" not in program.functions:
+                self._heavy = max(1, arcs // HEAVY)
             return
         dense = gathers_from_all(bound)
         if dense and direction == "pull":
@@ -94,14 +109,36 @@ class CudaPlan:
             )
         # A residual counts where a program gathers from all, and would end a search too early.
         free = bound.accumulates and may_gather and program.residual is None
-        gathers = dense or direction == "gather" or free
-        self.frontier = direction == "pull" or not gathers
+        from_all = dense or direction == "gather" or free
+        self.frontier = direction == "pull" or not from_all
         if in_place is None:
             in_place = program.in_place
         if in_place is None:
             in_place = not self.frontier and bound.accumulates and len(program.state) == 1
         self.in_place = bool(in_place) and not self.frontier
         self._direction = "pull" if self.frontier else "gather"
+
+    @staticmethod
+    def _check_push(
+        bound: BoundProgram, direction: WantedDirection, in_place: bool | None, scheduled: bool
+    ) -> None:
+        """Raise if a push is asked for that there is not."""
+        if direction != "push":
+            return
+        if (why := why_not_swapped(bound)) is not None:
+            raise InputError(
+                f"direction='push': {bound.program.name} is not pushed on the GPU: {why}; use 'auto', or "
+                "engine='cpu'"
+            )
+        if in_place is False:
+            raise InputError(
+                "in_place=False: a push on the GPU changes states where they are read; leave "
+                "direction= out"
+            )
+        if scheduled:
+            raise InputError(
+                "direction='push': method= is a schedule of gathers; leave one of them out"
+            )
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.
@@ -120,5 +157,7 @@ class CudaPlan:
         Choice
             The direction, and how many supersteps to queue.
         """
+        if self._heavy and counts.arcs > self._heavy:
+            return Choice("gather", 1, number)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
-        return Choice(self._direction, min(batch, left), number)
+        return Choice(self._direction, min(batch, left), number, self._heavy)

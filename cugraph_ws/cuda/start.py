@@ -67,10 +67,9 @@ def mark_starters(
         *values, counts,
     )  # fmt: skip
     rows = (graph.csc.offsets, graph.csc.indices)
-    _, block = launch_shape(device, n)
     launch(
-        "count_loud_rows", device.blocks_for(n, 1), block, n, example, rows, edges, state,
-        constants, *values, flags, counts,
+        "count_loud_rows", *launch_shape(device, n), n, example, rows, edges, state, constants,
+        *values, flags, counts,
     )  # fmt: skip
     unlike, loud = device.to_host(counts).tolist()
     if loud or unlike > max(FEW, n // FEW_SHARE):

@@ -64,6 +64,8 @@ class Counts:
         The program's aggregates over the states as they are now.
     changes : list of (float, float)
         Both norms for each superstep, where a call took several dense ones.
+    modes : list of (str, str)
+        Direction and filter of each superstep, where a call chose them by itself.
     """
 
     active: int = 0
@@ -75,6 +77,7 @@ class Counts:
     history: list[tuple[int, int]] = field(default_factory=list)
     sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     changes: list[tuple[float, float]] = field(default_factory=list)
+    modes: list[tuple[str, str]] = field(default_factory=list)
 
     @staticmethod
     def merged(parts: Sequence[Counts]) -> Counts:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cuda.codegen import LOOPS, PUSH_LOOPS, Variant, interface_source
+from cugraph_ws.cuda.codegen import FRONTIER_LOOPS, LOOPS, Variant, interface_source
 from cugraph_ws.cuda.device import Device, device
 from cugraph_ws.cuda.forest import DeviceForest
 from cugraph_ws.cuda.graph import DeviceGraph, Order
@@ -48,8 +48,10 @@ class CudaExecutor:
         Whether only active vertices are heard.
     in_place : bool
         Whether supersteps write into the state that they read.
-    push : bool
-        Whether active vertices change their out-neighbours; see `CudaPushExecutor`.
+    swaps : bool
+        Whether states are changed by compare-and-swap; see `CudaFrontierExecutor`.
+    ordered : bool
+        Whether the program's priorities are honoured, which takes `swaps`.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
     tol : float, optional
@@ -68,7 +70,8 @@ class CudaExecutor:
         *,
         frontier: bool = False,
         in_place: bool = False,
-        push: bool = False,
+        swaps: bool = False,
+        ordered: bool = False,
         method: str = "auto",
         tol: float | None = None,
     ) -> None:
@@ -98,11 +101,12 @@ class CudaExecutor:
             frontier=frontier,
             in_place=in_place,
             lanes=self._lanes or 32,
-            push=push,
+            swaps=swaps,
+            ordered=ordered,
         )
         self._kernels = self._device.program_module(
             f"cugraph_ws_cuda_{program.name}", interface_source(program, types, variant),
-            PUSH_LOOPS if push else LOOPS,
+            FRONTIER_LOOPS if swaps else LOOPS,
         )  # fmt: skip
         copies = 1 if in_place else 2
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
@@ -119,15 +123,23 @@ class CudaExecutor:
         self._sums = xp.zeros(terms, np.float64)
         self._control = xp.zeros(4, np.int64)
         self._records = xp.zeros(layout.RECORDS * self._width, np.float64)
-        self._schedule: Schedule = plan_schedule(self._device, graph, types.message)
-        rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * n)[0])
-        self._tallies = xp.empty(rows * self._width, np.float64)
         self._launches: list[Callable[[], None]] = []
         self._now = 0  # which copy of the state is the latest
         self._read = 0  # rows of the records that the host has seen
         self._number = 0  # of the next superstep
         self._active = 0
         self._forest: DeviceForest | None = None
+
+    @cached_property
+    def _schedule(self) -> Schedule:
+        """Which vertices gather by which schedule."""
+        return plan_schedule(self._device, self._graph, self._bound.types.message)
+
+    @cached_property
+    def _tallies(self) -> Any:
+        """Room for what each block of a superstep counts."""
+        rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * self._graph.size)[0])
+        return self._device.xp.empty(rows * self._width, np.float64)
 
     # -------------------------------------------------------------------------------- supersteps
 
@@ -271,7 +283,7 @@ class CudaExecutor:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
         values = (self._bound.values, self._sums, self._number)
         self._forest = DeviceForest(
-            self._device, self._graph, self._kernels.launch, self._state, self._constants,
+            self._device, self._graph, self._kernels, self._state, self._constants,
             self._edges, values,
         )  # fmt: skip
         return self._forest.begin() if self._graph.size else 0

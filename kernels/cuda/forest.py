@@ -22,8 +22,18 @@ from cugraph_ws.kernels.cuda.interface import (
     update,
     with_sums,
 )
+from cugraph_ws.kernels.cuda.layout import (
+    ATTACHED,
+    GOING,
+    LEVELS,
+    PIECE,
+    PIECES_QUEUED,
+    STILL_WAITING,
+    WAITERS_LEFT,
+)
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
+    any_of,
     atomic_add,
     atomic_min,
     block,
@@ -31,39 +41,83 @@ from cugraph_ws.kernels.cuda.primitives import (
     inline,
     kernel,
     lane,
+    load_fresh,
+    shuffle,
     shuffle_xor,
+    sync_grid,
     thread,
     threads,
 )
+from cugraph_ws.kernels.cuda.rows import (
+    arc_at,
+    queue_row,
+    reserve,
+    scan,
+    sum_of_lanes,
+    take_pieces,
+)
 
-__all__ = ["choose", "plant", "settle", "write_out"]
+__all__ = ["choose", "grow", "list_waiting", "plant", "write_out"]
 
 NOBODY = 1 << 62  # above every vertex number
 WAITING = 1 << 30  # a level that is not reached
 
 
 @inline
-def least_tight(
-    vertex: Any, begin: Any, stride: Any, ties: Any, level: Any, numbers: Any, adjacency: Any,
-    edges: Any, state: Any, constants: Any, levels: Any, values: Any,
+def named(arc: Any, last: Any, numbers: Any, indices: Any) -> Any:
+    """Return the in-neighbour along an arc, and its number; nobody past the last."""
+    position, number = np.int64(0), np.int64(NOBODY)
+    if arc < last:
+        position = np.int64(indices[arc])
+        number = np.int64(numbers[position])
+    return position, number
+
+
+@inline
+def is_tight(source: Any, own: Any, before: Any, edges: Any, arc: Any, values: Any) -> Any:
+    """Tell whether the message along an arc alone turns a vertex's first state into its own."""
+    return same(own, update(before, message(source, edges, arc, values), values))
+
+
+@inline
+def lesser(
+    least: Any, number: Any, position: Any, arc: Any, own: Any, before: Any, edges: Any, state: Any,
+    constants: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Return the least number of a tight in-neighbour, of every `stride`-th arc."""
+    """Return the number of an in-neighbour if it is less, and it is a better one whose arc is tight."""
+    if number < least:
+        source = load(state, constants, position)
+        if is_active(own, keep(source), values) and is_tight(
+            source, own, before, edges, arc, values
+        ):
+            least = number
+    return least
+
+
+@inline
+def least_tight(
+    vertex: Any, begin: Any, stride: Any, numbers: Any, adjacency: Any, edges: Any, state: Any,
+    constants: Any, values: Any,
+) -> Any:  # fmt: skip
+    """Return the least number of a better in-neighbour with a tight arc, of every `stride`-th arc.
+
+    Four arcs are read before the first is judged, to have more loads on their way.
+    """
     offsets, indices = adjacency
     own = load(state, constants, vertex)
     before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
     least = np.int64(NOBODY)
-    for arc in range(offsets[vertex] + begin, offsets[vertex + 1], stride):
-        position = indices[arc]
-        number = np.int64(numbers[position])
-        if number >= least:
-            continue
-        source = load(state, constants, position)
-        if ties:
-            allowed = levels[position] < level
-        else:
-            allowed = is_active(own, keep(source), values)
-        if allowed and same(own, update(before, message(source, edges, arc, values), values)):
-            least = number
+    last = offsets[vertex + 1]
+    for arc in range(offsets[vertex] + begin, last, 4 * stride):
+        two, three, four = arc + stride, arc + 2 * stride, arc + 3 * stride
+        at_one, one = named(arc, last, numbers, indices)
+        at_two, second = named(two, last, numbers, indices)
+        at_three, third = named(three, last, numbers, indices)
+        at_four, fourth = named(four, last, numbers, indices)
+        least = lesser(least, one, at_one, arc, own, before, edges, state, constants, values)
+        least = lesser(least, second, at_two, two, own, before, edges, state, constants, values)
+        least = lesser(least, third, at_three, three, own, before, edges, state, constants, values)
+        least = lesser(least, fourth, at_four, four, own, before, edges, state, constants, values)
     return least
 
 
@@ -83,14 +137,12 @@ def plant(
 
 @kernel
 def choose(
-    low: Any, high: Any, lanes: Any, ties: Any, level: Any, vertices: Any, numbers: Any,
-    adjacency: Any, edges: Any, state: Any, constants: Any, parameters: Any, sums: Any,
-    number: Any, levels: Any, found: Any,
+    low: Any, high: Any, lanes: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
+    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any,
 ) -> None:  # fmt: skip
-    """Bring `found` down to the least tight in-neighbour, for waiting vertices in [low, high).
+    """Bring `found` down to the least better in-neighbour, for waiting vertices in [low, high).
 
-    Each vertex has `lanes` threads: 1, 32, or a whole block.  Without `ties` in-neighbours of a
-    better state count, with `ties` those that have a level below `level`.
+    Each vertex has `lanes` threads: 1, 32, or a whole block.
     """
     values = with_sums(parameters, sums, vertices, number)
     group = (block() * threads() + thread()) // lanes
@@ -98,9 +150,8 @@ def choose(
         if levels[vertex] < WAITING:
             continue
         least = least_tight(
-            vertex, thread() % lanes, lanes, ties, level, numbers, adjacency, edges, state,
-            constants, levels, values,
-        )  # fmt: skip
+            vertex, thread() % lanes, lanes, numbers, adjacency, edges, state, constants, values
+        )
         if lanes > 1:
             bits = np.int32(16)
             while bits > 0:
@@ -112,19 +163,122 @@ def choose(
             found[vertex] = least
 
 
-@kernel
-def settle(vertices: Any, level: Any, levels: Any, found: Any, counts: Any) -> None:
-    """Give `level` to waiting vertices that have found a predecessor.
+@inline
+def settle(
+    first: Any, count: Any, vertex: Any, level: Any, levels: Any, found: Any, left: Any,
+    control: Any, which: Any,
+) -> Any:  # fmt: skip
+    """Give `level` to a vertex that has found a predecessor, or list it; return whether it has."""
+    attached = np.int64(0)
+    waits = False
+    if first + lane() < count and levels[vertex] == WAITING:
+        if found[vertex] < NOBODY:
+            levels[vertex] = level
+            attached += 1
+        else:
+            waits = True
+    if any_of(FULL, waits):
+        slot = reserve(control, which, np.int32(waits))
+        if waits:
+            left[slot] = vertex
+    return attached
 
-    Adds to `counts` how many have been given one, and how many still wait.
+
+@kernel
+def list_waiting(vertices: Any, levels: Any, found: Any, left: Any, control: Any) -> None:
+    """Give level 0 to vertices that have found a predecessor, and list the others."""
+    for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
+        settle(first, vertices, first + lane(), 0, levels, found, left, control, WAITERS_LEFT)
+
+
+@kernel
+def grow(
+    vertices: Any, numbers: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
+    parameters: Any, sums: Any, number: Any, levels: Any, found: Any, queue: Any, lists: Any,
+    most: Any, control: Any,
+) -> None:  # fmt: skip
+    """Attach waiting vertices to equals that have been attached in a level before.  Cooperative.
+
+    Up to `most` levels, until nobody waits or nobody can be attached.  `lists` are two of
+    int[vertices], the first with those who wait; `queue` is scratch for pieces of long rows.
+    `control` begins with how many wait, the levels so far, and whether the last attached anybody.
     """
-    for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
-        if levels[vertex] == WAITING:
-            if found[vertex] < NOBODY:
-                levels[vertex] = level
-                atomic_add(counts, 0, 1)
-            else:
-                atomic_add(counts, 1, 1)
+    offsets, indices = adjacency
+    values = with_sums(parameters, sums, vertices, number)
+    warp, warps = thread() // 32 * blocks() + block(), blocks() * threads() // 32
+    leads = block() == 0 and thread() == 0
+    count, grown = control[WAITERS_LEFT], control[LEVELS]
+    going = True
+    done, turn = 0, 0
+    while count > 0 and going and done < most:
+        listed, left = lists[0], lists[1]
+        if (grown + done) & 1:
+            listed, left = lists[1], lists[0]
+        level = grown + done + 1
+        if leads:
+            for role in range(3):
+                control[PIECES_QUEUED + 3 * role + (turn + 1) % 3] = 0
+        size = np.int64(0)
+        for stage in range(2):
+            top, pace = (count + 31) // 32, warps
+            if stage == 1:
+                top, pace = size, 32 * warps
+            for base in range(warp, top, pace):
+                row, begin, share = np.int64(0), np.int64(0), np.int32(0)
+                if stage == 1:
+                    row, begin, share = take_pieces(offsets, queue, size, base, warps)
+                else:
+                    length = np.int64(0)
+                    if 32 * base + lane() < count:
+                        row = np.int64(listed[32 * base + lane()])
+                        begin = offsets[row]
+                        length = offsets[row + 1] - begin
+                    if any_of(FULL, length > PIECE):
+                        queue_row(
+                            control, PIECES_QUEUED + turn, queue[0], queue[1], np.int64(0), row,
+                            length if length > PIECE else 0,
+                        )  # fmt: skip
+                    share = np.int32(0 if length > PIECE else length)
+                ends = scan(share)
+                start = np.int32(ends - share)
+                total = shuffle(FULL, ends, 31)
+                for at in range(0, total, 32):
+                    vertex, arc = arc_at(at + lane(), ends, start, row, begin, 1)
+                    if at + lane() < total:
+                        position = np.int64(indices[arc])
+                        name = np.int64(numbers[position])
+                        if levels[position] < level and name < load_fresh(found, vertex):
+                            own = load(state, constants, vertex)
+                            before = replace(
+                                own, initial(constants, vertex, np.int64(numbers[vertex]), values)
+                            )
+                            source = load(state, constants, position)
+                            if is_tight(source, own, before, edges, arc, values):
+                                atomic_min(found, vertex, name)
+            sync_grid()
+            size = control[PIECES_QUEUED + turn]
+            if size == 0:
+                break
+        attached = np.int64(0)
+        for first in range(32 * warp, count, 32 * warps):
+            vertex = np.int64(0)
+            if first + lane() < count:
+                vertex = np.int64(listed[first + lane()])
+            attached += settle(
+                first, count, vertex, level, levels, found, left, control, STILL_WAITING + turn
+            )
+        attached = sum_of_lanes(attached)
+        if lane() == 0 and attached > 0:
+            atomic_add(control, ATTACHED + turn, attached)
+        sync_grid()
+        count = control[STILL_WAITING + turn]
+        going = control[ATTACHED + turn] > 0
+        turn = (turn + 1) % 3
+        done += 1
+    if leads and done > 0:
+        control[WAITERS_LEFT] = count
+        control[LEVELS] = grown + done
+        control[GOING] = 1 if going else 0
 
 
 @kernel

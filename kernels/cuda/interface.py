@@ -13,6 +13,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cpu.interface import (
     ANY,
+    ORDERED,
     SETTLES,
     change,
     initial,
@@ -23,6 +24,7 @@ from cugraph_ws.kernels.cpu.interface import (
     merge,
     message,
     nothing,
+    order,
     put,
     put_message,
     replace,
@@ -44,11 +46,13 @@ __all__ = [
     "ANY",
     "FRONTIER",
     "LANES",
+    "ORDERED",
     "OUTBOX",
     "SETTLES",
     "TERMS",
     "add_terms",
     "change",
+    "glance",
     "initial",
     "is_active",
     "is_settled",
@@ -59,6 +63,7 @@ __all__ = [
     "message",
     "no_terms",
     "nothing",
+    "order",
     "put",
     "put_message",
     "put_terms",
@@ -87,6 +92,11 @@ TERMS = 0  # number of the program's aggregates
 def with_sums(parameters: Any, sums: Any, vertices: Any, number: Any) -> Any:
     """Return what the program reads as `p`: parameters, aggregates, and what every program gets."""
     return (*parameters, vertices, number)
+
+
+def glance(state: Any, constants: Any, vertex: Any) -> Any:
+    """Return a vertex as `load` does, or as it was at some time since the last barrier."""
+    return load(state, constants, vertex)
 
 
 def load_own(state: Any, constants: Any, vertex: Any) -> Any:

@@ -6,26 +6,53 @@ No kernel is here: the host reads this without importing a compiler.
 from __future__ import annotations
 
 __all__ = [
+    "ABOVE",
     "ACTIVE",
+    "AHEAD",
+    "ALONE",
+    "ATTACHED",
+    "AUTO",
+    "BALLOT",
     "BY_ARC",
     "BY_SLOT",
     "BY_SOURCE",
     "COUNT",
     "CURSOR",
+    "DEGREES",
     "FIGURES",
+    "FILLED",
     "FINISHED",
+    "FRONTIER_BLOCK",
+    "GOING",
     "GREATEST",
+    "HASTE",
+    "KEPT",
     "L1",
+    "LEAST",
+    "LEAST_ROWS",
+    "LEVELS",
+    "LIMIT",
     "LISTED",
     "MAXIMUM",
+    "NEAR_ROWS",
     "NUMBER",
     "PIECE",
+    "PIECES_QUEUED",
+    "PULL",
+    "PUSH",
     "QUEUED",
     "RECORDS",
+    "ROLES",
     "ROW",
     "STEPS",
+    "STILL_WAITING",
     "STOP",
     "TOTAL",
+    "UNREAD",
+    "WAITERS",
+    "WAITERS_LEFT",
+    "WIDTH",
+    "WOKEN",
 ]
 
 # `control` of dense supersteps, int64
@@ -45,11 +72,38 @@ FIGURES = 3
 L1 = 1
 MAXIMUM = 2
 
-# `control` of pushes, int64: the frontier's size and the supersteps done; then three of each counter.
-# A stage uses one of the three, the next stage reads it, and the one after clears it: so one barrier
-# a stage is enough.
-COUNT, STEPS, QUEUED, LISTED = 0, 1, 2, 5
+# `control` of frontiers, int64: what the next superstep finds, and the supersteps done
+COUNT = 0  # vertices of the frontier
+AHEAD = 1  # their out-arcs
+UNREAD = 2  # arcs of vertices that have not been in a frontier; all arcs, if they may come again
+KEPT = 3  # 0: the frontier is in its bitmap only; 1: it is listed; 2: with its rows, as far as there is room
+STEPS = 4
+# Three of each counter: a superstep uses one, the next reads it, and the one after clears it, so that
+# one barrier is enough.
+LISTED, QUEUED, DEGREES, FILLED = 8, 11, 14, 17
+ROLES = 4
+WOKEN = 20  # five numbers, for blocks that have waited for one that was alone
+
+# `horizon` of frontiers, float64
+LIMIT = 0  # priorities up to it are due
+WIDTH = 1  # between the least priority that waited and the limit
+LEAST, ABOVE, WAITERS = 2, 3, 4  # of those who wait: least priority, sum, number
+
+AUTO, PULL, PUSH = 0, 1, 2  # what a frontier may do
+BALLOT, ALONE = (
+    2,
+    4,
+)  # beside PULL, how a superstep ran: from a list made of the bitmap; by one block
 PIECE = 512  # arcs of a row that are queued together
+FRONTIER_BLOCK = 512  # threads: few blocks, and large ones, meet sooner at the grid's barrier
+NEAR_ROWS = 1 << 16  # entries of a list that come with their row
+LEAST_ROWS = 8  # of a frontier for one warp
+HASTE = 8  # in-arcs that a lane reads by itself, in search of one that settles its vertex
+
+# `control` of a growing forest, int64: who wait, the levels so far, whether the last attached anybody;
+# then three of each counter, as above
+WAITERS_LEFT, LEVELS, GOING = 0, 1, 2
+PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
 
 # Kinds of keys that arcs are sorted by: the row within its part above the source, above the slot,
 # or the source above the slot

@@ -29,6 +29,7 @@ __all__ = [
     "ballot",
     "block",
     "blocks",
+    "bounded",
     "clz",
     "fence",
     "ffs",
@@ -36,6 +37,7 @@ __all__ = [
     "jit",
     "kernel",
     "lane",
+    "load_cached",
     "load_fresh",
     "load_once",
     "match",
@@ -59,6 +61,16 @@ FULL = 0xFFFFFFFF
 def kernel(function: Any) -> Any:
     """Mark an entry point; the host compiles it for the types that it is launched with."""
     return function
+
+
+def bounded(threads: int) -> Any:
+    """Say how many threads a block of a kernel has at most: registers are shared out accordingly."""
+
+    def mark(function: Any) -> Any:
+        function.most_threads = threads
+        return function
+
+    return mark
 
 
 def jit(function: Any) -> Any:
@@ -342,6 +354,7 @@ def atomic_compare_and_swap(
 
 load_once = _loader("ld.global.nc.L1::no_allocate", pure=True)  # the launch must not write there
 load_fresh = _loader("ld.global.cg", pure=False)
+load_cached = _loader("ld.global.ca", pure=False)  # as it was at some time since the last barrier
 store_fresh = _storer("st.global.cg")
 atomic_add = _atomic("add", typed=True)
 atomic_min = _atomic("min", typed=True)

@@ -62,12 +62,12 @@ def sum_of_lanes(value: Any) -> Any:
 @inline
 def owner(ends: Any, place: Any) -> Any:
     """Return the lane whose share a place is in; `ends` is what `scan` gave for the shares' sizes."""
-    found = 0
-    step = 16
+    found = np.int32(0)
+    step = np.int32(16)
     while step > 0:
         if shuffle(FULL, ends, found + step - 1) <= place:
-            found += step
-        step //= 2
+            found = np.int32(found + step)
+        step = np.int32(step >> 1)
     return found
 
 

@@ -7,7 +7,20 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cuda.interface import keep, load, message, same, update, with_sums
-from cugraph_ws.kernels.cuda.primitives import atomic_add, block, blocks, kernel, thread, threads
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    atomic_add,
+    ballot,
+    block,
+    blocks,
+    ffs,
+    kernel,
+    lane,
+    shared,
+    sync_block,
+    thread,
+    threads,
+)
 
 __all__ = ["count_loud_arcs", "count_loud_rows", "mark_unlike"]
 
@@ -48,21 +61,33 @@ def count_loud_rows(
 ) -> None:  # fmt: skip
     """Count the arcs along which vertices like `example` have news for flagged ones.
 
-    A block looks at a vertex at a time.
+    A block looks at a flag in each thread; then all of it goes through the rows of the flagged.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, np.int64(0))
     model = keep(load(state, constants, example))
+    flagged = shared(32, np.uint32)
     loud = np.int64(0)
-    for vertex in range(block(), vertices, blocks()):
-        if flags[vertex] == 0:
-            continue
-        old = load(state, constants, vertex)
-        for arc in range(offsets[vertex] + thread(), offsets[vertex + 1], threads()):
-            source = load(state, constants, indices[arc])
-            if same(source, model) and not same(
-                old, update(old, message(source, edges, arc, values), values)
-            ):
-                loud += 1
+    for first in range(block() * threads(), vertices, blocks() * threads()):
+        mine = False
+        if first + thread() < vertices:
+            mine = flags[first + thread()] != 0
+        word = ballot(FULL, mine)
+        if lane() == 0:
+            flagged[thread() // 32] = word
+        sync_block()
+        for warp in range(threads() // 32):
+            word = flagged[warp]
+            while word != 0:
+                vertex = np.int64(first + 32 * warp + ffs(word) - 1)
+                word = np.uint32(word & (word - 1))
+                old = load(state, constants, vertex)
+                for arc in range(offsets[vertex] + thread(), offsets[vertex + 1], threads()):
+                    source = load(state, constants, indices[arc])
+                    if same(source, model) and not same(
+                        old, update(old, message(source, edges, arc, values), values)
+                    ):
+                        loud += 1
+        sync_block()
     if loud:
         atomic_add(counts, 1, loud)

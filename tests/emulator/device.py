@@ -99,6 +99,9 @@ class EmulatedDevice:
     def blocks_for(self, items: int, block: int) -> int:
         return max(1, min(-(-items // block), 2 * self.multiprocessors))
 
+    def most_threads(self, module: EmulatedKernels, name: str, most: int, *arguments: Any) -> int:
+        return most
+
     def most_blocks(self, module: EmulatedKernels, name: str, block: int, *arguments: Any) -> int:
         return 2 * self.multiprocessors
 

@@ -38,6 +38,11 @@ def kernel(function: Any) -> Kernel:
     return Kernel(function)
 
 
+def bounded(threads: int) -> Any:
+    """Leave a kernel as it is: lanes have no registers."""
+    return lambda function: function
+
+
 def inline(function: Any) -> Any:
     """Make a device function: here, a function."""
     return function
@@ -214,6 +219,11 @@ def load_fresh(array: Any, index: Any) -> Any:
     return array.load_fresh(index, sys._getframe(1))
 
 
+def load_cached(array: Any, index: Any) -> Any:
+    now.machine.pause()
+    return array.load_fresh(index, sys._getframe(1))
+
+
 def store_fresh(array: Any, index: Any, value: Any) -> None:
     now.machine.pause()
     array.store_fresh(index, value, sys._getframe(1))
@@ -266,8 +276,8 @@ SERVED = {
     one.__name__: one
     for one in (
         all_of, any_of, atomic_add, atomic_and, atomic_compare_and_swap, atomic_exchange,
-        atomic_max, atomic_min, atomic_or, ballot, block, blocks, clz, fence, ffs, kernel, lane,
-        load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
+        atomic_max, atomic_min, atomic_or, ballot, block, blocks, bounded, clz, fence, ffs, kernel, lane,
+        load_cached, load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
         store_fresh, sync_block, sync_grid, sync_warp, thread, threads,
     )
 } | {"FULL": FULL, "inline": inline, "jit": jit}  # fmt: skip

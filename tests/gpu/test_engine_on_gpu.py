@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 
 import numpy as np
@@ -139,6 +141,53 @@ def test_a_long_road_takes_a_superstep_a_level():
     levels = as_host(distance.values)[as_host(distance.valid)]
     assert found.iterations == levels.max() + 1
     assert found.rows.active == np.bincount(levels).tolist()
+
+
+@lru_cache
+def searched_on(name: str, place: int) -> ws.Result:
+    return PUSHES[place].run(large_graph(name), engine="cpu")
+
+
+@pytest.mark.parametrize("fused", [True, False], ids=["fused", "not fused"])
+@pytest.mark.parametrize("filter", ["auto", "online", "ballot"])
+@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+@pytest.mark.parametrize("place", [5, 6, 7], ids=["hops", "shortest paths", "widest paths"])
+@pytest.mark.parametrize("name", ["rmat", "hub"])
+def test_every_combination_of_a_frontier(name, place, direction, filter, fused):  # noqa: A002
+    case = PUSHES[place]
+    options = {"direction": direction, "filter": filter, "fused": fused}
+    expected = searched_on(name, place)
+    check_same(case.run(large_graph(name), engine="cuda", **options), expected, case)
+    if direction == "push":
+        unordered = case.run(large_graph(name), engine="cuda", priorities=False, **options)
+        check_same(unordered, expected, case)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 7, 131])
+def test_a_frontier_in_a_grid_of_any_size(blocks, monkeypatch):
+    most = type(device()).most_blocks
+    monkeypatch.setattr(
+        type(device()), "most_blocks", lambda *arguments: min(blocks, most(*arguments))
+    )
+    for place in (5, 6):
+        found = PUSHES[place].run(large_graph("rmat"), engine="cuda", direction="push")
+        check_same(found, searched_on("rmat", place), PUSHES[place])
+
+
+def _walk_roads(times: int) -> int:
+    with graph_of(grid(300, 30, drop=0.2, seed=6)) as graph:
+        return sum(
+            ws.run(ws.BFS, graph, start=0, engine="cuda", direction="push").iterations
+            for _ in range(times)
+        )
+
+
+def test_cooperative_launches_of_two_processes_do_not_wait_for_each_other():
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        there = pool.submit(_walk_roads, 20)
+        here = _walk_roads(20)
+        assert there.result(timeout=60) == here
 
 
 @pytest.mark.parametrize("name", ["rmat", "hub"])

@@ -1,0 +1,250 @@
+"""The CUDA engine where only active vertices work: many supersteps in one cooperative launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cuda.codegen import Variant, interface_source
+from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.schedule import launch_shape
+from cugraph_ws.engines import Choice, Counts
+from cugraph_ws.engines.cuda import CudaExecutor
+from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.plan import WantedDirection
+
+__all__ = ["CudaFrontierExecutor", "why_not_swapped"]
+
+BLOCK = layout.FRONTIER_BLOCK
+ROOM_SHARE = 4  # a list has room for this part of the vertices; a fuller frontier is a bitmap
+ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that one block does by itself
+PULL_PART = 12  # part of the arcs not yet read from which a frontier is pulled
+DUE_PART = 32  # a limit of priorities lets this part of all arcs through
+NO_LIMIT = 1 << 62
+LAUNCH_ARCS = 1 << 33  # after which the host is given a chance to look
+MODES = {  # direction and filter, by the bits that records have
+    0: ("push", "online"),
+    layout.BALLOT: ("push", "ballot"),
+    layout.PULL: ("pull", "bitmap"),
+    layout.ALONE: ("push", "online"),
+    layout.ALONE + layout.BALLOT: ("push", "ballot"),
+}
+_DIRECTIONS = {"auto": layout.AUTO, "push": layout.PUSH, "pull": layout.PULL}
+
+
+def why_not_swapped(bound: BoundProgram) -> str | None:
+    """Tell what keeps a program's states from being changed by compare-and-swap, None if nothing does.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its types.
+
+    Returns
+    -------
+    str or None
+    """
+    if not bound.accumulates:
+        return "its apply may not take messages one by one, and twice"
+    if len(bound.types.state) != 1 or np.dtype(bound.types.state[0]).itemsize < 4:
+        return "its state is not one number of 4 or 8 bytes, which is what can be changed at once"
+    if bound.program.aggregates:
+        return "its aggregates would have to be added up within the launch"
+    return None
+
+
+class CudaFrontierExecutor(CudaExecutor):
+    """One program on a whole graph, by frontiers; see `CudaExecutor`.
+
+    Out-neighbours, and edge attributes in their order, are made when first needed and kept by the
+    graph.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        A program for which `why_not_swapped` finds no reason.
+    graph : DeviceGraph
+        Adjacency and edge attributes.
+    wanted : {"auto", "push", "pull"}
+        What supersteps are held to.
+    filter : {"auto", "online", "ballot"}
+        How frontiers are listed: while the one before is worked on, from a bitmap afterwards, or the
+        former while there is room.
+    ordered : bool
+        Whether the program's priorities are honoured.
+
+    Raises
+    ------
+    GraphMemoryError
+        If the out-neighbours would not fit.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        graph: DeviceGraph,
+        *,
+        wanted: WantedDirection = "auto",
+        filter: Literal["auto", "online", "ballot"] = "auto",  # noqa: A002 - the papers' word
+        ordered: bool = False,
+    ) -> None:
+        super().__init__(bound, graph, frontier=True, in_place=True, swaps=True, ordered=ordered)
+        xp, n, arcs, index = self._device.xp, graph.size, graph.arcs, graph.numbers.dtype
+        self._rows = graph.csr if wanted != "pull" else graph.csc
+        words = -(-n // 32)
+        self._bitmaps = tuple(xp.zeros(words, np.uint32) for _ in range(2))
+        self._later = xp.zeros(words if ordered else 0, np.uint32)
+        pieces = 2 * arcs // layout.PIECE + 1  # only longer rows are cut
+        self._queue = xp.empty(pieces, index), xp.empty(pieces, np.int32)
+        near = min(n, layout.NEAR_ROWS)
+        self._lists = tuple(
+            (xp.empty(n, index), xp.empty(near, np.int64), xp.empty(near, np.int32))
+            for _ in range(2)
+        )
+        self._horizon = xp.zeros(8, np.float64)
+        self._frontiers = xp.zeros(32, np.int64)
+        self._history = xp.zeros(0, np.int64)
+        self._pulls = wanted == "pull"
+        self._began = self._gathered = False
+        room = {"auto": n // ROOM_SHARE, "online": n, "ballot": 0}[filter]
+        if wanted == "auto" and "settled" not in bound.program.functions:
+            wanted = "push"  # a pull that does not end early costs more than a gather from all
+        self._settings = (
+            _DIRECTIONS[wanted], room, ALONE, ALONE_ARCS, PULL_PART, max(1, n // DUE_PART), LAUNCH_ARCS,
+        )  # fmt: skip
+
+    @cached_property
+    def _both_edges(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The program's edge attributes in the order of the rows of out- and of in-neighbours."""
+        return self._edges if self._pulls else self._edge_arrays("csr"), self._edges
+
+    def _take_stock(self) -> None:
+        """Make the first frontier of the vertices that are flagged."""
+        n = self._graph.size
+        self._number = 0
+        self._began = False
+        self._frontiers[:] = 0
+        self._frontiers[layout.UNREAD] = self._graph.arcs
+        for bitmap in (*self._bitmaps, self._later):
+            bitmap[:] = 0
+        self._horizon[:] = 0.0
+        self._horizon[layout.LIMIT] = -np.inf
+        self._horizon[layout.LEAST] = np.inf
+        self._kernels.launch(
+            "enlist", *launch_shape(self._device, n), n, self._flags[0], self._rows.offsets,
+            self._bitmaps[0], self._frontiers,
+        )  # fmt: skip
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Launch as many supersteps as the plan chose; they end when nobody has news."""
+        graph, here = self._graph, self._device
+        if graph.size == 0:
+            return
+        if not self._began and choice.number % 2:  # resumed, with a frontier of an odd superstep
+            self._bitmaps = self._bitmaps[::-1]
+        self._number = choice.number
+        self._began = True
+        self._frontiers[layout.LISTED : layout.WOKEN] = 0  # the last launch has left its counters
+        self._frontiers[layout.STEPS] = 0
+        self._gathered = choice.direction == "gather"
+        if self._gathered:
+            self._gather(choice.number)
+            return
+        self._history = here.xp.zeros(3 * choice.supersteps, np.int64)
+        arguments = (
+            graph.size, graph.arcs, tuple(self._rows), (graph.csc.offsets, graph.csc.indices),
+            self._both_edges, self._states[0], self._constants, self._bitmaps, self._later,
+            self._queue, self._lists, self._bound.values, self._sums, choice.number,
+            choice.supersteps, choice.arcs or NO_LIMIT, self._settings, self._horizon,
+            self._frontiers, self._history,
+        )  # fmt: skip
+        block = here.most_threads(self._kernels, "traverse", BLOCK, *arguments)
+        most = here.most_blocks(self._kernels, "traverse", block, *arguments)
+        grid = min(here.blocks_for(max(graph.size, graph.arcs), block), most)
+        self._kernels.launch("traverse", grid, block, *arguments, cooperative=True)
+
+    def _gather(self, number: int) -> None:
+        """Let all vertices gather from all once; those whose state is news are the next frontier."""
+        n, state = self._graph.size, self._states[0]
+        before = tuple(column.copy() for column in state)
+        self._control[:] = 0
+        self._control[layout.NUMBER] = number
+        self._dense()
+        self._frontiers[:] = 0
+        self._kernels.launch(
+            "compare", *launch_shape(self._device, n), n, before, state, self._constants,
+            self._bound.values, self._sums, number, self._rows.offsets,
+            self._bitmaps[(number + 1) % 2], self._frontiers,
+        )  # fmt: skip
+
+    @cached_property
+    def _dense(self) -> Callable[[], None]:
+        """A superstep in which all vertices gather, in place."""
+        bound, graph, schedule = self._bound, self._graph, self._schedule
+        program = bound.program
+        kernels = self._device.program_module(
+            f"cugraph_ws_cuda_{program.name}",
+            interface_source(program, bound.types, Variant(in_place=True, lanes=32)),
+        )
+        state = self._states[0]
+        nothing = tuple(self._device.xp.empty(0, kind) for kind in bound.types.message)
+        return kernels.prepare(
+            "superstep", *schedule.launch, schedule.shape, schedule.hubs,
+            (graph.csc.offsets, graph.csc.indices), self._edges, state, state, self._constants,
+            (nothing, nothing), tuple(self._flags), bound.values, self._sums, self._control,
+            self._tallies, self._records, 0, -1.0,
+        )  # fmt: skip
+
+    def counts(self) -> Counts:
+        """Return what the supersteps since the last call did."""
+        if self._graph.size == 0:
+            return Counts()
+        control = self._device.to_host(self._frontiers)
+        active, ahead = int(control[layout.COUNT]), int(control[layout.AHEAD])
+        if not self._began:
+            self._active = active
+            return Counts(active=active, arcs=ahead, sums=np.zeros(0))
+        if self._gathered:
+            self._number += 1
+            sent, self._active = self._active, active
+            return Counts(
+                active=active, arcs=ahead, read=self._graph.arcs, modes=[("gather", "all")],
+                history=[(sent, self._graph.arcs)], sums=np.zeros(0),
+            )  # fmt: skip
+        self._active = active
+        done = int(control[layout.STEPS])
+        history = self._device.to_host(self._history).reshape(-1, 3)[:done]
+        self._number += done
+        return Counts(
+            active=active,
+            arcs=ahead,
+            read=int(history[:, 1].sum()),
+            history=[(sent, arcs) for sent, arcs, _ in history.tolist()],
+            modes=[MODES[mode] for mode in history[:, 2].tolist()],
+            sums=np.zeros(0),
+        )
+
+    def queue(self) -> npt.NDArray[np.int64]:
+        """Return 1, 2, … for active vertices, −1 for those that wait, and 0 for others."""
+        if not self._began:
+            return super().queue()
+        here, graph = self._device, self._graph
+        bits = np.arange(32, dtype=np.uint32)
+
+        def marked(bitmap: Any) -> npt.NDArray[np.bool_]:
+            words = here.xp.asarray(bitmap)
+            flags = ((words[:, None] >> here.xp.asarray(bits)) & 1).ravel()[: graph.size]
+            held = here.to_host(graph.by_number(flags.astype(np.uint8)))
+            found: npt.NDArray[np.bool_] = held != 0
+            return found
+
+        active = marked(self._bitmaps[self._number % 2])
+        places: npt.NDArray[np.int64] = np.where(active, np.cumsum(active, dtype=np.int64), 0)
+        if len(self._later):
+            places[marked(self._later) & ~active] = -1
+        return places

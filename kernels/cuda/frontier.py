@@ -1,0 +1,757 @@
+"""A frontier's supersteps, pushed or pulled, many of them in one cooperative launch.
+
+For programs whose `apply` may take messages one by one, and twice, and whose state is one number: it is
+changed by compare-and-swap, so that no message is lost and none waits for another.
+
+- Push: the listed vertices send along their out-arcs.  Pull: vertices that are not settled look for
+  active in-neighbours, and stop at the first that settles them (Beamer, Asanović, Patterson 2012).
+  Both go through arcs in the same way: a warp takes 32 rows, and its lanes share out their arcs;
+  longer rows are queued in pieces for all warps, and the superstep has a second stage.
+- Who hears news gets a bit in the next superstep's bitmap; the first to set it lists the vertex, one
+  atomic a warp (SIMD-X's online filter: Liu and Huang, USENIX ATC 2019).  Where a list is full or was not
+  kept, it is made from the bitmap, in order (their ballot filter).
+- A frontier that one block can do alone is left to it, with its counters in shared memory, while the
+  others wait at the grid's barrier.
+- Of programs with a priority, vertices that are not due yet are put in a second bitmap; when nobody
+  else is left, those within the next limit are listed (Davidson, Baxter, Garland, Owens 2014; a
+  limit that adapts as in Wang, Fussell, Lin 2021).
+
+What to run next is decided by every thread alike, from counters that the last superstep left: no
+host is asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.interface import (
+    ORDERED,
+    SETTLES,
+    glance,
+    is_active,
+    is_settled,
+    keep,
+    load,
+    message,
+    nothing,
+    order,
+    put,
+    replace,
+    same,
+    swap,
+    update,
+    with_sums,
+)
+from cugraph_ws.kernels.cuda.layout import (
+    ABOVE,
+    AHEAD,
+    ALONE,
+    AUTO,
+    BALLOT,
+    COUNT,
+    DEGREES,
+    FILLED,
+    FRONTIER_BLOCK,
+    HASTE,
+    KEPT,
+    LEAST,
+    LEAST_ROWS,
+    LIMIT,
+    LISTED,
+    NEAR_ROWS,
+    PIECE,
+    PULL,
+    QUEUED,
+    ROLES,
+    STEPS,
+    UNREAD,
+    WAITERS,
+    WIDTH,
+    WOKEN,
+)
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    any_of,
+    atomic_add,
+    atomic_and,
+    atomic_compare_and_swap,
+    atomic_or,
+    ballot,
+    block,
+    blocks,
+    bounded,
+    ffs,
+    inline,
+    kernel,
+    lane,
+    load_fresh,
+    load_once,
+    popc,
+    shared,
+    shuffle,
+    shuffle_xor,
+    sync_block,
+    sync_grid,
+    sync_warp,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.rows import (
+    arc_at,
+    queue_row,
+    reserve,
+    scan,
+    sum_of_lanes,
+    take_pieces,
+)
+
+__all__ = ["compare", "enlist", "traverse"]
+
+
+@inline
+def has(bitmap: Any, vertex: Any) -> Any:
+    """Tell whether a vertex's bit is set."""
+    return (np.int64(bitmap[vertex >> 5]) >> (vertex & 31)) & 1 != 0
+
+
+@inline
+def add(bitmap: Any, vertex: Any) -> Any:
+    """Set a vertex's bit; return whether it was not set."""
+    before = atomic_or(bitmap, vertex >> 5, np.uint32(1 << (vertex & 31)))
+    return (np.int64(before) >> (vertex & 31)) & 1 == 0
+
+
+@inline
+def drop(bitmap: Any, vertex: Any) -> None:
+    """Clear a vertex's bit."""
+    atomic_and(bitmap, vertex >> 5, np.uint32(FULL ^ (1 << (vertex & 31))))
+
+
+@inline
+def put_word(bitmap: Any, first: Any, active: Any) -> None:
+    """Write the word of 32 vertices, each of which a lane tells of."""
+    word = ballot(FULL, active)
+    if lane() == 0:
+        bitmap[first >> 5] = word
+
+
+@inline
+def add_counts(control: Any, count: Any, arcs: Any) -> None:
+    """Add all lanes' vertices and arcs to the frontier's."""
+    count = sum_of_lanes(count)
+    arcs = sum_of_lanes(arcs)
+    if lane() == 0 and count > 0:
+        atomic_add(control, COUNT, count)
+        atomic_add(control, AHEAD, arcs)
+
+
+@kernel
+def enlist(vertices: Any, flags: Any, offsets: Any, bitmap: Any, control: Any) -> None:
+    """Make the first frontier's bitmap from flags, and count its vertices and their out-arcs."""
+    count, arcs = np.int64(0), np.int64(0)
+    for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
+        vertex = first + lane()
+        active = False
+        if vertex < vertices:
+            active = flags[vertex] != 0
+        if active:
+            count += 1
+            arcs += offsets[vertex + 1] - offsets[vertex]
+        put_word(bitmap, first, active)
+    add_counts(control, count, arcs)
+
+
+@kernel
+def compare(
+    vertices: Any, before: Any, state: Any, constants: Any, parameters: Any, sums: Any, number: Any,
+    offsets: Any, bitmap: Any, control: Any,
+) -> None:  # fmt: skip
+    """Make a frontier's bitmap of those who have news since a state, and count as `enlist` does."""
+    values = with_sums(parameters, sums, vertices, number)
+    count, arcs = np.int64(0), np.int64(0)
+    for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
+        vertex = first + lane()
+        active = False
+        if vertex < vertices:
+            old = load(before, constants, vertex)
+            new = keep(load(state, constants, vertex))
+            active = not same(old, new) and is_active(old, new, values)
+        if active:
+            count += 1
+            arcs += offsets[vertex + 1] - offsets[vertex]
+        put_word(bitmap, first, active)
+    add_counts(control, count, arcs)
+
+
+@inline
+def aim(place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any) -> Any:
+    """Return the row of an arc, the vertex at its other end, and the arc; 0 where there is none."""
+    mine, arc = arc_at(place, ends, start, row, begin, 1)
+    other = np.int64(0)
+    if place < total:
+        other = np.int64(load_once(indices, arc))
+    else:
+        arc = np.int64(0)
+    return mine, other, arc
+
+
+@inline
+def look(live: Any, mine: Any, other: Any, pulls: Any, now: Any, state: Any, constants: Any) -> Any:
+    """Return the sender and the receiver along an arc, and whether the former is active.
+
+    States are read as the cache has them: if one has been bettered since, it is only heard in vain.
+    """
+    sender, receiver = (other, mine) if pulls else (mine, other)
+    if pulls and live:
+        live = has(now, sender)
+    return glance(state, constants, sender), glance(state, constants, receiver), live
+
+
+@inline
+def judge(live: Any, source: Any, old: Any, edges: Any, arc: Any, values: Any) -> Any:
+    """Return what is heard along an arc, and whether that may be news."""
+    heard = nothing()
+    if live:
+        heard = message(source, edges, arc, values)
+        if (SETTLES and is_settled(old, values)) or same(old, update(old, heard, values)):
+            live = False
+    return heard, live
+
+
+@inline
+def hear(
+    vertex: Any, old: Any, heard: Any, promising: Any, after: Any, later: Any, state: Any,
+    constants: Any, values: Any, limit: Any,
+) -> Any:  # fmt: skip
+    """Let a vertex, last seen as `old`, hear a message; return whether it is the first news."""
+    news, due = False, True
+    latest = keep(old)
+    while promising:
+        new = update(old, heard, values)
+        if (SETTLES and is_settled(old, values)) or same(old, new):
+            promising = False
+        elif swap(state, vertex, old, new):
+            news = is_active(old, new, values)
+            latest = new
+            if ORDERED:
+                due = not order(replace(old, new), values) > limit  # NaN is
+            promising = False
+        else:
+            old = load(state, constants, vertex)
+    if ORDERED and news and not due:
+        add(later, vertex)
+        news = False
+    if news:
+        # Nobody waits for an answer that is known: what has settled has not been settled before.
+        first = add(after, vertex)
+        if not (SETTLES and is_settled(replace(old, latest), values)):
+            news = first
+        if ORDERED and (np.int64(load_fresh(later, vertex >> 5)) >> (vertex & 31)) & 1 != 0:
+            drop(later, vertex)
+    return news
+
+
+@inline
+def row_of_one(wanted: Any, vertex: Any, offsets: Any) -> Any:
+    """Return where a vertex's out-arcs begin, and their number; 0 if it is not `wanted`."""
+    begin, degree = np.int64(0), np.int32(0)
+    if wanted:
+        begin = offsets[vertex]
+        degree = np.int32(offsets[vertex + 1] - begin)
+    return begin, degree
+
+
+@inline
+def note(
+    first: Any, vertex: Any, begin: Any, degree: Any, slot: Any, bins: Any, listed: Any
+) -> Any:
+    """List a vertex, and its row, if there is room; return its out-degree, 0 if it is not the `first`."""
+    vertices, begins, lengths = listed
+    if not first:
+        return np.int32(0)
+    if slot < bins:
+        vertices[slot] = vertex
+    if slot < NEAR_ROWS:
+        begins[slot] = begin
+        lengths[slot] = degree
+    return degree
+
+
+@inline
+def walk(
+    share: Any, row: Any, begin: Any, pulls: Any, indices: Any, edges: Any, now: Any, after: Any,
+    later: Any, listed: Any, bins: Any, counters: Any, which: Any, offsets: Any, state: Any,
+    constants: Any, values: Any, limit: Any,
+) -> Any:  # fmt: skip
+    """Go through the arcs of the lanes' rows; return the out-arcs of those who heard news.
+
+    Four windows of 32 arcs are looked at before the first is heard, to have more loads on their way.
+    """
+    ends = scan(share)
+    start = np.int32(ends - share)
+    total = shuffle(FULL, ends, 31)
+    ahead = np.int64(0)
+    for at in range(np.int32(0), total, np.int32(128)):
+        place = np.int32(at + lane())
+        wide = at + 32 < total
+        row_one, one, arc_one = aim(place, total, ends, start, row, begin, indices)
+        row_two, two, arc_two = row_one, one, arc_one
+        row_three, three, arc_three = row_one, one, arc_one
+        row_four, four, arc_four = row_one, one, arc_one
+        if wide:
+            row_two, two, arc_two = aim(
+                np.int32(place + 32), total, ends, start, row, begin, indices
+            )
+            row_three, three, arc_three = aim(
+                np.int32(place + 64), total, ends, start, row, begin, indices
+            )
+            row_four, four, arc_four = aim(
+                np.int32(place + 96), total, ends, start, row, begin, indices
+            )
+        from_one, old_one, try_one = look(place < total, row_one, one, pulls, now, state, constants)
+        from_two, old_two, try_two = from_one, old_one, False
+        from_three, old_three, try_three = from_one, old_one, False
+        from_four, old_four, try_four = from_one, old_one, False
+        if wide:
+            from_two, old_two, try_two = look(
+                place + 32 < total, row_two, two, pulls, now, state, constants
+            )
+            from_three, old_three, try_three = look(
+                place + 64 < total, row_three, three, pulls, now, state, constants
+            )
+            from_four, old_four, try_four = look(
+                place + 96 < total, row_four, four, pulls, now, state, constants
+            )
+        heard_one, try_one = judge(try_one, from_one, old_one, edges, arc_one, values)
+        heard_two, heard_three, heard_four = heard_one, heard_one, heard_one
+        if wide:
+            heard_two, try_two = judge(try_two, from_two, old_two, edges, arc_two, values)
+            heard_three, try_three = judge(
+                try_three, from_three, old_three, edges, arc_three, values
+            )
+            heard_four, try_four = judge(try_four, from_four, old_four, edges, arc_four, values)
+        if pulls:
+            one, two, three, four = row_one, row_two, row_three, row_four
+        if any_of(FULL, try_one or try_two or try_three or try_four):
+            # On their way while states are swapped
+            begin_one, degree_one = row_of_one(try_one, one, offsets)
+            begin_two, degree_two = begin_one, degree_one
+            begin_three, degree_three = begin_one, degree_one
+            begin_four, degree_four = begin_one, degree_one
+            if wide:
+                begin_two, degree_two = row_of_one(try_two, two, offsets)
+                begin_three, degree_three = row_of_one(try_three, three, offsets)
+                begin_four, degree_four = row_of_one(try_four, four, offsets)
+            try_one = hear(
+                one, old_one, heard_one, try_one, after, later, state, constants, values, limit
+            )
+            if wide:
+                try_two = hear(
+                    two, old_two, heard_two, try_two, after, later, state, constants, values, limit
+                )
+                try_three = hear(
+                    three, old_three, heard_three, try_three, after, later, state, constants, values,
+                    limit,
+                )  # fmt: skip
+                try_four = hear(
+                    four, old_four, heard_four, try_four, after, later, state, constants, values,
+                    limit,
+                )  # fmt: skip
+            wanted = (
+                np.int32(try_one) + np.int32(try_two) + np.int32(try_three) + np.int32(try_four)
+            )
+            if any_of(FULL, wanted > 0):
+                slot = reserve(counters, which, np.int32(wanted))
+                ahead += note(try_one, one, begin_one, degree_one, slot, bins, listed)
+                if wide:
+                    slot += np.int32(try_one)
+                    ahead += note(try_two, two, begin_two, degree_two, slot, bins, listed)
+                    slot += np.int32(try_two)
+                    ahead += note(try_three, three, begin_three, degree_three, slot, bins, listed)
+                    slot += np.int32(try_three)
+                    ahead += note(try_four, four, begin_four, degree_four, slot, bins, listed)
+    return ahead
+
+
+@inline
+def pull_in_haste(
+    vertex: Any, own: Any, begin: Any, length: Any, indices: Any, edges: Any, now: Any, state: Any,
+    constants: Any, values: Any,
+) -> Any:  # fmt: skip
+    """Read the first few in-arcs of a vertex; return whether it has news, and how many were read."""
+    news = False
+    new = keep(own)
+    tried = np.int32(0)
+    most = np.int32(min(length, HASTE))
+    while tried < most:
+        arc = begin + tried
+        tried = np.int32(tried + 1)
+        sender = np.int64(indices[arc])
+        if has(now, sender):
+            heard = message(glance(state, constants, sender), edges, arc, values)
+            better = update(replace(own, new), heard, values)
+            if not same(replace(own, new), better):
+                news = news or is_active(replace(own, new), better, values)
+                new = better
+                if is_settled(replace(own, new), values):
+                    most = np.int32(0)
+    if not same(own, new):
+        put(state, vertex, new)
+    return news, tried, most == 0
+
+
+@inline
+def due_bits(
+    mask: Any, words: Any, first: Any, state: Any, constants: Any, values: Any, limit: Any
+) -> Any:
+    """Return the lane's word without the vertices that are not due; each lane holds one of 32 words."""
+    kept = words
+    while mask != 0:
+        place = ffs(mask) - 1
+        mask = np.uint32(mask & (mask - 1))
+        word = shuffle(FULL, np.int64(words), place)
+        due = (word >> lane()) & 1 != 0
+        if due:
+            vertex = ((first + place) << 5) + lane()
+            due = not order(glance(state, constants, vertex), values) > limit
+        bits = ballot(FULL, due)
+        if lane() == place:
+            kept = bits
+    return kept
+
+
+@inline
+def list_words(words: Any, first: Any, slot: Any, listed: Any, offsets: Any) -> Any:
+    """List the vertices of 32 words, one in each lane, from slot on; return their out-arcs."""
+    arcs = np.int64(0)
+    mask = ballot(FULL, words != 0)
+    while mask != 0:
+        place = ffs(mask) - 1
+        mask = np.uint32(mask & (mask - 1))
+        word = shuffle(FULL, np.int64(words), place)
+        at = shuffle(FULL, slot, place)
+        if (word >> lane()) & 1 != 0:
+            vertex = ((first + place) << 5) + lane()
+            listed[0][at + popc(np.uint32(word & ((1 << lane()) - 1)))] = vertex
+            arcs += offsets[vertex + 1] - offsets[vertex]
+    return arcs
+
+
+@inline
+def weigh(words: Any, later: Any, state: Any, constants: Any, values: Any, horizon: Any) -> None:
+    """Find the least priority of those who wait, the sum of their priorities, and their number."""
+    least, above, count = np.inf, 0.0, 0.0
+    for first in range(32 * ((block() * threads() + thread()) // 32), words, blocks() * threads()):
+        mine = np.uint32(0)
+        if first + lane() < words:
+            mine = later[first + lane()]
+        mask = ballot(FULL, mine != 0)
+        while mask != 0:
+            place = ffs(mask) - 1
+            mask = np.uint32(mask & (mask - 1))
+            word = shuffle(FULL, np.int64(mine), place)
+            if (word >> lane()) & 1 != 0:
+                when = order(glance(state, constants, ((first + place) << 5) + lane()), values)
+                above += when
+                count += 1.0
+                least = min(least, when)
+    bits = 16
+    while bits > 0:
+        least = min(least, shuffle_xor(FULL, least, bits))
+        above += shuffle_xor(FULL, above, bits)
+        count += shuffle_xor(FULL, count, bits)
+        bits //= 2
+    if lane() == 0 and count > 0.0:
+        atomic_add(horizon, ABOVE, above)
+        atomic_add(horizon, WAITERS, count)
+        held = load_fresh(horizon, LEAST)
+        while least < held:
+            found = atomic_compare_and_swap(horizon, LEAST, held, least)
+            if found == held:
+                held = least
+            else:
+                held = found
+
+
+@kernel
+@bounded(FRONTIER_BLOCK)
+def traverse(
+    vertices: Any, arcs: Any, forward: Any, backward: Any, edges: Any, state: Any, constants: Any,
+    bitmaps: Any, later: Any, queue: Any, lists: Any, parameters: Any, sums: Any, number: Any,
+    steps: Any, leave: Any, settings: Any, horizon: Any, control: Any, records: Any,
+) -> None:  # fmt: skip
+    """Run up to `steps` supersteps, the first of them with this number.  Cooperative.
+
+    Parameters
+    ----------
+    vertices, arcs : int
+    forward, backward : tuple of (int64[vertices + 1], int[arcs])
+        Rows of out-neighbours and of in-neighbours.
+    edges : two tuples of arrays of [arcs]
+        The program's edge attributes, in the order of the former and of the latter.
+    state, constants : tuples of arrays of [vertices]
+    bitmaps : two of uint32[vertices / 32]
+        The frontiers of even and of odd supersteps; the one that does not begin is scratch.
+    later : uint32[vertices / 32]
+        Of programs with a priority: who has news, but is not due.
+    queue : tuple of (int[n], int32[n])
+        Scratch, n is the number of pieces of all rows longer than one.
+    lists : two of (int[vertices], int64[NEAR_ROWS], int32[NEAR_ROWS])
+        The frontier's vertices, of even and of odd supersteps; of the first of them the first
+        out-arc and the out-degree.
+    parameters, sums
+        What the program reads.
+    number, steps : int
+    leave : int
+        Arcs of a frontier above which the launch ends, but not before its first superstep.
+    settings : tuple of int
+        The direction, the room in a list, the vertices and the arcs that a block does alone, the
+        part of the unread arcs from which a frontier is pulled, how many vertices a limit shall let
+        through, and the arcs after which the launch ends.
+    horizon : float64[8]
+        The limit of priorities, and what the next one is found from.
+    control : int64[32]
+        The frontier's size and arcs, and counters; see `layout`.
+    records : int64[3 * steps]
+        For each superstep the vertices that were active, the arcs that were read, and how.
+    """
+    wanted, bins, few, few_arcs, pull_part, goal, most_arcs = settings
+    out_offsets = forward[0]
+    words = (vertices + 31) // 32
+    local = shared(32, np.int64)
+    leads = block() == 0 and thread() == 0
+    count, ahead, unread = control[COUNT], control[AHEAD], control[UNREAD]
+    kept = control[KEPT]
+    limit = horizon[LIMIT]
+    alone, asleep = False, False  # one block works, the others wait
+    turn, beat, done = np.int32(0), np.int32(0), np.int32(0)
+    spent = np.float32(0.0)  # one register
+    while True:
+        heavy = done > 0 and ahead > leave
+        if asleep or (
+            alone
+            and (
+                count == 0 or done == steps or heavy or count > few or ahead > few_arcs or kept == 0
+            )
+        ):
+            # The block that was alone wakes the others.
+            if alone and leads:
+                control[WOKEN] = count
+                control[WOKEN + 1] = ahead
+                control[WOKEN + 2] = unread
+                control[WOKEN + 3] = kept
+                control[WOKEN + 4] = done
+            sync_grid()
+            if asleep:
+                count, ahead, unread = control[WOKEN], control[WOKEN + 1], control[WOKEN + 2]
+                kept = control[WOKEN + 3]
+                done = np.int32(control[WOKEN + 4])
+                heavy = done > 0 and ahead > leave
+            alone, asleep = False, False
+        if ORDERED and count == 0 and not alone:
+            # Who is due next?
+            values = with_sums(parameters, sums, vertices, np.int64(number + done))
+            weigh(words, later, state, constants, values, horizon)
+            sync_grid()
+            waiting, least = horizon[WAITERS], horizon[LEAST]
+            if waiting > 0.0:
+                width = 2.0 * (horizon[ABOVE] / waiting - least) * goal / waiting
+                if waiting < goal:
+                    width = max(width, 2.0 * (least - limit), 2.0 * horizon[WIDTH])
+                if not (width > 0.0 and width < np.inf):
+                    width = 0.0
+                limit = least + width
+                now, listed = bitmaps[0], lists[0]
+                if (number + done) & 1:
+                    now, listed = bitmaps[1], lists[1]
+                arcs_due = np.int64(0)
+                if leads:
+                    for role in range(ROLES):
+                        control[LISTED + 3 * role + (turn + 1) % 3] = 0
+                for first in range(
+                    32 * ((block() * threads() + thread()) // 32), words, blocks() * threads()
+                ):
+                    mine = np.uint32(0)
+                    if first + lane() < words:
+                        mine = later[first + lane()]
+                    mask = ballot(FULL, mine != 0)
+                    if mask != 0:
+                        due = due_bits(mask, mine, first, state, constants, values, limit)
+                        if due != 0:
+                            now[first + lane()] = due
+                            later[first + lane()] = mine ^ due
+                        slot = reserve(control, FILLED + turn, np.int32(popc(due)))
+                        arcs_due += list_words(due, first, slot, listed, out_offsets)
+                arcs_due = sum_of_lanes(arcs_due)
+                if lane() == 0 and arcs_due > 0:
+                    atomic_add(control, DEGREES + turn, arcs_due)
+                sync_grid()
+                count = control[FILLED + turn]
+                ahead = control[DEGREES + turn]
+                kept = np.int64(1)
+                if leads:
+                    horizon[LIMIT] = limit
+                    horizon[WIDTH] = width
+                    horizon[LEAST] = np.inf
+                    horizon[ABOVE] = 0.0
+                    horizon[WAITERS] = 0.0
+                turn = np.int32((turn + 1) % 3)
+        if count == 0 or done == steps or heavy or spent > most_arcs:
+            break
+        if not alone and kept != 0 and count <= few and ahead <= few_arcs and wanted != PULL:
+            if block() != 0:
+                asleep = True
+                continue
+            alone = True
+            beat = np.int32(0)
+            if thread() < 32:
+                local[thread()] = 0
+            sync_block()
+        counters, at = control, turn
+        # Neighbouring warps are of different blocks, so that few rows are spread over many.
+        warp = np.int32(thread() // 32 * blocks() + block())
+        warps = np.int32(blocks() * threads() // 32)
+        if alone:
+            counters, at = local, beat
+            warp, warps = np.int32(thread() // 32), np.int32(threads() // 32)
+        now, after, listed, next_listed = bitmaps[0], bitmaps[1], lists[0], lists[1]
+        if (number + done) & 1:
+            now, after, listed, next_listed = bitmaps[1], bitmaps[0], lists[1], lists[0]
+        values = with_sums(parameters, sums, vertices, np.int64(number + done))
+        pulls = wanted == PULL and not ORDERED
+        if wanted == AUTO and not alone and not ORDERED:
+            pulls = ahead > few_arcs and ahead > unread // pull_part
+        if SETTLES:
+            unread = max(unread - ahead, 0)
+        if not alone:
+            spent = np.float32(spent + np.float32(arcs if pulls else ahead))
+        fill = not pulls and kept == 0
+        near = kept == 2 and count <= NEAR_ROWS
+        if leads:
+            for role in range(ROLES):
+                counters[LISTED + 3 * role + (at + 1) % 3] = 0
+            records[3 * done] = count
+            if not pulls:
+                records[3 * done + 1] = ahead
+            records[3 * done + 2] = (
+                (PULL if pulls else 0)
+                + (BALLOT if fill or (kept == 1 and not pulls) else 0)
+                + (ALONE if alone else 0)
+            )
+        if fill:
+            for first in range(32 * warp, words, 32 * warps):
+                mine = np.uint32(0)
+                if first + lane() < words:
+                    mine = now[first + lane()]
+                    after[first + lane()] = 0
+                if any_of(FULL, mine != 0):
+                    slot = reserve(control, FILLED + turn, np.int32(popc(mine)))
+                    list_words(mine, first, slot, listed, out_offsets)
+            sync_grid()
+        offsets, indices = backward if pulls else forward
+        attributes = edges[1] if pulls else edges[0]
+        read, heirs, found = np.int64(0), np.int64(0), np.int64(0)
+        size, next_count = np.int64(0), np.int64(0)
+        rows = 32  # of a warp
+        if not pulls:
+            while rows > LEAST_ROWS and count <= rows // 2 * warps:
+                rows //= 2
+        top, pace = np.int32(((vertices if pulls else count) + rows - 1) // rows), warps
+        for stage in range(2):
+            if stage == 1:
+                if alone:  # All have read the counters; now they go on.
+                    sync_block()
+                else:
+                    sync_grid()
+                top, pace = np.int32(size), np.int32(32 * warps)
+            for base in range(warp, top, pace):
+                row, begin, share = np.int64(0), np.int64(0), np.int32(0)
+                if stage == 1:
+                    row, begin, share = take_pieces(offsets, queue, size, base, warps)
+                else:
+                    length, whole = np.int64(0), np.int64(0)
+                    if pulls:
+                        news = False
+                        if 32 * base + lane() < vertices:
+                            row = np.int64(32 * base + lane())
+                            own = glance(state, constants, row)
+                            if not (SETTLES and is_settled(own, values)):
+                                begin = offsets[row]
+                                length = offsets[row + 1] - begin
+                                whole = length
+                                if SETTLES:
+                                    news, tried, settled = pull_in_haste(
+                                        row, own, begin, length, indices, attributes, now, state,
+                                        constants, values,
+                                    )  # fmt: skip
+                                    read += tried
+                                    begin += tried
+                                    length = np.int64(0) if settled else length - tried
+                                if news:
+                                    found += 1
+                                    heirs += out_offsets[row + 1] - out_offsets[row]
+                        bits = ballot(FULL, news)
+                        if lane() == 0:
+                            after[base] = bits
+                        sync_warp(FULL)
+                    elif lane() < rows and rows * base + lane() < count:
+                        place = rows * base + lane()
+                        row = np.int64(listed[0][place])
+                        if near:
+                            begin = np.int64(listed[1][place])
+                            length = np.int64(listed[2][place])
+                        else:
+                            begin = offsets[row]
+                            length = offsets[row + 1] - begin
+                        whole = length
+                        drop(now, row)
+                    if any_of(FULL, length > PIECE):
+                        queue_row(
+                            counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
+                            whole if length > PIECE else 0,
+                        )  # fmt: skip
+                    share = np.int32(0 if length > PIECE else length)
+                read += share
+                if any_of(FULL, share > 0):
+                    heirs += walk(
+                        share, row, begin, pulls, indices, attributes, now, after, later,
+                        next_listed, bins, counters, LISTED + at, out_offsets, state, constants,
+                        values, limit,
+                    )  # fmt: skip
+            if pulls:
+                read = sum_of_lanes(read)
+                found = sum_of_lanes(found)
+                if lane() == 0:
+                    if read > 0:
+                        atomic_add(records, 3 * done + 1, read)
+                    if found > 0:
+                        atomic_add(counters, LISTED + at, found)
+            if any_of(FULL, heirs > 0):
+                heirs = sum_of_lanes(heirs)
+                if lane() == 0:
+                    atomic_add(counters, DEGREES + at, heirs)
+            read, heirs, found = np.int64(0), np.int64(0), np.int64(0)
+            if alone:
+                sync_block()
+            else:
+                sync_grid()
+            size = counters[QUEUED + at]
+            next_count = counters[LISTED + at]
+            ahead = counters[DEGREES + at]
+            if size == 0:
+                break
+        count = next_count
+        kept = np.int64(0 if pulls or count > bins else 2)
+        if alone:
+            beat = np.int32((beat + 1) % 3)
+        else:
+            turn = np.int32((turn + 1) % 3)
+        done = np.int32(done + 1)
+    if leads and done > 0:
+        control[COUNT] = count
+        control[AHEAD] = ahead
+        control[UNREAD] = unread
+        control[KEPT] = kept
+        control[STEPS] = done

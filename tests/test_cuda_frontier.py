@@ -1,0 +1,289 @@
+"""Frontiers on the GPU, many supersteps in a launch, in the emulator."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from cuda_cases import PUSHES, Case, check_same, graph_of, medley
+from emulator.device import emulated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import Labels, Nearest, Peel, Rank, Reached
+from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
+from verify import Edges
+
+import cugraph_ws as ws
+from cugraph_ws.cuda import plan
+from cugraph_ws.engines import cuda_frontier as frontier
+
+BATTERY = {
+    **{name: edges for name, edges in SHAPES.items() if len(edges.source) < 80},
+    "rmat": rmat(4, 5, seed=1),
+    "hub": hub(90),
+    "a row of several pieces": Edges(np.zeros(1100, np.int64), 1 + np.arange(1100), 1101),
+    "rows of several pieces both ways": undirected(
+        Edges(np.repeat([0, 1], 600), np.tile(np.arange(2, 602), 2), 602)
+    ),
+    "random": random_edges(20, 70, seed=3),
+    "ties and zeros": random_edges(20, 70, seed=6, weights="ties"),
+    "integer weights": random_edges(20, 70, seed=5, weights="integers"),
+}
+# How a frontier is listed, by whom it is worked on, and who is due: each combination must not matter.
+DIRECTIONS = ("auto", "push", "pull")
+FILTERS = ("auto", "online", "ballot")
+SETTINGS = {
+    "as it is": {},
+    "never alone": {"ALONE": 0},
+    "few alone, little room": {"ALONE": 3, "ROOM_SHARE": 8},
+    "pulled soon": {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0},
+    "few due": {"DUE_PART": 1 << 40},
+    "all due": {"DUE_PART": 1, "ALONE": 0},
+}
+
+
+@ws.vertex_program
+class Counted:
+    """Labels, and how many vertices have the least one."""
+
+    label: ws.int64
+
+    @ws.aggregate
+    def least(state):
+        return 1.0 if state.label == 0 else 0.0
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.label
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.label, gathered)
+
+
+@contextlib.contextmanager
+def tuned(**values):
+    """Set constants of the executor, and how soon a frontier is left for a gather."""
+    values = {"BLOCK": 64, **values}  # several blocks, of several warps
+    with contextlib.ExitStack() as stack:
+        for name, value in values.items():
+            owner = plan if hasattr(plan, name) else frontier
+            stack.enter_context(patch.object(owner, name, value))
+        yield
+
+
+def check(case: Case, graph: ws.Graph, seed: int = 0, **options) -> ws.Result:
+    expected = case.run(graph, engine="python", fused=False, direction="push")
+    with emulated(seed, multiprocessors=1 + seed % 3):
+        found = case.run(graph, engine="cuda", **options)
+    check_same(found, expected, case)
+    return found
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("case", PUSHES, ids=lambda case: case.name)
+def test_programs(case, setting):
+    turns = [medley(), undirected(medley())]
+    with tuned(**SETTINGS[setting]):
+        for seed, edges in enumerate(turns, len(case.name)):
+            with graph_of(edges) as graph:
+                check(case, graph, seed)
+
+
+@pytest.mark.parametrize("fused", [True, False], ids=["fused", "not fused"])
+@pytest.mark.parametrize(("direction", "filter"), list(itertools.product(DIRECTIONS, FILTERS)))
+@pytest.mark.parametrize("place", [5, 6], ids=["hops", "shortest paths"])
+def test_every_combination(place, direction, filter, fused):  # noqa: A002
+    with graph_of(rmat(4, 5, seed=1)) as graph, tuned(ALONE=2, ROOM_SHARE=4):
+        found = check(PUSHES[place], graph, 1, direction=direction, filter=filter, fused=fused)
+    directions, filters = set(found.rows.direction), set(found.rows.filter)
+    if direction != "auto":
+        assert directions == {direction}
+    if direction == "push" and filter == "ballot":
+        assert filters == {"ballot"}
+    assert set(found.rows.fused) <= {fused, False}
+
+
+@pytest.mark.parametrize("place", [0, 6], ids=["hops", "shortest paths"])
+@pytest.mark.parametrize("name", BATTERY)
+def test_every_shape(name, place):
+    with graph_of(BATTERY[name]) as graph:
+        if graph.number_of_vertices:
+            with tuned():
+                check(PUSHES[place], graph, seed=place)
+            with tuned(ALONE=0):
+                check(PUSHES[place], graph, seed=place + 1, direction="auto")
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
+    seed=st.integers(0, 9),
+    direction=st.sampled_from(DIRECTIONS),
+    filter=st.sampled_from(FILTERS),
+    setting=st.sampled_from(list(SETTINGS)),
+)
+def test_random_graphs(ends, seed, direction, filter, setting):  # noqa: A002
+    source, destination = np.array(ends).T
+    weight = (source * 7 + destination * 3) % 5 / 2.0
+    with graph_of(Edges(source, destination, 10, weight)) as graph, tuned(**SETTINGS[setting]):
+        check(PUSHES[seed % len(PUSHES)], graph, seed, direction=direction, filter=filter)
+
+
+@pytest.mark.parametrize("first", [1, 3, 16])
+def test_a_road_takes_a_superstep_a_level(first):
+    """However many of them are launched at a time."""
+    edges = grid(9, 3, drop=0.0, seed=2)
+    with graph_of(edges) as graph, tuned(FIRST_FUSED=first, MOST_FUSED=8):
+        arcs = graph.csr.number_of_arcs
+        with emulated():
+            found = ws.run(ws.BFS, graph, start=0, engine="cuda", direction="push")
+    distance = found.arrays["distance"]
+    levels = distance.values[distance.valid]
+    assert found.iterations == levels.max() + 1
+    assert found.rows.direction == ["push"] * found.iterations
+    assert all(found.rows.fused)
+    # Every hop is found once: levels send one after the other, and every arc is read once.
+    assert sum(found.rows.edges) == arcs
+    assert found.rows.active == np.bincount(levels).tolist()
+
+
+@pytest.mark.parametrize("leaves", [31, 32, 33])
+def test_a_list_overflows_at_its_last_place(leaves):
+    """One vertex more than there is room for, and the bitmap takes over; nobody is lost."""
+    ends = np.arange(1, leaves + 1)
+    edges = Edges(
+        np.concatenate([np.zeros(leaves, np.int64), ends]),
+        np.concatenate([ends, leaves + ends]), 2 * leaves + 1,
+    )  # fmt: skip
+    share = (2 * leaves + 1) // 32
+    with graph_of(edges) as graph, tuned(ROOM_SHARE=share, ALONE=0), emulated():
+        found = ws.run(ws.BFS, graph, start=0, engine="cuda", direction="push")
+    room = (2 * leaves + 1) // share
+    assert found.rows.active == [1, leaves, leaves]
+    assert found.rows.filter[1:] == ["online" if leaves <= room else "ballot"] * 2
+    assert found.arrays["distance"].values.max() == 2
+
+
+def test_a_pull_stops_at_the_first_that_settles():
+    """Of a hundred active in-neighbours, one is read."""
+    middle = np.arange(1, 101)
+    edges = Edges(
+        np.concatenate([np.zeros(100, np.int64), middle]),
+        np.concatenate([middle, np.full(100, 101)]), 102,
+    )  # fmt: skip
+    with graph_of(edges) as graph, emulated():
+        found = ws.run(ws.BFS, graph, start=0, engine="cuda", direction="pull")
+    # Superstep 0: each of the middle reads one arc, and the last vertex the first few of its own.
+    assert found.rows.edges[0] >= 200
+    assert found.rows.edges[1] <= 1 + 100  # nobody else is left
+
+
+def test_a_heavy_frontier_is_left_for_a_gather():
+    with graph_of(rmat(4, 5, seed=1)) as graph, tuned(HEAVY=8, ALONE=0):
+        found = check(PUSHES[6], graph, direction="auto")
+        assert "gather" in found.rows.direction
+        assert found.rows.direction[-1] == "push"
+        held = check(PUSHES[6], graph, direction="push")
+    assert set(held.rows.direction) == {"push"}
+
+
+def test_priorities_save_work():
+    """Along a path with dear short cuts, those who go in order send once."""
+    n = 40
+    path = np.arange(n - 1)
+    near, far = (path, path + 1), (np.zeros(n - 2, np.int64), np.arange(2, n))
+    edges = Edges(
+        np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]]), n,
+        np.concatenate([np.ones(n - 1), 2.0 * np.arange(2, n)]),
+    )  # fmt: skip
+    work = {}
+    with graph_of(edges) as graph, tuned(DUE_PART=1 << 40, ALONE=0):
+        for priorities in (True, False):
+            found = check(PUSHES[6], graph, direction="push", priorities=priorities)
+            work[priorities] = sum(found.rows.active)
+    assert work[True] < work[False]
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 5])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_no_more_supersteps_than_allowed(most, direction):
+    with graph_of(SHAPES["path"]) as graph, emulated(seed=most):
+        found = ws.run(ws.BFS, graph, start=0, engine="cuda", max_iter=most, direction=direction)
+    assert found.iterations == most
+    assert not found.converged
+    reached = found.arrays["distance"].valid
+    assert np.count_nonzero(reached) == most + 1
+
+
+@pytest.mark.parametrize("stop", [3, 4], ids=["odd", "even"])
+@pytest.mark.parametrize("engines", [("cuda", "cuda"), ("cuda", "python"), ("python", "cuda")])
+def test_checkpoints_go_from_engine_to_engine(engines, stop, tmp_path):
+    """Vertices that wait for their turn go with them."""
+    case, path = PUSHES[6], tmp_path / "state.parquet"
+    with graph_of(grid(6, 4, drop=0.1, seed=4)) as graph, tuned(DUE_PART=1 << 40):
+        expected = case.run(graph, engine="python", fused=False, direction="push")
+        with emulated(seed=3):
+            options = {"fused": False, "direction": "push"}
+            first = case.run(
+                graph, engine=engines[0], progress=lambda update: update.superstep < stop,
+                checkpoint=path, **options,
+            )  # fmt: skip
+            assert first.stopped == "callback"
+            resumed = case.run(graph, engine=engines[1], resume=path, **options)
+    assert resumed.iterations > first.iterations
+    check_same(resumed, expected, case)
+
+
+def test_one_superstep_a_launch_without_fusing():
+    with graph_of(SHAPES["path"]) as graph, emulated() as here:
+        launched = []
+        for fused in (True, False):
+            before = here.launches
+            ws.run(ws.BFS, graph, start=0, engine="cuda", fused=fused)
+            launched.append(here.launches - before)
+    assert launched[1] >= launched[0] + 20
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "options", "told"),
+    [
+        (Rank, {}, {}, "one by one, and twice"),
+        (Peel, {"k": 3}, {}, "one by one, and twice"),
+        (Counted, {}, {}, "its aggregates would have to be added up"),
+        (Nearest, {"seeds": [1]}, {}, "not one number of 4 or 8 bytes"),
+        (Reached, {"start": 0}, {}, "not one number of 4 or 8 bytes"),
+        (ws.BFS, {"start": 0}, {"in_place": False}, "in_place=False"),
+        (ws.BFS, {"start": 0}, {"method": "ws"}, "method= is a schedule of gathers"),
+    ],
+)
+def test_what_cannot_be_pushed_is_refused(program, given, options, told):
+    with graph_of(medley()) as graph, emulated(), pytest.raises(ws.InputError, match=told):
+        ws.run(program, graph, engine="cuda", direction="push", **given, **options)
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "options", "told"),
+    [
+        (Rank, {}, {"engine": "cuda", "filter": "ballot"}, "has no frontier that is listed"),
+        (ws.BFS, {"start": 0}, {"engine": "cpu", "filter": "online"}, "choice of engine='cuda'"),
+        (ws.BFS, {"start": 0}, {"engine": "cuda", "filter": "list"}, "filter='list' is not known"),
+    ],
+)
+def test_filters_that_do_not_apply_are_refused(program, given, options, told):
+    with graph_of(medley()) as graph, emulated(), pytest.raises(ws.InputError, match=told):
+        ws.run(program, graph, **given, **options)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_nothing_to_do(direction):
+    with graph_of(SHAPES["empty"]) as graph, emulated():
+        found = ws.run(Labels, graph, engine="cuda", direction=direction)
+    assert found.iterations == 0
+    assert len(found.arrays) == 1
