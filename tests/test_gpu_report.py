@@ -196,7 +196,7 @@ class TestMerging:
     def test_shares_side_by_side(self, bad):
         stages = of("stages")
         program = f"import sys; print('share', *sys.argv[1:]); sys.exit(sys.argv[1] == '{bad}')"
-        done = stages.side_by_side([sys.executable, "-c", program])
+        done = stages.side_by_side([sys.executable, "-c", program], 60.0)
         shares = [line for line in done.text.splitlines() if line.startswith("share")]
         assert sorted(shares) == [f"share {k} {stages.PROCESSES}" for k in range(stages.PROCESSES)]
         assert done.code == (0 if bad is None else 1)

@@ -25,6 +25,7 @@ sys.path.append(str(Path(__file__).parents[1] / "gpu"))  # what reads Nsight Com
 
 from gpu_efficiency import efficiency
 from gpu_frames import frames
+from gpu_frontiers import frontiers
 from gpu_graphs import GENERATED, Case, cases
 from gpu_measure import Section
 from gpu_schedules import schedules
@@ -39,6 +40,7 @@ PARTS: dict[str, tuple[Callable[[Case, Section, int], None] | None, tuple[str, .
     "schedules": (schedules, ("RM22", "RM33V335E", "KR24", "road-like", "ER25V201E")),
     "frames": (frames, ("RM22", "RM33V335E", "KR24", "road-like")),
     "searches": (searches, ("RM22", "RM33V335E", "KR24", "road-like")),
+    "frontiers": (frontiers, ("RM22", "KR24", "road-like")),
     "efficiency": (None, ("RM22", "road-like")),
 }
 REPEATS = 5

@@ -18,7 +18,7 @@ __all__ = ["efficiency"]
 
 METRIC = "smsp__thread_inst_executed_per_inst_executed.ratio"
 METHODS = {
-    "cugraph_ws": "auto",
+    "cugraph_ws": "ws",
     **{f"virtual warps of {lanes}": f"vwc-{lanes}" for lanes in (2, 4, 8, 16, 32)},
 }
 WORKS = ("sssp", "pagerank")  # the first is the paper's

@@ -46,7 +46,7 @@ def prepared(case: Case, work: Program) -> list[Entrant]:
     """Build the graph, and return a run of a program by every schedule."""
     arguments = work.arguments(case)
     case.graph(work.weights)
-    methods = {OURS: "auto", **{f"virtual warps of {lanes}": f"vwc-{lanes}" for lanes in LANES}}
+    methods = {OURS: "ws", **{f"virtual warps of {lanes}": f"vwc-{lanes}" for lanes in LANES}}
     return [entrant(case, work, library, method, arguments) for library, method in methods.items()]
 
 

@@ -187,6 +187,8 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         "bfs": hops,
         "bfs, active vertices only": lambda: hops(direction="pull"),
         "bfs, pushed": lambda: hops(direction="push"),
+        "bfs, ballot filter": lambda: hops(direction="push", filter="ballot"),
+        "sssp, a superstep a launch": lambda: distances(fused=False),
         "widest path": widths,
         "components": components,
         "core numbers": cores,
