@@ -170,6 +170,7 @@ class Graph(Queries):
         self.weight = weight
         self._source_names, self._destination_names = names
         self._carried = carried
+        self._extremes = {}
         self._kind = read.kind
         self._vertices = read.vertices
         self._edges = read.number_of_edges

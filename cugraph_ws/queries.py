@@ -31,6 +31,7 @@ class Queries:
     _arcs: Arcs | DeviceArcs | None
     _vertices: Vertices
     _carried: list[str]
+    _extremes: dict[tuple[str, bool], tuple[Any, int]]  # found so far: every run asks for them
 
     @property
     def number_of_arcs(self) -> int:
@@ -326,7 +327,9 @@ class Queries:
         self._check_carried(name)
         if not self.number_of_arcs:
             return None
-        return self._open().extreme(name, least=least)
+        if (name, least) not in self._extremes:
+            self._extremes[name, least] = self._open().extreme(name, least=least)
+        return self._extremes[name, least]
 
     def _check_carried(self, name: str) -> None:
         if name not in self._carried:

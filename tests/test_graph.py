@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cugraph_ws.memory as memory
+from cugraph_ws.algorithms.sssp import sssp
+from cugraph_ws.arcs import Arcs
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
@@ -665,3 +667,22 @@ def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
 def test_bytes_for_people():
     shown = [format_bytes(size) for size in (0, 1023, 1024, 1.5 * 2**20, 2**30, 2**40, 2**50)]
     assert shown == ["0 B", "1023 B", "1.0 KiB", "1.5 MiB", "1.0 GiB", "1.0 TiB", "1024.0 TiB"]
+
+
+def test_extreme_edge_values_are_looked_for_once(monkeypatch):
+    """Every run with weights asks for both."""
+    looked = []
+    extreme = Arcs.extreme
+
+    def noted(self, name, *, least):
+        looked.append((name, least))
+        return extreme(self, name, least=least)
+
+    monkeypatch.setattr(Arcs, "extreme", noted)
+    frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2], "w": [2.0, 5.0]})
+    with Graph(frame, weight="w") as graph:
+        for _ in range(2):
+            sssp(graph, 0)
+        assert graph.least_edge_value("w") == (2.0, 0)
+        assert graph.greatest_edge_value("w") == (5.0, 1)
+    assert sorted(looked) == [("w", False), ("w", True)]

@@ -95,6 +95,7 @@ class CudaExecutor:
                 for kind, declared in zip(bound.types.state, program.state.values(), strict=True)
             ),
         )
+        self._types = types
         self._outbox = bound.prepares_ahead and not in_place and graph.arcs > 0
         variant = Variant(
             outbox=self._outbox,

@@ -189,10 +189,10 @@ class CudaFrontierExecutor(CudaExecutor):
         program = bound.program
         kernels = self._device.program_module(
             f"cugraph_ws_cuda_{program.name}",
-            interface_source(program, bound.types, Variant(in_place=True, lanes=32)),
+            interface_source(program, self._types, Variant(in_place=True, lanes=32)),
         )
         state = self._states[0]
-        nothing = tuple(self._device.xp.empty(0, kind) for kind in bound.types.message)
+        nothing = tuple(self._device.xp.empty(0, kind) for kind in self._types.message)
         return kernels.prepare(
             "superstep", *schedule.launch, schedule.shape, schedule.hubs,
             (graph.csc.offsets, graph.csc.indices), self._edges, state, state, self._constants,
@@ -234,11 +234,10 @@ class CudaFrontierExecutor(CudaExecutor):
         if not self._began:
             return super().queue()
         here, graph = self._device, self._graph
-        bits = np.arange(32, dtype=np.uint32)
+        bits = here.xp.arange(32, dtype=np.uint32)
 
         def marked(bitmap: Any) -> npt.NDArray[np.bool_]:
-            words = here.xp.asarray(bitmap)
-            flags = ((words[:, None] >> here.xp.asarray(bits)) & 1).ravel()[: graph.size]
+            flags = ((bitmap[:, None] >> bits) & 1).ravel()[: graph.size]
             held = here.to_host(graph.by_number(flags.astype(np.uint8)))
             found: npt.NDArray[np.bool_] = held != 0
             return found
