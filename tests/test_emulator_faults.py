@@ -12,7 +12,7 @@ from emulator.planted import fails, ints, passes, run
 @pytest.mark.parametrize(
     "access",
     ["out[{}]", "out[{}] = 1", "atomic_add(out, {}, 1)", "load_once(out, {})",
-     "load_fresh(out, {})", "store_fresh(out, {}, 1)"],
+     "load_cached(out, {})", "load_fresh(out, {})", "store_fresh(out, {}, 1)"],
 )  # fmt: skip
 def test_out_of_bounds(access, index):
     body = "\n@kernel\ndef k(out, n):\n    if thread() == 7:\n        {}\n"
@@ -365,3 +365,24 @@ def test_undefined_arithmetic():
     fails(faults.UndefinedArithmetic, text.format("1 << (n + 64)"), 0)
     fails(faults.UndefinedArithmetic, text.format("np.int32(2.0 ** 31 + n)"), 0)
     passes(text.format("1 << (n + 63)"), 0)
+
+
+def test_a_cached_load_may_be_behind_until_a_barrier():
+    body = """
+@kernel
+def k(a, before, after):
+    if thread() == 0:
+        for _ in range(3):
+            atomic_add(a, 0, 1)
+    before[thread()] = load_cached(a, 0)
+    sync_block()
+    after[thread()] = load_cached(a, 0)
+"""
+    seen = set()
+    for seed in range(40):
+        counter, before, after = ints(1), ints(64), ints(64)
+        run(body, counter, before, after, block=64, seed=seed)
+        assert before[0] == 3  # a thread knows what it has done
+        assert after.tolist() == [3] * 64
+        seen |= set(before.tolist())
+    assert seen == {0, 1, 2, 3}

@@ -18,6 +18,7 @@ ACCESSES = {
     "write": "a[{}] = 1",
     "atomic": "atomic_add(a, {}, 1)",
     "fresh load": "load_fresh(a, {})",
+    "cached load": "load_cached(a, {})",
     "fresh store": "store_fresh(a, {}, 1)",
 }
 BARRIERS = {

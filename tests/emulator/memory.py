@@ -21,6 +21,7 @@ from .scalars import INTEGERS, KINDS, scalar
 
 __all__ = ["Array", "Shadow", "now", "place_of", "wrap"]
 
+REMEMBERED = 3  # values of an element that a cache may still have
 _frame = sys._getframe
 _plus = int.__add__
 _INDICES = frozenset((int, *INTEGERS))
@@ -55,7 +56,7 @@ def place_of(code: Any, instruction: int) -> str:
 class Shadow:
     """What has been done to the elements of one piece of memory."""
 
-    __slots__ = ("fresh", "heard", "reads", "strong", "writes")
+    __slots__ = ("fresh", "heard", "reads", "stale", "strong", "writes")
 
     def __init__(self, size: int) -> None:
         self.writes: list[Access | None] = [None] * size  # the last plain write
@@ -63,6 +64,8 @@ class Shadow:
         self.strong: dict[int, dict[Any, Access]] = {}  # atomics and racy stores since
         self.fresh: dict[int, dict[Any, Access]] = {}  # racy loads since
         self.heard: dict[int, Knowledge] = {}  # what atomics have published there
+        # The last values that atomics and racy stores have replaced, and who did so when
+        self.stale: dict[int, list[tuple[Any, Any, int]]] = {}
 
     def unordered(self, many: Any, lane: Any) -> Access | None:
         """Return an access by another lane that `lane` does not come after, if there is any."""
@@ -207,6 +210,20 @@ class Array:
         now.idle += 1
         return self.make(self.cells[index])
 
+    def load_cached(self, index: Any, frame: Any) -> Any:
+        """Read an element that others may be writing, as it is or as a cache may still have it.
+
+        That is any value whose replacement the thread has not heard of by a barrier or a fence.
+        """
+        current = self.load_fresh(index, frame)
+        lane = now.lane
+        possible = [
+            value
+            for value, other, clock in self.shadow.stale.get(self._place(index), ())
+            if other is not lane and not knows(lane, other, clock)
+        ]
+        return now.machine.random.choice([current, *possible]) if possible else current
+
     def store_fresh(self, index: Any, value: Any, frame: Any) -> None:
         """Write an element that others may be using."""
         self._global_only("store_fresh")
@@ -214,7 +231,15 @@ class Array:
         self._strong("a racy store", index, place, frame)
         self.shadow.heard.pop(place, None)
         now.idle = 0
-        self.cells[index] = self.cast(value)
+        self._replace(index, place, self.cast(value))
+
+    def _replace(self, index: Any, place: int, value: Any) -> None:
+        """Write an element, and remember for a while what it was."""
+        lane = now.lane
+        stale = self.shadow.stale.setdefault(place, [])
+        stale.append((self.make(self.cells[index]), lane, lane.clock))
+        del stale[:-REMEMBERED]
+        self.cells[index] = value
 
     def atomic(
         self, index: Any, change: Callable[[Any], Any], frame: Any, reads: bool = True
@@ -241,7 +266,10 @@ class Array:
         if lane.published is not None:
             shadow.heard[place] = lane.published_with(told)
         now.idle = 0 if new != old else now.idle + 1
-        self.cells[index] = new
+        if self.shared:
+            self.cells[index] = new
+        else:
+            self._replace(index, place, new)
         return old
 
     def _strong(self, what: str, index: Any, place: int, frame: Any) -> None:

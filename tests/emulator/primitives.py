@@ -221,7 +221,7 @@ def load_fresh(array: Any, index: Any) -> Any:
 
 def load_cached(array: Any, index: Any) -> Any:
     now.machine.pause()
-    return array.load_fresh(index, sys._getframe(1))
+    return array.load_cached(index, sys._getframe(1))
 
 
 def store_fresh(array: Any, index: Any, value: Any) -> None:
