@@ -469,10 +469,7 @@ def weigh(words: Any, later: Any, state: Any, constants: Any, values: Any, horiz
         held = load_fresh(horizon, LEAST)
         while least < held:
             found = atomic_compare_and_swap(horizon, LEAST, held, least)
-            if found == held:
-                held = least
-            else:
-                held = found
+            held = least if found == held else found
 
 
 @kernel
