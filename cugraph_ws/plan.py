@@ -11,9 +11,10 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.engines import Choice, Counts, Direction
 from cugraph_ws.errors import InputError
 
-__all__ = ["Plan", "WantedDirection", "gathers_from_all"]
+__all__ = ["Filter", "Plan", "WantedDirection", "gathers_from_all"]
 
 WantedDirection = Literal["auto", "push", "pull", "gather"]
+Filter = Literal["auto", "online", "ballot"]
 
 # After Beamer, Asanović, Patterson (2012): pull while the frontier's arcs exceed this part of the
 # arcs of vertices not yet settled.  Theirs is a 14th, and they go on pulling while the frontier

@@ -30,17 +30,16 @@ from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.interrupts import HeldInterrupts
-from cugraph_ws.plan import WantedDirection
+from cugraph_ws.plan import Filter, WantedDirection
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
 from cugraph_ws.trace import Trace
 
-__all__ = ["Filter", "Loop", "Method", "Result", "Step", "run"]
+__all__ = ["Loop", "Method", "Result", "Step", "run"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 Progress = bool | Callable[[ProgressUpdate], Any]
 Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
-Filter = Literal["auto", "online", "ballot"]
 Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt", "diverged"]
 
 

@@ -18,9 +18,9 @@ from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
 from cugraph_ws.engines.cpu import CpuExecutor
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph
-from cugraph_ws.plan import Plan, WantedDirection
+from cugraph_ws.plan import Filter, Plan, WantedDirection
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import Column, Filter, Method, Step, as_columns
+from cugraph_ws.run import Column, Method, Step, as_columns
 
 __all__ = ["VertexLoop"]
 

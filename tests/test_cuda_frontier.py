@@ -97,15 +97,15 @@ def test_programs(case, setting):
 
 
 @pytest.mark.parametrize("fused", [True, False], ids=["fused", "not fused"])
-@pytest.mark.parametrize(("direction", "filter"), list(itertools.product(DIRECTIONS, FILTERS)))
+@pytest.mark.parametrize(("direction", "kept"), list(itertools.product(DIRECTIONS, FILTERS)))
 @pytest.mark.parametrize("place", [5, 6], ids=["hops", "shortest paths"])
-def test_every_combination(place, direction, filter, fused):  # noqa: A002
+def test_every_combination(place, direction, kept, fused):
     with graph_of(rmat(4, 5, seed=1)) as graph, tuned(ALONE=2, ROOM_SHARE=4):
-        found = check(PUSHES[place], graph, 1, direction=direction, filter=filter, fused=fused)
+        found = check(PUSHES[place], graph, 1, direction=direction, filter=kept, fused=fused)
     directions, filters = set(found.rows.direction), set(found.rows.filter)
     if direction != "auto":
         assert directions == {direction}
-    if direction == "push" and filter == "ballot":
+    if direction == "push" and kept == "ballot":
         assert filters == {"ballot"}
     assert set(found.rows.fused) <= {fused, False}
 
@@ -126,14 +126,14 @@ def test_every_shape(name, place):
     ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
     seed=st.integers(0, 9),
     direction=st.sampled_from(DIRECTIONS),
-    filter=st.sampled_from(FILTERS),
+    kept=st.sampled_from(FILTERS),
     setting=st.sampled_from(list(SETTINGS)),
 )
-def test_random_graphs(ends, seed, direction, filter, setting):  # noqa: A002
+def test_random_graphs(ends, seed, direction, kept, setting):
     source, destination = np.array(ends).T
     weight = (source * 7 + destination * 3) % 5 / 2.0
     with graph_of(Edges(source, destination, 10, weight)) as graph, tuned(**SETTINGS[setting]):
-        check(PUSHES[seed % len(PUSHES)], graph, seed, direction=direction, filter=filter)
+        check(PUSHES[seed % len(PUSHES)], graph, seed, direction=direction, filter=kept)
 
 
 @pytest.mark.parametrize("first", [1, 3, 16])

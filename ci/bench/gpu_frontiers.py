@@ -6,9 +6,10 @@ the controller, with one filter only, without fusion, and held to one direction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from gpu_graphs import Case
+from gpu_graphs import HIGH_DIAMETER, Case
 from gpu_measure import Entrant, Section, by_library, race
 from measure import OURS, Target
 
@@ -67,31 +68,29 @@ def frontiers(case: Case, section: Section, repeats: int) -> None:
                 edges=lambda result: sum(result.rows.edges),
             )
             for name, options in variants.items()
-            if name != "pulled" or _few_levels(case)
+            if name != "pulled"
+            or case.name not in HIGH_DIAMETER  # it goes through all vertices each time
         ]
         measured = by_library(race(section, job, entrants, repeats))
         if {"pushed", "pushed, online filter"} <= set(measured):
             ratio = measured["pushed"].median / measured["pushed, online filter"].median
             name = f"{job}: the choice of a filter ÷ online alone"
             section.targets.append(Target(name, case.name, ratio, JUST_IN_TIME))
+    alike = _ranks_alike()
     entrants = [
-        Entrant("PageRank", lambda: ws.run(ws.PageRank, graph, tol=1e-6), _is_ranks(case)),
+        Entrant("PageRank", lambda: ws.run(ws.PageRank, graph, tol=1e-6), alike),
         Entrant(
             "PageRank by changes",
             lambda: ws.run(ws.DeltaPageRank, graph, tolerance=1e-6),
-            _is_ranks(case),
+            alike,
         ),
     ]
     race(section, "PageRank to 1e-6", entrants, repeats)
 
 
-def _few_levels(case: Case) -> bool:
-    """Tell whether a search has few supersteps: pulling goes through all vertices in each."""
-    return case.name != "road-like"
-
-
-def _is_ranks(case: Case) -> Any:
-    reference: list[Any] = case.__dict__.setdefault("ranks_of_programs", [])
+def _ranks_alike() -> Callable[[Any], float]:
+    """Return a check that compares everybody's ranks with the first's, scaled to sum 1."""
+    reference: list[Any] = []
 
     def check(result: Any) -> float:
         ranks = result.arrays["pagerank"]

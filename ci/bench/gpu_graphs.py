@@ -15,7 +15,7 @@ import numpy as np
 
 import cugraph_ws as ws
 
-__all__ = ["GENERATED", "Case", "Weights", "cases", "csr", "parallel_edges_graph"]
+__all__ = ["GENERATED", "HIGH_DIAMETER", "Case", "Weights", "cases", "csr", "parallel_edges_graph"]
 
 DeviceArray = Any  # CuPy's
 Weights = Literal["lengths", "coefficients", "synapses"]
@@ -92,6 +92,7 @@ GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] 
     "ER25V201E": (25_165_824, lambda: uniform(25_165_824, 201_326_592)),
     "RM14": (1 << 14, lambda: rmat(1 << 14, 1 << 18, PAPER)),  # to try a benchmark out
 }
+HIGH_DIAMETER = ("road-like",)  # where a search has thousands of supersteps
 
 
 class Case:

@@ -8,7 +8,7 @@ from typing import Any
 import gpu_checks
 import numpy as np
 import verify
-from gpu_graphs import Case
+from gpu_graphs import HIGH_DIAMETER, Case
 from gpu_measure import Entrant, Section, by_library, compare, race
 from measure import OURS, Target
 from verify import Edges
@@ -30,7 +30,6 @@ TARGETS: dict[str, tuple[str, float, float]] = {
     "PageRank to 1e-6": (CUGRAPH, 2.5, 3.0),
 }
 WIDEST = 1.3  # times our shortest paths
-HIGH_DIAMETER = ("road-like",)
 
 
 def searches(case: Case, section: Section, repeats: int) -> None:

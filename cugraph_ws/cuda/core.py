@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.schedule import launch_together
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.run import Step
 
@@ -104,9 +105,8 @@ class DeviceCores:
             self._adjacency, self._parts, self._core, self._alive, self._spare, self._queue,
             control, self._count, self._level, WORK_A_STEP,
         )  # fmt: skip
-        wanted = here.blocks_for(max(self._count, self._graph.arcs // 32), BLOCK)
-        grid = min(wanted, here.most_blocks(module, "peel", BLOCK, *arguments))
-        module.launch("peel", grid, BLOCK, *arguments, cooperative=True)
+        items = max(self._count, self._graph.arcs // 32)
+        launch_together(here, module, "peel", items, BLOCK, *arguments)
         self._count, self._level, swapped, peeled, read = here.to_host(control)[:5].tolist()
         if swapped:
             self._alive, self._spare = self._spare, self._alive

@@ -8,8 +8,8 @@ import numpy as np
 
 from cugraph_ws.cuda.device import Device, KernelModule
 from cugraph_ws.cuda.graph import DeviceGraph
-from cugraph_ws.cuda.schedule import launch_shape
-from cugraph_ws.kernels.cuda.layout import GOING, PIECE, PIECES_QUEUED, WAITERS_LEFT
+from cugraph_ws.cuda.schedule import launch_shape, launch_together, room_for_long_rows
+from cugraph_ws.kernels.cuda.layout import GOING, PIECES_QUEUED, WAITERS_LEFT
 
 __all__ = ["DeviceForest"]
 
@@ -81,8 +81,7 @@ class DeviceForest:
     def grow(self) -> int:
         """Attach waiting vertices to what has been attached, level by level; return how many."""
         graph, here = self._graph, self._device
-        pieces = 2 * graph.arcs // PIECE + 1  # only longer rows are cut
-        queue = here.xp.empty(pieces, graph.numbers.dtype), here.xp.empty(pieces, np.int32)
+        queue = room_for_long_rows(here, graph)
         before = left = int(here.to_host(self._control)[WAITERS_LEFT])
         going = left > 0
         while going:
@@ -92,9 +91,7 @@ class DeviceForest:
                 self._waiting, LEVELS_A_LAUNCH, self._control,
             )  # fmt: skip
             _, block = self._shape(graph.size)
-            most = here.most_blocks(self._kernels, "grow", block, *arguments)
-            grid = min(here.blocks_for(graph.size, block), most)
-            self._kernels.launch("grow", grid, block, *arguments, cooperative=True)
+            launch_together(here, self._kernels, "grow", graph.size, block, *arguments)
             control = here.to_host(self._control)
             left = int(control[WAITERS_LEFT])
             going = left > 0 and int(control[GOING]) > 0

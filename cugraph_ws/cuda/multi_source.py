@@ -16,6 +16,7 @@ import numpy.typing as npt
 from cugraph_ws.binding import bind
 from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.schedule import launch_together
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.kernels.cuda.layout import PIECE
@@ -291,6 +292,5 @@ class DeviceSearches:
 
     def _together(self, name: str, *arguments: Any) -> None:
         """Launch a kernel whose blocks meet."""
-        most = self._device.most_blocks(self._module, name, BLOCK, *arguments)
-        grid = min(self._most_blocks(), most)
-        self._module.launch(name, grid, BLOCK, *arguments, cooperative=True)
+        items = max(self._graph.size, self._graph.arcs)
+        launch_together(self._device, self._module, name, items, BLOCK, *arguments)

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cuda.device import Device
+from cugraph_ws.cuda.device import Device, KernelModule
 from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.kernels.cuda.layout import PIECE
 
-__all__ = ["BLOCK", "Schedule", "launch_shape", "plan_schedule"]
+__all__ = [
+    "BLOCK", "Schedule", "launch_shape", "launch_together", "plan_schedule", "room_for_long_rows",
+]  # fmt: skip
 
 BLOCK = 256  # threads
 HUB = 4096  # in-degree from which a vertex is shared out among blocks
@@ -52,6 +55,47 @@ def launch_shape(device: Device, items: int) -> tuple[int, int]:
     (int, int)
     """
     return device.blocks_for(items, BLOCK), BLOCK
+
+
+def launch_together(
+    device: Device, module: KernelModule, name: str, items: int, block: int, *arguments: Any
+) -> None:
+    """Launch a kernel whose blocks meet: a thread for each item, as far as all blocks fit at once.
+
+    Parameters
+    ----------
+    device : Device
+        Where it runs.
+    module : KernelModule
+        The kernel's.
+    name : str
+        Of the kernel.
+    items : int
+    block : int
+        Threads of a block.
+    *arguments : Any
+        The kernel's.
+    """
+    most = device.most_blocks(module, name, block, *arguments)
+    grid = min(device.blocks_for(items, block), most)
+    module.launch(name, grid, block, *arguments, cooperative=True)
+
+
+def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:
+    """Return a queue for the pieces of all rows that are longer than one: rows, and pieces of them.
+
+    Parameters
+    ----------
+    device : Device
+        Where the graph is.
+    graph : DeviceGraph
+
+    Returns
+    -------
+    (array, array)
+    """
+    pieces = 2 * graph.arcs // PIECE + 1  # only longer rows are cut
+    return device.xp.empty(pieces, graph.numbers.dtype), device.xp.empty(pieces, np.int32)
 
 
 def plan_schedule(device: Device, graph: DeviceGraph, message: tuple[str, ...]) -> Schedule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,11 @@ import numpy.typing as npt
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cuda.codegen import Variant, interface_source
 from cugraph_ws.cuda.graph import DeviceGraph
-from cugraph_ws.cuda.schedule import launch_shape
+from cugraph_ws.cuda.schedule import launch_shape, launch_together, room_for_long_rows
 from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.cuda import CudaExecutor
 from cugraph_ws.kernels.cuda import layout
-from cugraph_ws.plan import WantedDirection
+from cugraph_ws.plan import Filter, WantedDirection
 
 __all__ = ["CudaFrontierExecutor", "why_not_swapped"]
 
@@ -24,7 +24,7 @@ BLOCK = layout.FRONTIER_BLOCK
 ROOM_SHARE = 4  # a list has room for this part of the vertices; a fuller frontier is a bitmap
 ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that one block does by itself
 PULL_PART = 12  # part of the arcs not yet read from which a frontier is pulled
-DUE_PART = 32  # a limit of priorities lets this part of all arcs through
+DUE_PART = 32  # a limit of priorities shall let this part of all vertices through
 NO_LIMIT = 1 << 62
 LAUNCH_ARCS = 1 << 33  # after which the host is given a chance to look
 MODES = {  # direction and filter, by the bits that records have
@@ -90,17 +90,16 @@ class CudaFrontierExecutor(CudaExecutor):
         graph: DeviceGraph,
         *,
         wanted: WantedDirection = "auto",
-        filter: Literal["auto", "online", "ballot"] = "auto",  # noqa: A002 - the papers' word
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
         ordered: bool = False,
     ) -> None:
         super().__init__(bound, graph, frontier=True, in_place=True, swaps=True, ordered=ordered)
-        xp, n, arcs, index = self._device.xp, graph.size, graph.arcs, graph.numbers.dtype
+        xp, n, index = self._device.xp, graph.size, graph.numbers.dtype
         self._rows = graph.csr if wanted != "pull" else graph.csc
         words = -(-n // 32)
         self._bitmaps = tuple(xp.zeros(words, np.uint32) for _ in range(2))
         self._later = xp.zeros(words if ordered else 0, np.uint32)
-        pieces = 2 * arcs // layout.PIECE + 1  # only longer rows are cut
-        self._queue = xp.empty(pieces, index), xp.empty(pieces, np.int32)
+        self._queue = room_for_long_rows(self._device, graph)
         near = min(n, layout.NEAR_ROWS)
         self._lists = tuple(
             (xp.empty(n, index), xp.empty(near, np.int64), xp.empty(near, np.int32))
@@ -164,9 +163,8 @@ class CudaFrontierExecutor(CudaExecutor):
             self._frontiers, self._history,
         )  # fmt: skip
         block = here.most_threads(self._kernels, "traverse", BLOCK, *arguments)
-        most = here.most_blocks(self._kernels, "traverse", block, *arguments)
-        grid = min(here.blocks_for(max(graph.size, graph.arcs), block), most)
-        self._kernels.launch("traverse", grid, block, *arguments, cooperative=True)
+        items = max(graph.size, graph.arcs)
+        launch_together(here, self._kernels, "traverse", items, block, *arguments)
 
     def _gather(self, number: int) -> None:
         """Let all vertices gather from all once; those whose state is news are the next frontier."""

@@ -149,13 +149,13 @@ def searched_on(name: str, place: int) -> ws.Result:
 
 
 @pytest.mark.parametrize("fused", [True, False], ids=["fused", "not fused"])
-@pytest.mark.parametrize("filter", ["auto", "online", "ballot"])
+@pytest.mark.parametrize("kept", ["auto", "online", "ballot"])
 @pytest.mark.parametrize("direction", ["auto", "push", "pull"])
 @pytest.mark.parametrize("place", [5, 6, 7], ids=["hops", "shortest paths", "widest paths"])
 @pytest.mark.parametrize("name", ["rmat", "hub"])
-def test_every_combination_of_a_frontier(name, place, direction, filter, fused):  # noqa: A002
+def test_every_combination_of_a_frontier(name, place, direction, kept, fused):
     case = PUSHES[place]
-    options = {"direction": direction, "filter": filter, "fused": fused}
+    options = {"direction": direction, "filter": kept, "fused": fused}
     expected = searched_on(name, place)
     check_same(case.run(large_graph(name), engine="cuda", **options), expected, case)
     if direction == "push":
