@@ -13,18 +13,16 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.arguments import check_count, check_number
-from cugraph_ws.checkpoint import (
-    check_checkpoint,
-    fingerprint,
-    read_checkpoint,
-    write_checkpoint,
-)
+from cugraph_ws.checkpoint import Checkpoints
+from cugraph_ws.cluster.checkpoint import CrewCheckpoints
+from cugraph_ws.cluster.council import Council
+from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.frames import Masked, VertexNumbers
@@ -124,6 +122,9 @@ class Loop(Protocol):
 
     def on_cuda(self) -> Loop:
         """Return the same algorithm for the CUDA engine."""
+
+    def on_crew(self) -> Loop:
+        """Return the same algorithm for members of a crew, each with a share of the graph."""
 
 
 @dataclass
@@ -366,6 +367,8 @@ def run(
             directed=directed,
         )
         loop = program
+    if isinstance(bound_graph, ShardGraph):
+        loop = loop.on_crew()
     if choose_engine(engine, bound_graph) != "cuda":
         return _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
     from cugraph_ws.cuda.device import device
@@ -395,23 +398,22 @@ def _drive(
     """Step until the loop converges or something stops it."""
     begun = time.perf_counter()
     loop.start(graph)
-    identity: dict[str, str] = {}
-    if checkpoint is not None or resume is not None:
-        identity = {
-            "algorithm": loop.name,
-            "graph": fingerprint(graph.csc.offsets, graph.csc.indices),
-            **{name: fingerprint(value) for name, value in loop.inputs().items()},
-        }
-    if checkpoint is not None:
-        check_checkpoint(checkpoint)
+    kept: Checkpoints | CrewCheckpoints
+    ask: Callable[[str | None], str | None]
+    if isinstance(graph, ShardGraph):
+        kept = CrewCheckpoints(loop, graph, checkpoint, resume)
+        ask = Council(graph.crew).ask
+    else:
+        kept = Checkpoints(loop, graph, checkpoint, resume)
+        ask = _own_wish
     iterations, saved, residual = 0, 0, math.nan
-    if resume is not None:
-        arrays, facts = read_checkpoint(resume, identity)
-        loop.restore(arrays)
+    facts = kept.load()
+    if facts:
         iterations = saved = int(facts["iterations"])
         residual = math.nan if facts["residual"] is None else float(facts["residual"])
     trace = Trace()
     stopped: Stopped = "converged"
+    wish: str | None = None
     whole = True  # whether the state is that between two supersteps
 
     def result() -> Result:
@@ -427,23 +429,26 @@ def _drive(
         )
 
     def save() -> None:
-        if checkpoint is not None:
-            known = None if math.isnan(residual) else residual
-            facts = {"identity": identity, "iterations": iterations, "residual": known}
-            write_checkpoint(checkpoint, loop.state(), facts)
+        known = None if math.isnan(residual) else residual
+        kept.save({"iterations": iterations, "residual": known})
 
     with reporter(progress, loop.name) as report, HeldInterrupts() as interrupts:
         try:
             while not loop.converged:
+                started = time.perf_counter()
+                if timeout is not None and started - begun > timeout:
+                    wish = wish or "timeout"
+                wish = ask(wish)
+                if wish == "interrupt":
+                    raise KeyboardInterrupt
+                if wish is not None:
+                    stopped = cast(Stopped, wish)
+                    break
                 if loop.diverged:
                     stopped = "diverged"
                     break
                 if loop.max_iter is not None and iterations >= loop.max_iter:
                     stopped = "max_iter"
-                    break
-                started = time.perf_counter()
-                if timeout is not None and started - begun > timeout:
-                    stopped = "timeout"
                     break
                 whole = False
                 step = loop.step()
@@ -473,8 +478,7 @@ def _drive(
                     seconds=now - begun,
                 )
                 if not report.update(update):
-                    stopped = "converged" if loop.converged else "callback"
-                    break
+                    wish = "callback"
                 if checkpoint is not None and iterations - saved >= every:
                     save()
                     saved = iterations
@@ -489,11 +493,17 @@ def _drive(
     return result()
 
 
+def _own_wish(wish: str | None) -> str | None:
+    """Return why a run on one machine ends: nobody else has to agree."""
+    return wish
+
+
 def as_columns(
     program: VertexProgram,
     state: Mapping[str, npt.NDArray[Any]],
     infinities: Mapping[str, int],
     predecessors: npt.NDArray[np.int64] | None,
+    vertices: int,
 ) -> dict[str, Column]:
     """Turn a program's final state into the columns of its result.
 
@@ -507,6 +517,8 @@ def as_columns(
         For integer types, the value that stands for math.inf.
     predecessors : ndarray of int64, shape (n,), or None
         Vertex numbers, −1 for none.
+    vertices : int
+        Number of vertices of the graph, of which `state` may hold a share.
 
     Returns
     -------
@@ -519,7 +531,7 @@ def as_columns(
             continue
         values = state[name]
         if getattr(declared.type, "holds_vertex", False):
-            known = (values >= 0) & (values < len(values))
+            known = (values >= 0) & (values < vertices)
             columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
         elif declared.null is None:
             columns[name] = values

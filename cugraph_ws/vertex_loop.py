@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram, bind
+from cugraph_ws.cluster.crew_exchange import CrewExchange
 from cugraph_ws.cluster.exchange import Exchange, LocalExchange
 from cugraph_ws.cluster.partition import Partition, split
+from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
@@ -154,16 +156,26 @@ class VertexLoop:
             raise InputError(
                 f"filter={self._filter!r} is a choice of engine='cuda'; leave it out here"
             )
+        shared = isinstance(graph, ShardGraph) and graph.crew.size > 1
+        if isinstance(graph, ShardGraph) and self._parts != 1:
+            raise InputError(
+                f"partitions={self._parts}: a graph on a cluster is in one partition for each worker; "
+                "leave it out"
+            )
         self._plan = plan = Plan(
             bound,
-            graph.csc.number_of_arcs,
+            graph.number_of_arcs,
             direction=self._direction,
             priorities=self._priorities,
             # A fused call sends nothing between its supersteps.
-            fused=self._fused and self._parts == 1,
+            fused=self._fused and self._parts == 1 and not shared,
         )
-        self._partitions = split(graph, bound, self._parts)
-        self._exchange = LocalExchange(self._partitions, refine=self._refine)
+        if isinstance(graph, ShardGraph):
+            self._partitions = [graph.partition(bound)]
+            self._exchange = CrewExchange(graph, refine=self._refine)
+        else:
+            self._partitions = split(graph, bound, self._parts)
+            self._exchange = LocalExchange(self._partitions, refine=self._refine)
         return [
             CpuExecutor(
                 bound,
@@ -227,9 +239,8 @@ class VertexLoop:
         choice = self._plan.choose(self._counts, self._number, left)
         for executor in self._executors:
             executor.superstep(choice, self._counts.sums)
-        sent = self._exchange.deliver(self._executors)
-        counts = self._exchange.merge([executor.counts() for executor in self._executors])
-        self._counts = counts
+        self._counts, sent = self._exchange.settle(self._executors, choice)
+        counts = self._counts
         self._number += len(counts.history)
         norm = self._program.residual
         residuals = [math.nan]
@@ -251,8 +262,22 @@ class VertexLoop:
             modes=counts.modes,
         )
 
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of what `state` returns with an entry for each vertex."""
+        return (*self._program.state, "_queue")
+
+    @property
+    def arc_inputs(self) -> tuple[str, ...]:
+        """Names of what `inputs` returns with an entry for each arc."""
+        return tuple(self._program.edges)
+
     def on_cuda(self) -> VertexLoop:
         """Return the loop itself: a vertex program is for every engine."""
+        return self
+
+    def on_crew(self) -> VertexLoop:
+        """Return the loop itself: a vertex program is for every crew."""
         return self
 
     def inputs(self) -> dict[str, Any]:
@@ -290,6 +315,12 @@ class VertexLoop:
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what `state` returned, after `start`."""
         numbers: list[Any] = [partition.numbers for partition in self._partitions]
+        if isinstance(self._graph, ShardGraph):
+            state = {
+                name: self._graph.with_ghosts(column) if name in self.by_vertex_state else column
+                for name, column in state.items()
+            }
+            numbers = [slice(None)]
         for executor, held in zip(self._executors, numbers or [slice(None)], strict=True):
             fields = {name: state[name] for name in self._program.state if name in state}
             columns = {name: column[held] for name, column in fields.items()}
@@ -308,13 +339,19 @@ class VertexLoop:
             for share, executor in zip(shares, self._executors, strict=True):
                 share["_predecessor"] = executor.predecessors()
         arrays = self._exchange.collect(shares)
-        return as_columns(self._program, arrays, INFINITY, arrays.get("_predecessor"))
+        return as_columns(
+            self._program,
+            arrays,
+            INFINITY,
+            arrays.get("_predecessor"),
+            self._graph.number_of_vertices,
+        )
 
     def _grow_forest(self) -> None:
         """Find predecessors; ties are searched from partition to partition."""
         missing = self._exchange.total(sum(one.begin_forest() for one in self._executors))
         grown = missing
         while missing and grown:
-            self._exchange.deliver(self._executors, forest=True)
+            self._exchange.deliver_forest(self._executors)
             grown = self._exchange.total(sum(one.grow_forest() for one in self._executors))
             missing -= grown

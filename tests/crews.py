@@ -18,6 +18,8 @@ WAIT = 120  # seconds, after which a member that was left alone fails
 class ThreadCrew:
     """A member of a crew of threads."""
 
+    wish: str | None = None
+
     def __init__(self, rank: int, size: int, board: list[Any], barrier: threading.Barrier) -> None:
         self.rank, self.size = rank, size
         self._board, self._barrier = board, barrier
@@ -68,9 +70,13 @@ class WholeVertices:
         self._all = graph._vertices
         self._low = int(cuts[rank])
         self.numbering = self._all.numbering
+        self.positions = np.empty(0, np.int64)  # of the share, once it is made
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._all, name)
+
+    def values(self, *arguments: Any, **named: Any) -> Any:
+        return tuple(array[self.positions] for array in self._all.values(*arguments, **named))
 
     def describe_own(self, place: int) -> str:
         return self._all.describe(self._low + place)
@@ -85,15 +91,18 @@ def share(graph: Graph, crew: ThreadCrew, cuts: Any = None) -> ShardGraph:
     csc = graph.csc
     destinations = csc.rows().astype(np.int64)
     own = (destinations >= cuts[crew.rank]) & (destinations < cuts[crew.rank + 1])
-    return ShardGraph(
+    vertices = WholeVertices(graph, cuts, crew.rank)
+    shard = ShardGraph(
         crew,
         cuts,
         csc.indices[own].astype(np.int64),
         destinations[own],
         {name: graph.edge_values(name)[own] for name in graph.edge_attributes},
-        vertices=WholeVertices(graph, cuts, crew.rank),
+        vertices=vertices,
         kind=graph._kind,
         names=(graph._source_names, graph._destination_names),
         weight=graph.weight,
         directed=graph.directed,
     )
+    vertices.positions = shard.positions
+    return shard

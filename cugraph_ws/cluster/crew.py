@@ -27,10 +27,13 @@ class Crew(Protocol):
         Its own place, from 0.
     size : int
         Number of members.
+    wish : str or None
+        Why somebody outside wants the run to end: "interrupt" or "callback".
     """
 
     rank: int
     size: int
+    wish: str | None
 
     def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Give every member arrays of its own.
@@ -66,6 +69,7 @@ class Alone:
 
     rank = 0
     size = 1
+    wish: str | None = None
 
     def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Return the own box."""
@@ -76,7 +80,7 @@ class Alone:
         return [value]
 
 
-def total(crew: Crew, number: int) -> int:
+def total(crew: Crew, number: int | np.integer[Any]) -> int:
     """Return the sum of one number of each member.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.partition import Partition
-from cugraph_ws.engines import Counts, Executor
+from cugraph_ws.engines import Choice, Counts, Executor
 
 __all__ = ["Exchange", "LocalExchange"]
 
@@ -17,8 +17,26 @@ __all__ = ["Exchange", "LocalExchange"]
 class Exchange(Protocol):
     """Moves boundary state between partitions; every process calls it for its own executors."""
 
-    def deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> int:
-        """Bring ghosts up to date and mark them active; return the bytes sent."""
+    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, int]:
+        """Bring ghosts up to date after a superstep and mark them active.
+
+        Parameters
+        ----------
+        executors : sequence of Executor
+            This process's.
+        choice : Choice
+            What they have run.
+
+        Returns
+        -------
+        counts : Counts
+            Of all partitions, here and elsewhere.
+        sent : int
+            Bytes sent, by all.
+        """
+
+    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+        """Tell which ghosts have their place in the predecessor forest."""
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
         """Return the counts of all partitions, in this process and elsewhere."""
@@ -45,7 +63,16 @@ class LocalExchange:
         self._partitions = partitions
         self._refine = refine
 
-    def deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> int:
+    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, int]:
+        """Bring ghosts up to date after a superstep; return the counts, and the bytes sent."""
+        sent = self._deliver(executors)
+        return self.merge([executor.counts() for executor in executors]), sent
+
+    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+        """Tell which ghosts have their place in the predecessor forest."""
+        self._deliver(executors, forest=True)
+
+    def _deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> int:
         """Bring ghosts up to date and mark them active; return the bytes sent."""
         if len(executors) == 1:
             return 0  # a whole graph has no boundary

@@ -26,7 +26,7 @@ from cugraph_ws.edges import Duplicates
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import FrameKind, VertexNumbers
 from cugraph_ws.graph import Graph, GraphReport
-from cugraph_ws.queries import check_choice
+from cugraph_ws.queries import EXAMPLES, check_choice
 
 __all__ = ["ShardGraph"]
 
@@ -65,8 +65,6 @@ class ShardGraph(Graph):
     ----------
     crew : Crew
     cuts : ndarray of int64
-    owned : int
-        Number of own vertices.
     positions : ndarray of int64, shape (length,)
         Vertex number at each position.
     boundaries : list of ndarray of int64
@@ -93,7 +91,7 @@ class ShardGraph(Graph):
         self.crew = crew
         self.cuts = cuts
         low, high = int(cuts[crew.rank]), int(cuts[crew.rank + 1])
-        self.owned = high - low
+        self._owned = high - low
         outside = np.unique(sources[(sources < low) | (sources >= high)])
         self._below = int(np.searchsorted(outside, low))
         self.positions = np.concatenate([np.arange(low, high), outside])
@@ -129,6 +127,11 @@ class ShardGraph(Graph):
     def length(self) -> int:
         """Entries of an array by vertex: own vertices and ghosts."""
         return len(self.positions)
+
+    @property
+    def owned(self) -> int:
+        """Number of own vertices."""
+        return self._owned
 
     @property
     def low(self) -> int:
@@ -189,6 +192,22 @@ class ShardGraph(Graph):
         for (first, last), arrays in zip(self.ghosts, self.crew.alltoall(boxes), strict=True):
             for column, array in zip(columns, arrays, strict=True):
                 column[first:last] = array
+
+    def with_ghosts(self, own: Array) -> Array:
+        """Return an array by position of one by own vertex, together.
+
+        Parameters
+        ----------
+        own : ndarray, shape (owned,)
+
+        Returns
+        -------
+        ndarray, shape (length,)
+        """
+        column = np.empty(self.length, own.dtype)
+        column[: self.owned] = own
+        self.refresh(column)
+        return column
 
     def reduce(self, column: Array, combine: np.ufunc = np.add) -> None:
         """Combine ghosts' entries into their owners' entries, together, then refresh ghosts.
@@ -330,6 +349,34 @@ class ShardGraph(Graph):
                 "float64 holds; scale the weights down"
             )
         return column
+
+    def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
+        """Mark vertices, by position, together; see `Queries.members`."""
+        places = self.place(self.numbers(values, argument))
+        marks = np.zeros(self.length, np.bool_)
+        marks[places[places >= 0]] = True
+        return marks
+
+    def vertex_sum(self, values: Any) -> Any:
+        """Return the sum over all vertices of an array by position, together."""
+        shares = self.crew.allgather(values[: self.owned].sum())
+        return np.sum(shares)
+
+    def examples(self, *columns: Any) -> list[Any]:
+        """Return the entries of a few vertices of every member, together."""
+        own = slice(0, min(self.owned, EXAMPLES))
+        shown = [column[own] if len(column) == self.length else column for column in columns]
+        every = self.crew.alltoall([shown] * self.crew.size)
+        return [
+            np.concatenate([box[which] for box in every])
+            if len(column) == self.length
+            else column
+            for which, column in enumerate(columns)
+        ]
+
+    def any_member(self, truth: bool) -> bool:
+        """Tell whether something is so for any member, together."""
+        return any(self.crew.allgather(bool(truth)))
 
     def describe(self, number: int) -> str:
         """Return the id of an own vertex, by position, as text for errors."""
