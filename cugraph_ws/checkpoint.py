@@ -65,9 +65,7 @@ class Checkpoints:
     def save(self, facts: dict[str, Any]) -> None:
         """Write the state, if there is a path."""
         if self._path is not None:
-            write_checkpoint(
-                self._path, self._loop.state(), {"identity": self._identity, **facts}
-            )
+            write_checkpoint(self._path, self._loop.state(), {"identity": self._identity, **facts})
 
 
 def fingerprint(*inputs: Any) -> str:

@@ -23,6 +23,7 @@ from cugraph_ws.checkpoint import Checkpoints
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.council import Council
 from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.frames import Masked, VertexNumbers
@@ -201,6 +202,7 @@ class Result:
         )
 
 
+@spreads
 def run(
     program: VertexProgram | Loop,
     graph: Any,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import is_frame, open_frame
@@ -30,6 +31,7 @@ LEAST_RATIO = 1e-300  # of a coupling's entries: what float64 can multiply witho
 GREATEST_STRENGTH = 690.0  # its logarithm
 
 
+@spreads
 def belief_propagation(
     graph: Any,
     priors: Any,

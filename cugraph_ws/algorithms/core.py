@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.arguments import check_count
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Adjacency, Graph, as_graph
@@ -23,6 +24,7 @@ DegreeType = Literal["both", "in", "out"]
 ARCS_A_STEP = 1 << 22
 
 
+@spreads
 def core_number(
     graph: Any,
     *,
@@ -79,6 +81,7 @@ def core_number(
     ).frame
 
 
+@spreads
 def k_core(
     graph: Any,
     k: int | None = None,

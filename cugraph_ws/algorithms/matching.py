@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.arguments import check_count
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
@@ -23,6 +24,7 @@ Array = npt.NDArray[Any]
 GRAIN = 1 << 12  # vertices that are worth a task of their own
 
 
+@spreads
 def maximal_bipartite_matching(
     graph: Any,
     left: Any,

@@ -21,6 +21,7 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
@@ -197,6 +198,7 @@ class MultiSource:
         }
 
 
+@spreads
 def multi_source_bfs(
     graph: Any,
     sources: Any,
@@ -255,6 +257,7 @@ def multi_source_bfs(
     return with_unreachable(result, "distance", unreachable)
 
 
+@spreads
 def multi_source_sssp(
     graph: Any,
     sources: Any,

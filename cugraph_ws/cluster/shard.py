@@ -138,6 +138,23 @@ class ShardGraph(Graph):
         """Number of the first own vertex."""
         return int(self.cuts[self.crew.rank])
 
+    def join(self, crew: Crew) -> None:
+        """Meet as a member of another crew from now on: of the same members, in the same order.
+
+        Parameters
+        ----------
+        crew : Crew
+        """
+        self.crew = crew
+        self._vertices = self._vertices.join(crew)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now."""
+        orders = sum(one.nbytes for one in self._orders.values())
+        geometry = self.positions.nbytes + sum(held.nbytes for held in self.boundaries)
+        return self._host().nbytes + int(self._vertices.numbering.nbytes) + geometry + orders
+
     @property
     def number_of_vertices(self) -> int:
         """Number of vertices of the whole graph."""
@@ -368,9 +385,7 @@ class ShardGraph(Graph):
         shown = [column[own] if len(column) == self.length else column for column in columns]
         every = self.crew.alltoall([shown] * self.crew.size)
         return [
-            np.concatenate([box[which] for box in every])
-            if len(column) == self.length
-            else column
+            np.concatenate([box[which] for box in every]) if len(column) == self.length else column
             for which, column in enumerate(columns)
         ]
 
@@ -462,22 +477,20 @@ class ShardGraph(Graph):
     @property
     def report(self) -> GraphReport:
         """What the build did; together."""
-        arcs, numbering = self._host(), self._vertices.numbering
+        arcs = self._host()
         if self._self_loops is None:
             self._self_loops = total(self.crew, arcs.count_loops())
         if self._duplicates is None:
             self._duplicates = self._count(arcs.repeated())
         alone = (self.degrees(incoming=True) == 0) & (self.degrees(incoming=False) == 0)
-        held = arcs.nbytes + numbering.nbytes + self.positions.nbytes
-        held += sum(one.nbytes for one in self._orders.values())
         return GraphReport(
             vertices=self.number_of_vertices,
             edges=self._edges,
             isolated=total(self.crew, np.count_nonzero(alone[: self.owned])),
             duplicates=self._duplicates,
             self_loops=self._self_loops,
-            renumbered=numbering.renumbered,
-            bytes=total(self.crew, held),
+            renumbered=self._vertices.numbering.renumbered,
+            bytes=total(self.crew, self.nbytes),
         )
 
     def _once(self) -> npt.NDArray[np.bool_]:
