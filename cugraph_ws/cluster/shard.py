@@ -19,6 +19,7 @@ import numpy.typing as npt
 from cugraph_ws.adjacency import Adjacency, EdgeList
 from cugraph_ws.arcs import Arcs, Order
 from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.partition import Partition
 from cugraph_ws.duplicates import Merge
@@ -72,6 +73,8 @@ class ShardGraph(Graph):
     ghosts : list of (int, int)
         For each member, the range of positions of its vertices here.
     """
+
+    _vertices: Any
 
     def __init__(
         self,
@@ -512,7 +515,8 @@ class ShardGraph(Graph):
         if surplus and policy == "error":
             self._refuse_repeated(arcs, repeated, surplus)
         if surplus:
-            arcs.merge(policy, repeated)  # type: ignore[arg-type]
+            # one member's sums may exceed int64
+            attempt(self.crew, lambda: arcs.merge(policy, repeated))  # type: ignore[arg-type]
             self._all_arcs = total(self.crew, arcs.csc.number_of_arcs)
             self._edges -= surplus
 
