@@ -15,6 +15,36 @@ from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.graph import Graph
 
 
+class Strict:
+    """A member that hears what processes would: copies that are read-only, and plain values."""
+
+    def __init__(self, crew: ThreadCrew) -> None:
+        self.rank, self.size, self._crew = crew.rank, crew.size, crew
+
+    def alltoall(self, boxes: Any) -> list[list[Any]]:
+        for box in boxes:
+            assert all(type(array) is np.ndarray and array.dtype.kind in "iufb" for array in box)
+        came = [[array.copy() for array in box] for box in self._crew.alltoall(boxes)]
+        for box in came:
+            for array in box:
+                array.flags.writeable = False
+        self._crew.allgather(None)  # nobody goes on before all have copied
+        return came
+
+    def allgather(self, value: Any) -> list[Any]:
+        return self._crew.allgather(plain(value))
+
+
+def plain(value: Any) -> Any:
+    """Return what a value is after a journey between processes; fail if it cannot travel."""
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {plain(name): plain(one) for name, one in value.items()}
+    assert value is None or isinstance(value, (bool, int, float, str, bytes, np.generic)), value
+    return value
+
+
 def cut(frame: Any, pieces: int, seed: int = 0) -> list[Any]:
     """Cut a frame into consecutive pieces of random lengths, some of them empty."""
     rng = np.random.default_rng(seed)
@@ -39,7 +69,7 @@ def build(
     """Let a crew build a graph, and do some work with it."""
 
     def member(crew: ThreadCrew) -> Any:
-        shard = build_shard(crew, hands[crew.rank], *arguments, **options)
+        shard = build_shard(Strict(crew), hands[crew.rank], *arguments, **options)
         return shard if work is None else work(shard)
 
     return together(size, member)

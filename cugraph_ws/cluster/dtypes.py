@@ -134,7 +134,9 @@ def unpack_dtype(packed: Sequence[Any] | None) -> Any:
     if kind == "arrow-backed":
         return pandas.ArrowDtype(_unpack_arrow(value))
     if kind == "categories":
-        categories = pandas.Index(_unpack_array(value).to_pandas(), dtype=unpack_dtype(packed[2]))
+        categories = pandas.Index(
+            _unpack_array(value).to_pandas().array, dtype=unpack_dtype(packed[2])
+        )
         return pandas.CategoricalDtype(categories, packed[3])
     return pandas.api.types.pandas_dtype(value)
 

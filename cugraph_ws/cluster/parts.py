@@ -109,7 +109,9 @@ class Parts:
             before += one[3]
         parts = [Part(frame, key, first_rows[key]) for key, frame in zip(keys, frames, strict=True)]
         if self.meta is None and not everything:
-            raise InputError(f"{argument}: there is no partition; give an empty frame as meta=")
+            raise InputError(
+                f"{argument}: no member has a partition; give one of them an empty frame"
+            )
         self.own = [one for one in parts if len(one.frame)]
         leader = self._crew.size if self.meta is not None else everything[0][1]
         if not self.rows:
