@@ -1,5 +1,6 @@
 """A graph built by a crew is the graph of the whole frame, and no member holds it."""
 
+import copy
 import datetime as dt
 import itertools
 import tracemalloc
@@ -468,6 +469,31 @@ def test_numbers_and_ids():
         assert numbers == graph.numbers(wanted, "start").tolist()
         assert back[:3] == wanted
         assert pd.isna(back[3])
+
+
+@pytest.mark.parametrize("ids", ["from 0", "text"])
+def test_another_crew_goes_on(ids):
+    """A share outlives the crew that built it, and is asked by several others."""
+    frame = mapped(some_edges(), IDS[ids])
+    graph = Graph(frame)
+    table = pd.DataFrame({"vertex": [IDS[ids](one) for one in (5, 2)], "v": [1, 2]})
+    expected = graph.vertex_values(table, "prior", int, 0)[0].tolist()
+    held = build(3, deal(cut(frame, 4), 3))
+
+    def member(crew):
+        shard = copy.copy(held[crew.rank])
+        shard.join(crew)
+        values = asked(shard, table, int, 0)[0].tolist()
+        assert (
+            asked(shard, Partitions([table] if crew.rank == 1 else []), int, 0)[0].tolist()
+            == values
+        )
+        return values, described(shard)
+
+    for _ in range(2):
+        told = together(3, member)
+        assert [one for values, _ in told for one in values] == expected
+        assert_same(graph, [one for _, one in told])
 
 
 # errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -136,6 +137,10 @@ class OwnRange(DenseIntegers):
         super().__init__(size)
         self._low = low
 
+    def join(self, crew: Crew) -> OwnRange:
+        """Return what a member of another crew asks: nobody needs to be asked."""
+        return self
+
     def own(self, places: Numbers) -> list[pa.Array]:
         """Return the ids of own vertices."""
         return self.decode(np.asarray(places) + self._low)
@@ -181,6 +186,12 @@ class ShardNumbering:
     def nbytes(self) -> int:
         """Bytes that the ids of own vertices take."""
         return self._local.nbytes
+
+    def join(self, crew: Crew) -> ShardNumbering:
+        """Return the same ids as a member of another crew, of the same members, asks for them."""
+        joined = copy(self)
+        joined._crew = crew
+        return joined
 
     def own(self, places: Numbers) -> list[pa.Array]:
         """Return the ids of own vertices, alone; the first one's place is 0."""

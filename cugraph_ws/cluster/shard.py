@@ -158,6 +158,7 @@ class ShardGraph(Graph):
         """
         self.crew = crew
         self._vertices = self._vertices.join(crew)
+        self._vertices.settle(self)
 
     @property
     def nbytes(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers as abstract
 import weakref
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -91,6 +92,24 @@ class ShardVertices(Vertices):
     def settle(self, shard: ShardGraph) -> None:
         """Remember the share, whose positions values are aligned to."""
         self._shard = weakref.ref(shard)
+
+    def join(self, crew: Crew) -> ShardVertices:
+        """Return the same vertices as a member of another crew asks for them.
+
+        Parameters
+        ----------
+        crew : Crew
+            Of the same members, in the same order.
+
+        Returns
+        -------
+        ShardVertices
+            To be settled with the share that it is of.
+        """
+        joined = copy(self)
+        joined._crew, joined._shard = crew, None
+        joined.numbering = self.numbering.join(crew)
+        return joined
 
     # ----------------------------------------------------------------------------- describing
 
