@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cugraph_ws.cuda.arcs import DeviceArcs
     from cugraph_ws.cuda.graph import DeviceGraph
 
-__all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph"]
+__all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph", "named_columns"]
 
 Array = npt.NDArray[Any]
 Columns = str | Sequence[str]
@@ -165,17 +165,7 @@ class Graph(Queries):
             raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("duplicates", duplicates, get_args(Duplicates))
         check_choice("self_loops", self_loops, get_args(Loops))
-        names = _names(source, "source"), _names(destination, "destination")
-        if len(names[0]) != len(names[1]):
-            raise InputError(
-                f"source names {len(names[0])} columns and destination {len(names[1])}; "
-                f"give as many columns for both"
-            )
-        carried = list(
-            dict.fromkeys(
-                [*([weight] if weight is not None else []), *_names(attributes, "attributes")]
-            )
-        )
+        names, carried = named_columns(source, destination, weight, attributes)
         read = read_edges(
             edges,
             *names,
@@ -530,6 +520,39 @@ def as_graph(
             "directed=False: the graph was built directed; give directed=False to Graph(...)"
         )
     return graph
+
+
+def named_columns(
+    source: Columns, destination: Columns, weight: str | None, attributes: Columns
+) -> tuple[tuple[list[str], list[str]], list[str]]:
+    """Return the id columns of edges' ends, and the columns that a graph carries.
+
+    Parameters
+    ----------
+    source, destination : str or sequence of str
+    weight : str or None
+    attributes : str or sequence of str
+        See `Graph`.
+
+    Returns
+    -------
+    names : pair of list of str
+    carried : list of str
+        The weight first.
+
+    Raises
+    ------
+    InputError
+        If none are named, or not as many for either end.
+    """
+    names = _names(source, "source"), _names(destination, "destination")
+    if len(names[0]) != len(names[1]):
+        raise InputError(
+            f"source names {len(names[0])} columns and destination {len(names[1])}; "
+            f"give as many columns for both"
+        )
+    first = [] if weight is None else [weight]
+    return names, list(dict.fromkeys([*first, *_names(attributes, "attributes")]))
 
 
 def _names(columns: Columns, argument: str) -> list[str]:

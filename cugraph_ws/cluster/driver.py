@@ -141,7 +141,9 @@ class Crewed:
     def _explain(self, lost: list[str]) -> NoReturn:
         """Raise what explains a failure best."""
         errors = [future.exception() for future in self.futures if future.status == "error"]
-        own = [error for error in errors if not isinstance(error, (RunAbandonedError, WorkerLostError))]
+        own = [
+            error for error in errors if not isinstance(error, (RunAbandonedError, WorkerLostError))
+        ]
         told = [error for error in errors if isinstance(error, WorkerLostError)]
         if not lost:
             if own:

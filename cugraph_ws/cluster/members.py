@@ -11,8 +11,8 @@ from typing import Any
 from distributed import get_worker, secede
 
 from cugraph_ws.cluster.build import build_shard
+from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.cluster.vertices import Partitions
 from cugraph_ws.cluster.worker import DaskCrew, office
 from cugraph_ws.engines.threads import threads_at_most
 from cugraph_ws.errors import ConvergenceError, Interrupted, WorkerLostError

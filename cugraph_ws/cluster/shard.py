@@ -19,6 +19,7 @@ import numpy.typing as npt
 from cugraph_ws.adjacency import Adjacency, EdgeList
 from cugraph_ws.arcs import Arcs, Order
 from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.partition import Partition
 from cugraph_ws.duplicates import Merge
@@ -26,6 +27,7 @@ from cugraph_ws.edges import Duplicates
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import FrameKind, VertexNumbers
 from cugraph_ws.graph import Graph, GraphReport
+from cugraph_ws.numbering import number_integers
 from cugraph_ws.queries import EXAMPLES, check_choice
 
 __all__ = ["ShardGraph"]
@@ -73,6 +75,8 @@ class ShardGraph(Graph):
         For each member, the range of positions of its vertices here.
     """
 
+    _vertices: Any
+
     def __init__(
         self,
         crew: Crew,
@@ -92,14 +96,21 @@ class ShardGraph(Graph):
         self.cuts = cuts
         low, high = int(cuts[crew.rank]), int(cuts[crew.rank + 1])
         self._owned = high - low
-        outside = np.unique(sources[(sources < low) | (sources >= high)])
+        away = np.flatnonzero((sources < low) | (sources >= high))
+        strangers = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
+        (ids,) = strangers.numbering.decode(np.arange(strangers.numbering.size))
+        outside = ids.to_numpy()
         self._below = int(np.searchsorted(outside, low))
         self.positions = np.concatenate([np.arange(low, high), outside])
         bounds = (np.searchsorted(outside, cuts) + self.owned).tolist()
         self.ghosts: list[tuple[int, int]] = list(pairwise(bounds))
         asked = crew.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
         self.boundaries = [wanted[0] - low for wanted in asked]
-        ranks = self._ranks_of(sources), self._ranks_of(destinations)
+        ranks = (
+            self._ranks_of(sources, away, strangers.numbers(0)),
+            self._ranks_of(destinations, np.empty(0, np.int64), np.empty(0, np.int64)),
+        )
+        del away, strangers
         listed = EdgeList(*ranks, 0, np.empty(0, ranks[0].dtype), self.length)
         base, placed = listed.rows_of_sources(list(values.values()), both=False)
         arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=True)
@@ -147,6 +158,7 @@ class ShardGraph(Graph):
         """
         self.crew = crew
         self._vertices = self._vertices.join(crew)
+        self._vertices.settle(self)
 
     @property
     def nbytes(self) -> int:
@@ -167,12 +179,14 @@ class ShardGraph(Graph):
         self._open()
         return self._all_arcs
 
-    def _ranks_of(self, numbers: npt.NDArray[np.int64]) -> Array:
-        """Return the place of own vertices and ghosts among both, in the order of their numbers."""
-        outside = self.positions[self.owned :]
+    def _ranks_of(
+        self, numbers: npt.NDArray[np.int64], away: npt.NDArray[np.int64], found: Array
+    ) -> Array:
+        """Return the place of own vertices and ghosts among both, in the order of their numbers.
+
+        `found` has the places among ghosts of those that are `away`.
+        """
         ranks = numbers - self.low + self._below
-        away = np.flatnonzero((numbers < self.low) | (numbers >= self.low + self.owned))
-        found = np.searchsorted(outside, numbers[away])
         ranks[away] = found + np.where(found >= self._below, self.owned, 0)
         return ranks.astype(np.int32 if self.length <= np.iinfo(np.int32).max else np.int64)
 
@@ -512,7 +526,8 @@ class ShardGraph(Graph):
         if surplus and policy == "error":
             self._refuse_repeated(arcs, repeated, surplus)
         if surplus:
-            arcs.merge(policy, repeated)  # type: ignore[arg-type]
+            # one member's sums may exceed int64
+            attempt(self.crew, lambda: arcs.merge(policy, repeated))  # type: ignore[arg-type]
             self._all_arcs = total(self.crew, arcs.csc.number_of_arcs)
             self._edges -= surplus
 
