@@ -161,6 +161,12 @@ class BeliefPropagation:
 
         return DeviceBelief(self)
 
+    def on_crew(self) -> Loop:
+        """Return the same loop for a share of a graph."""
+        from cugraph_ws.cluster.belief_propagation import CrewBelief
+
+        return CrewBelief(self)
+
     def read(
         self, graph: Graph, to_host: Callable[[Any], Any] | None = None
     ) -> tuple[Any, Floats | None]:
@@ -175,7 +181,7 @@ class BeliefPropagation:
         Returns
         -------
         log_priors : array of float64, shape (vertices, states)
-            By vertex number, without the self-loops' couplings.
+            By vertex number, of a share of its own vertices, without the self-loops' couplings.
         coupling : ndarray of float64, shape (states, states), or None
             The one for all edges; None if each has a strength of its own.
 
@@ -370,6 +376,7 @@ def _read_priors(graph: Graph, priors: Any, to_host: Callable[[Any], Any] | None
         raise InputError(f"priors: two states or more are needed, but there are {len(names)}")
     values = np.column_stack([column for column, _ in read])
     values[~read[0][1]] = 1.0
+    values = values[: graph.owned]
     usable = (values >= 0).all(axis=1) & np.isfinite(values).all(axis=1) & values.any(axis=1)
     if not download(usable.all()):
         vertex = int(download(usable.argmin()))
