@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.arguments import check_count
-from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Adjacency, Graph, as_graph
