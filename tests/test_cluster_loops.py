@@ -16,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapes import SHAPES, build, column, edge_frame, grid, rmat, undirected, vertex_frame
 from verify import Array, Edges, check_matching
+from whole import build as crew_build
+from whole import cut, deal
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms.belief_propagation import BeliefPropagation
@@ -24,6 +26,7 @@ from cugraph_ws.algorithms.core import CoreNumber
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
 from cugraph_ws.cluster import components as crew_components
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
+from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
 
@@ -549,3 +552,69 @@ def test_rows_come_to_their_owners_in_the_order_of_the_senders():
     assert first == [[0, 3] * 3, [0, 30, 1, 31, 2, 32]]
     assert second == [[], []]
     assert third == [[9, 4] * 3, list(itertools.chain(*([90 + r, 40 + r] for r in range(3))))]
+
+
+# Graphs that a crew has built itself, whose members know their own ids alone
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_graphs_built_by_a_crew(size, directed):
+    generator = np.random.default_rng(12)
+    left, right = generator.integers(0, 9, 40), generator.integers(0, 9, 40)
+    ends = {"source": [f"left {one}" for one in left], "destination": [f"r {one}" for one in right]}
+    edges = pd.DataFrame({**ends, "weight": generator.integers(-4, 5, 40) / 4})
+    lefts = sorted(set(ends["source"]))
+    priors = pd.DataFrame({"vertex": lefts, "a": 0.25, "b": generator.random(len(lefts))})
+    functions: dict[str, Callable[[Any], Any]] = {
+        "components": ws.weakly_connected_components,
+        "cores": ws.core_number,
+        "core": ws.k_core,
+        "matching": lambda graph: ws.maximal_bipartite_matching(graph, lefts),
+        "beliefs": lambda graph: ws.belief_propagation(graph, priors, "weight", 0.3, 1e-6),
+        "spread priors": lambda graph: ws.belief_propagation(
+            graph, spread(graph), [[2.0, 1.0], [1.0, 3.0]], 0.3
+        ),
+        "hops": lambda graph: ws.multi_source_bfs(graph, lefts[1:2]),
+        "paths": lambda graph: ws.shortest_path(
+            ws.run(ws.BFS, graph, start=lefts[:1]), ends["destination"][:1]
+        ),
+    }
+
+    def spread(graph: Any) -> Any:
+        """Give each member of a crew some rows of the priors."""
+        if not isinstance(graph, ShardGraph):
+            return priors
+        return Partitions([priors.iloc[graph.crew.rank :: graph.crew.size]])
+
+    graph = ws.Graph(edges, weight="weight", directed=directed)
+    hands = deal(cut(edges, 4), size)
+    with graph:
+        parts = crew_build(
+            size,
+            hands,
+            weight="weight",
+            directed=directed,
+            work=lambda shard: {name: function(shard) for name, function in functions.items()},
+        )
+        for name, function in functions.items():
+            found = pd.concat([part[name] for part in parts], ignore_index=True)
+            pd.testing.assert_frame_equal(found, function(graph), check_index_type=False)
+
+
+def test_all_members_refuse_what_one_cannot_use():
+    edges = replace(SHAPES["path"], weight=np.where(np.arange(49) == 40, 1000.0, 1.0))
+    priors = pd.DataFrame({"vertex": [7], "a": [0.0], "b": [0.0]})
+    with build(edges) as graph:
+
+        def refusals(shard: ShardGraph) -> tuple[str, str]:
+            with pytest.raises(ws.InputError) as strength:
+                beliefs_of(edges, "weight", 2)().on_crew().start(shard)
+            with pytest.raises(ws.InputError) as prior:
+                BeliefPropagation(priors, np.ones((2, 2))).on_crew().start(shard)
+            return str(strength.value), str(prior.value)
+
+        told = on_crew(graph, 3, refusals)
+    assert len(set(told)) == 1
+    assert "a strength is 1000" in told[0][0]
+    assert "vertex 7 has" in told[0][1]

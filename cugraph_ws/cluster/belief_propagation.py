@@ -22,6 +22,7 @@ from cugraph_ws.algorithms.belief_propagation import (
     BeliefPropagation,
     strength_error,
 )
+from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
@@ -71,10 +72,7 @@ class CrewBelief:
         self._matrix = matrix
         strengths: Floats | None = None
         if matrix is None:
-            strengths = graph.edge_values(self._wanted.coupling).astype(np.float64)
-            wrong = ~(np.abs(strengths) <= GREATEST_STRENGTH)
-            if wrong.any():
-                raise strength_error(self._wanted.coupling, strengths[np.argmax(wrong)])
+            strengths = attempt(graph.crew, self._read_strengths)
         self._ties = ties = _Ties.of(graph, self._post, strengths)
         if matrix is None:
             self._send, self._factor = send_potts, ties.strengths
@@ -173,6 +171,14 @@ class CrewBelief:
         np.exp(beliefs, out=beliefs)
         beliefs /= beliefs.sum(axis=1, keepdims=True)
         return {f"belief_{state}": column.copy() for state, column in enumerate(beliefs.T)}
+
+    def _read_strengths(self) -> Floats:
+        """Return the strengths of own arcs, having refused what a message cannot hold."""
+        values = self._shard.edge_values(self._wanted.coupling)
+        wrong = ~(np.abs(values) <= GREATEST_STRENGTH)
+        if wrong.any():
+            raise strength_error(self._wanted.coupling, values[np.argmax(wrong)])
+        return values.astype(np.float64)
 
     def _totals(self) -> Floats:
         """Return what each own vertex believes, as logarithms, up to a constant."""
