@@ -137,7 +137,7 @@ class VertexLoop:
             self._program,
             graph,
             self._arguments,
-            on_device=engine == "cuda" and self._parts == 1,  # partitions are cut on the host
+            on_device=engine == "cuda" and self._parts == 1 and not isinstance(graph, ShardGraph),
         )
         self._bound = bound
         self._graph = graph
