@@ -200,7 +200,7 @@ def test_gpus_exchange_over_nccl():
     assert list(links["between"]) == ["same host", "network", "network"]
     assert list(links["wire"]) == ["NVLink, 18 lanes", "", ""]
     assert links.loc[("u", "v"), "bytes_per_second"] == 1e9
-    assert links.loc[("v", "w"), "latency"] == 3e-5
+    assert links.loc[("v", "w"), "latency"] == pytest.approx(3e-5)
     assert list(found.workers["capability"]) == ["9.0"] * 3
     assert "GPU of a test (cuda)" in str(found)
     assert "1 link, same host, NVLink, 18 lanes" in str(found)

@@ -64,7 +64,8 @@ def wires_of(uuid: str, listed: str, matrix: str) -> dict[str, str]:
         names[f"GPU{index.strip()}"] = name.strip()
     lines = [TERMINAL.sub("", line).split() for line in matrix.splitlines()]
     header = next((words for words in lines if words[:1] == ["GPU0"] and "X" not in words), [])
-    own = next((words for words in lines if words and names.get(words[0]) == uuid), [])
+    rows = [words for words in lines if words and "X" in words[1:]]
+    own = next((words for words in rows if names.get(words[0]) == uuid), [])
     return {
         names[column]: _words(word)
         for column, word in zip(header, own[1:], strict=False)
