@@ -107,7 +107,7 @@ class CrewCheckpoints:
         mine = {name: array for name, array in state.items() if name in divided}
         write_checkpoint(folder / file, mine, {"identity": {}})
         first, owned = _arcs_before(self._graph), self._graph.owned
-        part = {
+        part: dict[str, Any] = {
             "file": file,
             "vertices": [self._graph.low, self._graph.low + owned],
             "arcs": [first, first + self._graph.csc.number_of_arcs],

@@ -27,13 +27,14 @@ class Crew(Protocol):
         Its own place, from 0.
     size : int
         Number of members.
-    wish : str or None
-        Why somebody outside wants the run to end: "interrupt" or "callback".
     """
 
     rank: int
     size: int
-    wish: str | None
+
+    @property
+    def wish(self) -> str | None:
+        """Why somebody outside wants the run to end: "interrupt" or "callback"."""
 
     def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Give every member arrays of its own.

@@ -95,16 +95,15 @@ class CrewExchange:
             everyone.append(_unpack_counts(box[: len(head)]))
             self._take(executor, peer, _unpack(box[len(head) :]))
         merged = Counts.merged([one for one, _ in everyone])
-        return merged, Traffic(*(sum(some) for some in zip(*(one for _, one in everyone))))
+        sent, useful = (sum(some) for some in zip(*(one for _, one in everyone), strict=True))
+        return merged, Traffic(sent, useful)
 
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
         """Tell which ghosts have their place in the predecessor forest."""
         (executor,) = executors
         packed = self._sender.pack(executor, forest=True)
         parcels = self._sender.seal(executor, packed, forest=True)
-        boxes = self._crew.alltoall(
-            [_pack(parcels.get(peer)) for peer in range(self._crew.size)]
-        )
+        boxes = self._crew.alltoall([_pack(parcels.get(peer)) for peer in range(self._crew.size)])
         for peer, box in enumerate(boxes):
             self._take(executor, peer, _unpack(box), forest=True)
 

@@ -39,6 +39,8 @@ class Crewed:
         For messages and the names of tasks.
     losses : sequence of str
         What each worker would take with it.
+    nccl : bool
+        Whether members have a GPU each, and their arrays are there.
     """
 
     def __init__(
@@ -49,15 +51,17 @@ class Crewed:
         arguments: Sequence[tuple[Any, ...]],
         name: str,
         losses: Sequence[str],
+        *,
+        nccl: bool = False,
     ) -> None:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
         self._name, self._losses = name, losses
         client.register_plugin(CrewPlugin())
-        self.futures: list[Future] = [
+        self.futures: list[Future[Any]] = [
             client.submit(
                 task,
-                Duty(self.run, rank, self._addresses),
+                Duty(self.run, rank, self._addresses, nccl),
                 *arguments[rank],
                 key=f"{self.run}-{rank}",
                 workers=[address],
@@ -72,7 +76,7 @@ class Crewed:
         """Ask the run to end at its next meeting."""
         self._client.run(_wish, self.run, wish, workers=[self._addresses[0]], on_error="ignore")
 
-    def join(self, notice: Callable[[], None] | None = None) -> list[Future]:
+    def join(self, notice: Callable[[], None] | None = None) -> list[Future[Any]]:
         """Wait until every member is done.
 
         Parameters
@@ -108,7 +112,8 @@ class Crewed:
                 self.wish("interrupt")
         # Should a worker be lost later, a task in its place tells so; pinned, it would wait for ever.
         free = dict.fromkeys((future.key for future in self.futures), ())
-        self._client.sync(self._client.scheduler.set_restrictions, worker=free)
+        scheduler: Any = self._client.scheduler
+        self._client.sync(scheduler.set_restrictions, worker=free)
         return self.futures
 
     def _look(self) -> bool:
@@ -159,7 +164,7 @@ class Crewed:
         raise WorkerLostError(
             f"{self._name}: {what}. Run it again: the graph is built anew from its frame, by the workers "
             "that are there; with checkpoint= a run goes on by itself"
-        ) from (told or [None])[0]
+        ) from next(iter(told), None)
 
     def _give_up(self, reason: str) -> None:
         """Wake all members that are left, wait for them, and let their results go."""
@@ -185,9 +190,11 @@ def run_crew(
     arguments: Sequence[tuple[Any, ...]],
     name: str,
     losses: Sequence[str],
-) -> list[Future]:
+    *,
+    nccl: bool = False,
+) -> list[Future[Any]]:
     """Run a task on every member and wait; see `Crewed`."""
-    return Crewed(client, addresses, task, arguments, name, losses).join()
+    return Crewed(client, addresses, task, arguments, name, losses, nccl=nccl).join()
 
 
 def current_client() -> Client:
@@ -252,7 +259,9 @@ def _abandon(run: str, reason: str, dask_worker: Worker) -> None:
     office(dask_worker).abandon(run, reason)
 
 
-def placed(client: Client, parts: Sequence[Future], addresses: Sequence[str]) -> list[list[int]]:
+def placed(
+    client: Client, parts: Sequence[Future[Any]], addresses: Sequence[str]
+) -> list[list[int]]:
     """Share partitions out among members: to whom holds them, the others evenly.
 
     Parameters

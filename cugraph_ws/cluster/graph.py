@@ -96,6 +96,7 @@ class ClusterGraph:
         self._client = current_client() if client is None else client
         self._edges, self._vertices = edges, vertices
         self._workers, self._balance = workers, balance
+        self._nccl = type(edges._meta).__module__.partition(".")[0] == "cudf"
         self.directed, self.weight = directed, weight
         self._options = {
             "source": source,
@@ -107,7 +108,7 @@ class ClusterGraph:
             "self_loops": self_loops,
         }
         self._lock = threading.RLock()  # members meet in the same order in every run
-        self._shares: list[Future] | None = None
+        self._shares: list[Future[Any]] | None = None
         self._open = True
         self._build()
         if consume:
@@ -150,18 +151,19 @@ class ClusterGraph:
             ],
             "graph",
             [f"{len(places)} of {len(parts)} partitions of the edge frame" for places in shares],
+            nccl=self._nccl,
         )
         self._facts: list[dict[str, Any]] = client.gather(self._shares)
         self._free = weakref.finalize(self, _release, self._shares)
 
     def _weights(self) -> list[float] | None:
         """Return how much of the work each worker gets; None: as much as any other."""
-        balance = self._balance
+        balance: Any = self._balance
         if balance == "even":
             return None
         if balance == "auto":
             return cluster_scan(self._client, workers=self._addresses).speeds
-        given = list(balance) if not isinstance(balance, str) else []
+        given: list[Any] = [] if isinstance(balance, str) else list(balance)
         usable = all(isinstance(one, (int, float)) and 0 < one < math.inf for one in given)
         if len(given) != len(self._addresses) or not usable:
             raise InputError(
@@ -318,6 +320,7 @@ class ClusterGraph:
                 f"{fact['owned']:,} of {fact['vertices']:,} vertices with {fact['arcs']:,} arcs"
                 for fact in self._facts
             ],
+            nccl=self._nccl,
         )
         with _Listener(client, topic, progress, name, crewed):
             futures = crewed.join()
@@ -326,7 +329,7 @@ class ClusterGraph:
         finally:
             crewed.release()  # frames of theirs have tasks of their own
 
-    def _assembled(self, futures: list[Future]) -> Any:
+    def _assembled(self, futures: list[Future[Any]]) -> Any:
         """Make Dask frames of the members' frames."""
         import dask.dataframe as dd
 
@@ -355,7 +358,7 @@ class ClusterGraph:
         return tuple(frames) if facts["tuple"] else frames[0]
 
 
-def _release(futures: list[Future]) -> None:
+def _release(futures: list[Future[Any]]) -> None:
     """Let go of tasks, whoever may still refer to them."""
     for future in futures:
         future.release()
@@ -401,10 +404,10 @@ def _summary(returned: Any, traced: bool) -> tuple[list[Any], dict[str, Any], An
     return returned.metas, facts, returned.error
 
 
-def _partitions(client: Client, frame: Any) -> list[Future]:
+def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
     """Have a Dask frame's partitions computed where they fall, and kept."""
     held = client.persist(frame)
-    parts: list[Future] = client.compute(held.to_delayed())
+    parts: list[Future[Any]] = client.compute(held.to_delayed())
     wait(parts)
     for part in parts:
         if part.status == "error":

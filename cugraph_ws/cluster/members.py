@@ -193,7 +193,7 @@ def _share(key: Any, crew: DaskCrew) -> ShardGraph:
         raise WorkerLostError(
             f"worker {get_worker().address} no longer holds its share of the graph; build the graph again"
         )
-    shard = copy.copy(held)
+    shard: ShardGraph = copy.copy(held)
     shard.join(crew)
     return shard
 

@@ -144,26 +144,23 @@ class NcclCrew:
         others = [rank for rank in range(self.size) if rank != self.rank]
         self._links.exchange(self._rows(self._out, others), self._rows(self._in, others))
         came = [_Reply(row) for row in device().to_host(self._in)]
-        for longer in (lambda one: one.overflow, lambda one: one.contents):
-            sent = [longer(letter) for letter in letters]
-            taken = [
-                [] if rank == self.rank else longer(reply) for rank, reply in enumerate(came)
-            ]
-            if any(sent) or any(taken):
-                self._links.exchange(_filled(sent), _filled(taken))
-            for rank in others:
-                came[rank].read()
-        return [
-            (None, []) if rank == self.rank else came[rank].mail() for rank in range(self.size)
-        ]
+        self._swap([letter.overflow for letter in letters], [reply.overflow for reply in came])
+        for rank in others:
+            came[rank].read()
+        self._swap([letter.contents for letter in letters], [reply.contents for reply in came])
+        return [(None, []) if rank == self.rank else came[rank].mail() for rank in range(self.size)]
+
+    def _swap(self, sent: list[list[Any]], taken: list[list[Any]]) -> None:
+        """Exchange arrays, if there are any; empty ones are not sent, their lengths have been told."""
+        sent[self.rank] = taken[self.rank] = []
+        going, coming = (
+            [[array for array in box if array.nbytes] for box in boxes] for boxes in (sent, taken)
+        )
+        if any(going) or any(coming):
+            self._links.exchange(going, coming)
 
     def _rows(self, table: Any, others: Sequence[int]) -> list[list[Any]]:
         return [[table[rank]] if rank in others else [] for rank in range(self.size)]
-
-
-def _filled(boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Leave out empty arrays, which are not sent: their lengths have been told."""
-    return [[array for array in box if array.nbytes] for box in boxes]
 
 
 class _Letter:
@@ -219,7 +216,7 @@ class _Reply:
         if self._listed is not None:
             return
         text = device().to_host(self.overflow[0]) if self.overflow else self._text
-        self._value, self._listed = pickle.loads(text.tobytes())
+        self._value, self._listed = pickle.loads(text.tobytes())  # noqa: S301 - a member's own
         self.contents = [
             device().xp.empty(shape, np.dtype(kind))
             for kind, shape, held in self._listed

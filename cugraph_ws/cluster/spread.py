@@ -36,7 +36,7 @@ def spreads(function: Function) -> Function:
 
     @functools.wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> Any:
-        graph = arguments[place] if len(arguments) > place else options.get("graph")
+        graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
         if not is_dask_frame(graph) and not _is_spread(graph):
             return function(*arguments, **options)
         bound = signature.bind(*arguments, **options)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from distributed import Worker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
-from distributed.protocol import to_serialize
+from distributed.protocol.serialize import to_serialize
 
 from cugraph_ws.errors import WorkerLostError
 
