@@ -374,14 +374,16 @@ def run(
             directed=directed,
         )
         loop = program
+    here = choose_engine(engine, bound_graph)
     if isinstance(bound_graph, ShardGraph):
         loop = loop.on_crew()
-    if choose_engine(engine, bound_graph) != "cuda":
-        return _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
-    from cugraph_ws.cuda.device import device
+    elif here == "cuda":
+        loop = loop.on_cuda()
+    result = _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
+    if here == "cuda":
+        from cugraph_ws.cuda.device import device
 
-    result = _drive(loop.on_cuda(), bound_graph, progress, timeout, checkpoint, every, resume)
-    device().trim()
+        device().trim()
     return result
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from distributed import get_worker, secede
 
 from cugraph_ws.cluster.build import build_shard
+from cugraph_ws.cluster.crew import Crew
+from cugraph_ws.cluster.nccl import linked
 from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.worker import DaskCrew, office
@@ -34,11 +36,14 @@ class Duty:
         Its place in the crew.
     addresses : tuple of str
         The workers of all members.
+    nccl : bool
+        Whether members have a GPU each, and talk by NCCL.
     """
 
     run: str
     rank: int
     addresses: tuple[str, ...]
+    nccl: bool = False
 
 
 @dataclass
@@ -64,8 +69,19 @@ class Returned:
 
 
 @contextmanager
-def at_work(duty: Duty) -> Iterator[DaskCrew]:
-    """Join a crew, out of the worker's thread pool: other tasks and crews go on beside it."""
+def at_work(duty: Duty, key: Any = None) -> Iterator[Any]:
+    """Join a crew, out of the worker's thread pool: other tasks and crews go on beside it.
+
+    Parameters
+    ----------
+    duty : Duty
+    key : str, optional
+        Of the task that stands for a share of a graph; links between GPUs are kept with it.
+
+    Yields
+    ------
+    DaskCrew or NcclCrew
+    """
     here = get_worker().address
     if here != duty.addresses[duty.rank]:
         raise WorkerLostError(
@@ -76,7 +92,8 @@ def at_work(duty: Duty) -> Iterator[DaskCrew]:
     plugin = office()
     try:
         with threads_at_most(max(1, get_worker().state.nthreads)):  # other workers have the rest
-            yield DaskCrew(plugin, duty.run, duty.rank, duty.addresses)
+            crew = DaskCrew(plugin, duty.run, duty.rank, duty.addresses)
+            yield linked(crew, plugin.links, key) if duty.nccl and crew.size > 1 else crew
     finally:
         plugin.end(duty.run)
 
@@ -114,7 +131,7 @@ def build_member(
         What the driver wants to know of the share.
     """
     key = get_worker().get_current_task()
-    with at_work(duty) as crew:
+    with at_work(duty, key) as crew:
         shard = build_shard(
             crew,
             list(zip(places, frames, strict=True)),
@@ -166,7 +183,7 @@ def call_member(
     -------
     Returned
     """
-    with at_work(duty) as crew:
+    with at_work(duty, key) as crew:
         graph = _share(key, crew)
         named = {**options, **{name: Partitions(list(own)) for name, own in parts.items()}}
         if topic is not None:
@@ -186,7 +203,7 @@ def part_of(returned: Returned, which: int) -> Any:
     return returned.frames[which]
 
 
-def _share(key: Any, crew: DaskCrew) -> ShardGraph:
+def _share(key: Any, crew: Crew) -> ShardGraph:
     """Return the share that a task has built, as a member of this crew sees it."""
     held = office().shards.get(key)
     if held is None:

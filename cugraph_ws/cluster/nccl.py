@@ -18,7 +18,7 @@ import numpy.typing as npt
 from cugraph_ws.cluster.crew import Crew
 from cugraph_ws.cuda.device import device
 
-__all__ = ["Links", "NcclCrew", "NcclLinks"]
+__all__ = ["Links", "NcclCrew", "NcclLinks", "linked"]
 
 HEADER = 4096  # bytes for each member: counts, lengths, and host arrays that are small
 SPIN = 2e-3  # seconds of waiting without a pause; after them a thread lets others run
@@ -47,18 +47,25 @@ class NcclLinks:
     ----------
     crew : Crew
         By which the members find each other.
-    is_given_up : callable
-        Raises when the others no longer come.
+
+    Attributes
+    ----------
+    check : callable
+        Raises when the others no longer come; whoever waits calls it.
+    alive : bool
+        Whether they can still be used.
     """
 
-    def __init__(self, crew: Crew, is_given_up: Callable[[], None]) -> None:
+    check: Callable[[], None]
+
+    def __init__(self, crew: Crew) -> None:
         from cupy.cuda import nccl
 
         own = bytes(number % 256 for number in nccl.get_unique_id()) if crew.rank == 0 else b""
         told = crew.allgather(own)[0]
         signed = tuple(number - 256 if number > 127 else number for number in told)
         self._nccl = nccl
-        self._rank, self._is_given_up = crew.rank, is_given_up
+        self.alive = True
         self._links = nccl.NcclCommunicator(crew.size, signed, crew.rank)
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
@@ -89,14 +96,43 @@ class NcclLinks:
                 continue
             time.sleep(PAUSE)
             try:
-                self._is_given_up()
+                self.check()
             except BaseException:
+                self.alive = False
                 self._links.abort()  # ends what is under way
                 raise
 
     def close(self) -> None:
         """Give the communicator back."""
-        self._links.destroy()
+        if self.alive:
+            self.alive = False
+            self._links.destroy()
+
+
+def linked(crew: Any, held: dict[Any, NcclLinks], key: Any) -> NcclCrew:
+    """Return a member whose mail goes by NCCL, over links that are kept from run to run.
+
+    Parameters
+    ----------
+    crew : DaskCrew
+        The member on a slower way.
+    held : dict
+        Links that this member keeps.
+    key : hashable
+        Under which; links that a lost run has broken are made anew, by all.
+
+    Returns
+    -------
+    NcclCrew
+    """
+    links = held.get(key)
+    if not all(crew.allgather(links is not None and links.alive)):
+        if links is not None:
+            links.close()
+        links = held[key] = NcclLinks(crew)
+    assert links is not None
+    links.check = crew.check
+    return NcclCrew(crew, links)
 
 
 class NcclCrew:

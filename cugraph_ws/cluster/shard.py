@@ -440,8 +440,8 @@ class ShardGraph(Graph):
 
     @property
     def device_resident(self) -> bool:
-        """Whether the share was made on a GPU."""
-        return False
+        """Whether the frames are on GPUs, where runs then compute."""
+        return self._kind.backend == "cudf"
 
     # ------------------------------------------------------------------------------- results
 

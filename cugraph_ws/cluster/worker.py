@@ -41,6 +41,8 @@ class CrewPlugin(WorkerPlugin):
     shards : dict
         Shares of graphs, by the key of the task whose result stands for them: they go when Dask
         lets go of that.
+    links : dict
+        Links between the GPUs of the members that have a share, by the same key.
     """
 
     name = NAME
@@ -48,6 +50,7 @@ class CrewPlugin(WorkerPlugin):
 
     def __init__(self) -> None:
         self.shards: dict[Any, Any] = {}
+        self.links: dict[Any, Any] = {}
 
     def setup(self, worker: Worker) -> None:
         """Open the post office."""
@@ -62,12 +65,21 @@ class CrewPlugin(WorkerPlugin):
 
     def teardown(self, worker: Worker) -> None:
         """Let go of everything."""
+        for key in list(self.links):
+            self._unlink(key)
         self.shards.clear()
 
     def transition(self, key: Any, start: str, finish: str, **facts: Any) -> None:
         """Drop a share when Dask lets go of the task that stands for it."""
         if finish in ("released", "forgotten", "cancelled"):
             self.shards.pop(key, None)
+            self._unlink(key)
+
+    def _unlink(self, key: Any) -> None:
+        """Give links back."""
+        links = self.links.pop(key, None)
+        if links is not None:
+            links.close()
 
     async def receive(
         self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any
@@ -165,6 +177,10 @@ class DaskCrew:
         """Why somebody outside wants the run to end."""
         return self._plugin.wished(self._run)
 
+    def check(self) -> None:
+        """Raise RunAbandonedError if the run has been given up."""
+        self._plugin.wait_for(self._run, -1, 1, 0.0)
+
     def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Give every member arrays of its own."""
         told = self._meet({rank: (boxes[rank], None) for rank in self._others})
@@ -231,7 +247,7 @@ class DaskCrew:
         try:
             posting.result(LOOK)
         except TimeoutError:
-            self._plugin.wait_for(self._run, -1, 1, 0.0)
+            self.check()
 
     def _ask_whether_alive(self, misses: dict[int, int], loop: Any) -> None:
         """Ask those from whom nothing has come whether they live; raise if one does not."""
