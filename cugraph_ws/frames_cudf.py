@@ -23,7 +23,7 @@ from cugraph_ws.cuda.columns import DeviceColumn
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.numbering import DeviceNumbered, read_scalars
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import Column, Frame, FrameKind, Masked, is_on_device
+from cugraph_ws.frames import Column, Frame, FrameKind, Ids, Masked, is_on_device
 from cugraph_ws.ids import IdType
 from cugraph_ws.numbering import Renumbered
 
@@ -370,6 +370,10 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
 def _column(column: Any) -> Series:
     if isinstance(column, Masked):
         return _column(column.values).where(_series(column.valid))
+    if isinstance(column, Ids):  # decoded on the host
+        series = _cudf().Series.from_arrow(column.values)
+        plain = column.dtype is None or isinstance(column.dtype, pa.DataType)
+        return series if plain else series.astype(column.dtype)
     if isinstance(column, list):
         return _cudf().Series.from_arrow(pa.array(column, pa.large_string()))
     if isinstance(column, np.ndarray):

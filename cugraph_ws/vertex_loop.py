@@ -244,7 +244,7 @@ class VertexLoop:
                 self._partitions,
                 method=self._sends,
                 dense=not plan.frontier,
-                boundaries=[part.boundaries for part in held],
+                boundaries=[part.boundaries for part in held] if divided else None,
             )
         return [
             CudaExecutor(

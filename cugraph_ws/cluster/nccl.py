@@ -61,12 +61,10 @@ class NcclLinks:
     def __init__(self, crew: Crew) -> None:
         from cupy.cuda import nccl
 
-        own = bytes(number % 256 for number in nccl.get_unique_id()) if crew.rank == 0 else b""
-        told = crew.allgather(own)[0]
-        signed = tuple(number - 256 if number > 127 else number for number in told)
+        name = crew.allgather(bytes(nccl.get_unique_id()) if crew.rank == 0 else b"")[0]
         self._nccl = nccl
         self.alive = True
-        self._links = nccl.NcclCommunicator(crew.size, signed, crew.rank)
+        self._links = nccl.NcclCommunicator(crew.size, name, crew.rank)
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
         """Send arrays and receive into others, all at once."""
