@@ -180,7 +180,7 @@ def test_bytes_of_a_search_over_partitions(exchange):
         cuts = np.cumsum([0, *[part.owned for part in split(graph, bound, 3)]]).tolist()
         options = {"start": [0], "engine": "python", "direction": "pull", "in_place": False}
         result = ws.run(ws.BFS, graph, partitions=3, exchange=exchange, **options)
-        level = result.arrays["distance"]
+        level, trace = result.arrays["distance"], result.trace
         reached = np.where(level.valid, level.values, -1)
     expected = []
     for step in range(1, result.iterations + 1):
@@ -195,7 +195,6 @@ def test_bytes_of_a_search_over_partitions(exchange):
                 sent += 8 * told if exchange == "vr" else 5 * len(boundary)
             useful += 4 * told
         expected.append((sent, useful))
-    trace = result.trace
     found = zip(trace["bytes_sent"].tolist(), trace["bytes_useful"].tolist(), strict=True)
     assert list(found) == expected
     assert sum(useful for _, useful in expected) > 0

@@ -52,10 +52,8 @@ def pack_changed(
 
     `places` tells which entries of the boundary they are; `lengths[slot]`, which is 0 before, how many.
     """
-    for base in range(
-        block() * threads() + thread() - lane(), count, blocks() * threads()
-    ):  # every lane of a warp comes along
-        entry = base + lane()
+    for base in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
+        entry = base + lane()  # every lane of a warp comes along
         vertex = np.int64(0)
         chosen = False
         if entry < count:
