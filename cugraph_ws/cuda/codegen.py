@@ -23,10 +23,13 @@ from cugraph_ws.codegen import (
 )
 from cugraph_ws.program import VertexProgram
 
-__all__ = ["FRONTIER_LOOPS", "LOOPS", "Variant", "interface_source", "module_source"]
+__all__ = [
+    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "interface_source", "module_source",
+]  # fmt: skip
 
 LOOPS = ("layout", "rows", "superstep", "start", "forest")  # of every program
-FRONTIER_LOOPS = (*LOOPS, "frontier")  # where states are changed by compare-and-swap
+FRONTIER_LOOPS = (*LOOPS, "bitmaps", "frontier")  # where states are changed by compare-and-swap
+RELAY_LOOPS = (*LOOPS, "bitmaps", "relay")  # where only its own thread changes a vertex
 
 
 @dataclass(frozen=True)
