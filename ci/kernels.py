@@ -47,7 +47,7 @@ from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import Binary, Capability, load_or_compile
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import Kind, kind_of
-from cugraph_ws.engines import cuda_frontier
+from cugraph_ws.engines import cuda_frontier, cuda_relay
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -161,6 +161,7 @@ def launches() -> tuple[Launch, ...]:
         for module in (
             schedule,
             cuda_frontier,
+            cuda_relay,
             grouping,
             components,
             core,
@@ -191,7 +192,7 @@ def _distinct(found: dict[Launch, None]) -> Iterator[Launch]:
         key = (one.name, one.kinds)
         if (
             not one.text
-            or one.name in ("superstep", "traverse", "virtual_warps")
+            or one.name in ("superstep", "traverse", "relay", "virtual_warps")
             or key not in seen
         ):
             yield one

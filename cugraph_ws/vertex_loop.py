@@ -181,6 +181,7 @@ class VertexLoop:
         from cugraph_ws.cuda.plan import CudaPlan
         from cugraph_ws.engines.cuda import CudaExecutor
         from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
+        from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
 
         if self._parts != 1:
             raise InputError(
@@ -204,6 +205,12 @@ class VertexLoop:
                     wanted=self._direction,
                     filter=self._filter,
                     ordered=plan.ordered,
+                )
+            ]
+        if plan.relays:
+            return [
+                CudaRelayExecutor(
+                    bound, graph.on_device(), wanted=self._direction, filter=self._filter
                 )
             ]
         if self._filter != "auto":

@@ -13,7 +13,14 @@ from shapes import SHAPES, build
 
 from cugraph_ws.binding import bind
 from cugraph_ws.codegen import kernel_file
-from cugraph_ws.cuda.codegen import FRONTIER_LOOPS, LOOPS, Variant, interface_source, module_source
+from cugraph_ws.cuda.codegen import (
+    FRONTIER_LOOPS,
+    LOOPS,
+    RELAY_LOOPS,
+    Variant,
+    interface_source,
+    module_source,
+)
 
 PROGRAMS = [(Hops, {"start": 0}), (Paths, {}), (Rank, {}), (Reached, {"start": 0}), (Pairs, {}),
             (Steps, {}), (Shout, {"start": 0})]  # fmt: skip
@@ -65,10 +72,17 @@ def test_pushes_find_all_that_they_ask_for():
     check_names(module_source(interface, FRONTIER_LOOPS), FRONTIER_LOOPS)
 
 
-def test_no_two_loops_define_the_same_name():
+@pytest.mark.parametrize(("program", "given"), PROGRAMS, ids=IDS)
+def test_relays_find_all_that_they_ask_for(program, given):
+    interface = interface_of(program, given, Variant(frontier=True))
+    check_names(module_source(interface, RELAY_LOOPS), RELAY_LOOPS)
+
+
+@pytest.mark.parametrize("loops", [FRONTIER_LOOPS, RELAY_LOOPS], ids=["frontier", "relay"])
+def test_no_two_loops_define_the_same_name(loops):
     """They become one module, in which the last would win."""
     seen: dict[str, str] = {}
-    for loop in FRONTIER_LOOPS:
+    for loop in loops:
         for node in ast.parse(kernel_file("cuda", loop).read_text()).body:
             if isinstance(node, ast.FunctionDef):
                 names = [node.name]
