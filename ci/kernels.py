@@ -34,6 +34,7 @@ from cugraph_ws.cuda import (
     belief_propagation,
     components,
     core,
+    forest,
     grouping,
     matching,
     multi_source,
@@ -170,6 +171,7 @@ def launches() -> tuple[Launch, ...]:
             belief_propagation,
         ):
             small.enter_context(patch.object(module, "BLOCK", 32))  # types are the same
+        small.enter_context(patch.object(forest, "FRONTIER_BLOCK", 32))
         for other in (device_edges, numbering):
             small.enter_context(patch.object(other, "_BLOCK", 32))
         _build_graphs()
@@ -289,6 +291,11 @@ def _run_programs(recorder: Recorder) -> None:
         ("SSSP gathered", lambda: ws.run(ws.SSSP, graph, source=0, direction="gather", **once)),
         ("SSSP pushed", lambda: ws.run(ws.SSSP, graph, source=0, direction="push", **once)),
         ("SSSP pulled", lambda: ws.run(ws.SSSP, graph, source=0, direction="pull", **once)),
+        (
+            "WidestPath pulled",
+            lambda: ws.run(ws.WidestPath, graph, source=0, direction="pull", engine="cuda"),
+        ),
+        ("DeltaPageRank", lambda: ws.run(ws.DeltaPageRank, graph, **once)),
     ]
     for kind in (np.int64, np.float32):
         weighted = _weighted(edges, kind)
@@ -303,6 +310,17 @@ def _run_programs(recorder: Recorder) -> None:
         (f"test: {case.name}", lambda case=case: case.run(graph, engine="cuda"))
         for case in cases.CASES
         if case.name in shown
+    ]
+    called = (
+        "pairs",
+        "sums of those who go",
+        "any, of two fields",
+        "custom combine, never at rest",
+    )
+    runs += [
+        (f"test: {case.name}", lambda case=case: case.run(graph, engine="cuda", direction="push"))
+        for case in cases.RELAYS
+        if case.name in called
     ]
     for label, run in runs:
         recorder.label = label

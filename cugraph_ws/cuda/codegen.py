@@ -28,7 +28,12 @@ __all__ = [
 ]  # fmt: skip
 
 LOOPS = ("layout", "rows", "superstep", "start", "forest")  # of every program
-FRONTIER_LOOPS = (*LOOPS, "bitmaps", "frontier")  # where states are changed by compare-and-swap
+FRONTIER_LOOPS = (
+    *LOOPS,
+    "branch",
+    "bitmaps",
+    "frontier",
+)  # where states are changed by compare-and-swap
 RELAY_LOOPS = (*LOOPS, "bitmaps", "relay")  # where only its own thread changes a vertex
 
 

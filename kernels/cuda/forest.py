@@ -30,6 +30,7 @@ from cugraph_ws.kernels.cuda.layout import (
     PIECES_QUEUED,
     STILL_WAITING,
     WAITERS_LEFT,
+    WAITING,
 )
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
@@ -60,7 +61,6 @@ from cugraph_ws.kernels.cuda.rows import (
 __all__ = ["choose", "grow", "list_waiting", "plant", "write_out"]
 
 NOBODY = 1 << 62  # above every vertex number
-WAITING = 1 << 30  # a level that is not reached
 
 
 @inline

@@ -53,6 +53,7 @@ __all__ = [
     "UNREAD",
     "WAITERS",
     "WAITERS_LEFT",
+    "WAITING",
     "WIDTH",
     "WOKEN",
 ]
@@ -106,6 +107,7 @@ HASTE = 8  # in-arcs that a lane reads by itself, in search of one that settles 
 # `control` of a growing forest, int64: who wait, the levels so far, whether the last attached anybody;
 # then three of each counter, as above
 WAITERS_LEFT, LEVELS, GOING = 0, 1, 2
+WAITING = 1 << 30  # a level that is not reached
 PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
 
 # Kinds of keys that arcs are sorted by: the row within its part above the source, above the slot,

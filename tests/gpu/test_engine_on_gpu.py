@@ -208,6 +208,20 @@ def test_a_frontier_in_a_grid_of_any_size(blocks, monkeypatch):
         check_same(found, relayed_on("rmat", place), RELAYS[place])
 
 
+@pytest.mark.parametrize("how", ["auto", "pull"])
+@pytest.mark.parametrize("program", [ws.SSSP, ws.WidestPath])
+def test_predecessors_where_paths_tie(program, how):
+    """Searched from those attached, or from those who wait."""
+    streets = grid(120, 90, drop=0.2, seed=8)
+    ties = replace(streets, weight=np.minimum(streets.weight, 0.25) - 0.125)
+    case = Case("ties", program, {"source": [0]})
+    for edges in (ties, undirected(LARGE["rmat"])):
+        with graph_of(edges) as graph:
+            check_same(
+                case.run(graph, engine="cuda", direction=how), case.run(graph, engine="cpu"), case
+            )
+
+
 def _walk_roads(times: int) -> int:
     with graph_of(grid(300, 30, drop=0.2, seed=6)) as graph:
         return sum(
