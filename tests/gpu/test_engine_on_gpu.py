@@ -71,7 +71,9 @@ def large_graph(name: str) -> ws.Graph:
 
 @lru_cache
 def expected_of(name: str) -> ws.Result:
-    return BY_NAME[name].run(medley_graph(), engine="python", fused=False)
+    # Superstep by superstep a relay does what a pull does.
+    options = {"direction": "pull"} if name in {case.name for case in RELAYS} else {}
+    return BY_NAME[name].run(medley_graph(), engine="python", fused=False, **options)
 
 
 @lru_cache
@@ -178,7 +180,7 @@ def relayed_on(name: str, place: int) -> ws.Result:
 def test_every_combination_of_a_relay(name, place, direction, kept, fused):
     case = RELAYS[place]
     if case.tolerance != EXACT:  # rows are longer here
-        case = replace(case, tolerance=1e-9)
+        case = replace(case, tolerance=1e-9, counted=False)
     options = {"direction": direction, "filter": kept, "fused": fused}
     found = case.run(large_graph(name), engine="cuda", **options)
     check_same(found, relayed_on(name, place), case)
