@@ -22,6 +22,8 @@ from cugraph_ws.algorithms.pagerank import PageRank, pagerank
 from cugraph_ws.algorithms.paths import shortest_path
 from cugraph_ws.algorithms.sssp import SSSP, sssp
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
+from cugraph_ws.cluster.local import local_cluster
+from cugraph_ws.cluster.scan import ClusterScan, cluster_scan
 from cugraph_ws.declarations import (
     boolean,
     distribution,
@@ -54,6 +56,7 @@ from cugraph_ws.errors import (
     InputError,
     Interrupted,
     ProgramError,
+    WorkerLostError,
 )
 from cugraph_ws.graph import Graph, GraphReport
 from cugraph_ws.memory import estimate_memory
@@ -76,6 +79,7 @@ __all__ = [
     "SSSP",
     "BeliefPropagation",
     "Circuit",
+    "ClusterScan",
     "ConvergenceError",
     "CoreNumber",
     "CugraphWsError",
@@ -97,12 +101,14 @@ __all__ = [
     "VertexProgram",
     "WeaklyConnectedComponents",
     "WidestPath",
+    "WorkerLostError",
     "aggregate",
     "any_message",
     "belief_propagation",
     "bfs",
     "boolean",
     "circuit",
+    "cluster_scan",
     "core_number",
     "distribution",
     "edge",
@@ -118,6 +124,7 @@ __all__ = [
     "k_core",
     "l1_norm",
     "like",
+    "local_cluster",
     "max_norm",
     "maximal_bipartite_matching",
     "multi_source_bfs",

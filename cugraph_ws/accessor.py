@@ -99,11 +99,17 @@ def _register_polars(module: ModuleType) -> None:
         module.api.register_dataframe_namespace(NAME)(EdgeFrameAccessor)
 
 
+def _register_dask(module: ModuleType) -> None:
+    if not hasattr(module.DataFrame, NAME):
+        module.extensions.register_dataframe_accessor(NAME)(EdgeFrameAccessor)
+
+
 def register() -> None:
-    """Give the frames of pandas, Polars and cuDF a `.ws`, now or when they are imported.
+    """Give the frames of pandas, Polars, cuDF and Dask a `.ws`, now or when they are imported.
 
     A `.ws` of somebody else's stays as it is.
     """
     wrapt.register_post_import_hook(_register_pandas, "pandas")
     wrapt.register_post_import_hook(_register_polars, "polars")
     wrapt.register_post_import_hook(_register_pandas, "cudf")  # the same interface as pandas'
+    wrapt.register_post_import_hook(_register_dask, "dask.dataframe")

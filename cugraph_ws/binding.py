@@ -136,9 +136,9 @@ def bind(
         named = dict(
             zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
         )
-        program.validate(graph, named)
+        program.validate(graph, {name: _own(graph, given) for name, given in named.items()})
     kinds_here = tuple(array.dtype.name for array in constants)
-    uniform = tuple(array.shape != (graph.number_of_vertices,) for array in constants)
+    uniform = tuple(array.shape != (graph.length,) for array in constants)
     # A vertex's number decides nothing about types; other parameters may, as a cutoff might.
     telling = tuple(
         value
@@ -146,8 +146,11 @@ def bind(
         if isinstance(declared, Parameter)
     )
     key = (tuple(state), kinds, missing, kinds_here, uniform, telling)
-    if key not in program.memory:
-        trial = Trial(program, tuple(state), kinds, constants, values, graph.number_of_vertices)
+    if graph.any_member(key not in program.memory):
+        examples = graph.examples(*constants)
+        trial = Trial(
+            program, tuple(state), kinds, examples, uniform, values, graph.number_of_vertices
+        )
         message, is_tuple = trial.run()
         types = Types(
             state=tuple(state),
@@ -295,25 +298,22 @@ def _constant(
 
     `weight` is the edge attribute that weighted degrees add up.
     """
-    n = graph.number_of_vertices
+    n = graph.length
     given = arguments.get(name)
     xp = array_module(on_device)
     if isinstance(declared, VertexSet):
-        members = xp.zeros(n, dtype=np.bool_)
-        if isinstance(given, np.ndarray) and given.dtype == np.bool_ and given.shape == (n,):
-            members |= xp.asarray(given)
-        elif given is not None:
-            members[graph.numbers(_as_ids(given), name, on_device=on_device)] = True
-        elif not declared.optional:
+        if given is None and not declared.optional:
             raise InputError(f"{program.name} needs {name}=, a vertex or a list of vertices")
-        return members
+        if isinstance(given, np.ndarray) and given.dtype == np.bool_ and given.shape == (n,):
+            return xp.asarray(given).copy()
+        return graph.members([] if given is None else _as_ids(given), name, on_device=on_device)
     dtype = declared.type.dtype if isinstance(declared, VertexValue) else np.dtype(np.float64)
     default = declared.default if isinstance(declared, VertexValue) else None
     if given is None:
         if isinstance(declared, Constant):
             return _graph_constant(declared.source, graph, weight, on_device=on_device)
         if isinstance(declared, Distribution):
-            return xp.full(_shared(n), 1.0 / max(n, 1))
+            return xp.full(_shared(n), 1.0 / max(graph.number_of_vertices, 1))
         if default is None or math.isnan(default):
             raise InputError(
                 f"{program.name} needs {name}=: a frame with a vertex and a value column, a mapping, one "
@@ -335,7 +335,13 @@ def _constant(
             "numbers within its range"
         )
     values = cast
-    return _shares(xp, name, values) if isinstance(declared, Distribution) else values
+    return _shares(xp, name, graph, values) if isinstance(declared, Distribution) else values
+
+
+def _own(graph: Graph, given: Any) -> Any:
+    """Return a vertex constant without ghosts' entries; anything else as it is."""
+    by_vertex = getattr(given, "shape", None) == (graph.length,)
+    return given[: graph.owned] if by_vertex else given
 
 
 def _shared(n: int) -> int:
@@ -351,13 +357,13 @@ def _argument(name: str, declared: Any) -> str:
     return getattr(declared, "argument", None) or name
 
 
-def _shares(xp: Any, name: str, values: Any) -> Any:
+def _shares(xp: Any, name: str, graph: Graph, values: Any) -> Any:
     """Scale shares to sum 1."""
     if not xp.isfinite(values).all() or (values < 0).any():
         bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
         raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
-    total = values.sum()
-    if len(values) and not total > 0:
+    total = graph.vertex_sum(values)
+    if graph.number_of_vertices and not total > 0:
         raise InputError(f"{name} sums to {total}; give at least one vertex a share above 0")
     return values / total
 

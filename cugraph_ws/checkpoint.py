@@ -13,9 +13,59 @@ import numpy.typing as npt
 
 from cugraph_ws.errors import FileError, InputError
 
-__all__ = ["check_checkpoint", "fingerprint", "read_checkpoint", "write_checkpoint"]
+__all__ = ["Checkpoints", "check_checkpoint", "fingerprint", "read_checkpoint", "write_checkpoint"]
 
 _KEY = b"cugraph_ws"
+
+
+class Checkpoints:
+    """The checkpoint that one run writes, and the one that it goes on from.
+
+    Parameters
+    ----------
+    loop : Loop
+        The run, started.
+    graph : Graph
+    path, resume : path-like, optional
+        Where to write, and what to read.
+
+    Raises
+    ------
+    FileError
+        If `path` cannot be written to.
+    """
+
+    def __init__(
+        self,
+        loop: Any,
+        graph: Any,
+        path: str | os.PathLike[str] | None,
+        resume: str | os.PathLike[str] | None,
+    ) -> None:
+        self._loop = loop
+        self._path, self._resume = path, resume
+        self._identity: dict[str, str] = {}
+        if path is not None or resume is not None:
+            self._identity = {
+                "algorithm": loop.name,
+                "graph": fingerprint(graph.csc.offsets, graph.csc.indices),
+                **{name: fingerprint(value) for name, value in loop.inputs().items()},
+            }
+        if path is not None:
+            check_checkpoint(path)
+
+    def load(self) -> dict[str, Any]:
+        """Restore the state; return the facts that were saved, none if there is nothing to read."""
+        if self._resume is None:
+            return {}
+        arrays, facts = read_checkpoint(self._resume, self._identity)
+        self._loop.restore(arrays)
+        return facts
+
+    def save(self, facts: dict[str, Any]) -> None:
+        """Write the state, if there is a path."""
+        if self._path is not None:
+            write_checkpoint(self._path, self._loop.state(), {"identity": self._identity, **facts})
 
 
 def fingerprint(*inputs: Any) -> str:

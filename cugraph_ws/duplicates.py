@@ -74,8 +74,10 @@ def merge_parallel(
 
 
 def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge) -> Array:
-    if policy == "first" or not len(values):
+    if policy == "first":
         return values[kept]
+    if not len(values):  # of a share of a graph: the dtype is that of the other shares
+        return values.astype(_mean_dtype(values) if policy == "mean" else values.dtype)
     starts = np.flatnonzero(kept)
     if policy == "min":
         return np.asarray(np.minimum.reduceat(values, starts))
@@ -84,7 +86,7 @@ def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge
     rough = np.add.reduceat(values, starts, dtype=np.float64)
     if policy == "mean":
         sizes = np.diff(starts, append=len(values))
-        return (rough / sizes).astype(np.float64 if values.dtype.kind == "i" else values.dtype)
+        return (rough / sizes).astype(_mean_dtype(values))
     if values.dtype.kind == "f":
         return rough.astype(values.dtype)
     if np.abs(rough).max() > 2.0**62:  # well before 2**63: `rough` is rounded
@@ -92,3 +94,7 @@ def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge
             f"duplicates='sum': the sums of column {name!r} come near int64's limit; cast it to float64"
         )
     return np.asarray(np.add.reduceat(values, starts))
+
+
+def _mean_dtype(values: Array) -> np.dtype[Any]:
+    return np.dtype(np.float64) if values.dtype.kind == "i" else values.dtype

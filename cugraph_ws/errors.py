@@ -19,6 +19,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "ProgramError",
+    "WorkerLostError",
 ]
 
 
@@ -40,6 +41,10 @@ class FileError(CugraphWsError, OSError):
 
 class EngineError(CugraphWsError, RuntimeError):
     """An engine that cannot run here: no GPU, or a package that it needs is missing."""
+
+
+class WorkerLostError(CugraphWsError, RuntimeError):
+    """A worker of a cluster that is gone, or does not answer, and what went with it."""
 
 
 class GraphMemoryError(CugraphWsError, MemoryError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import narwhals as nw
@@ -102,12 +102,16 @@ class Column:
         May share memory with the frame.
     dtype : object
         The frame's own dtype of the column.
+    first_row : int
+        Which row of the whole frame the first value is of, where this is a part of a column; errors
+        name the rows of the whole.
     """
 
     name: str
     argument: str
     values: Any
     dtype: Any
+    first_row: int = field(default=0, kw_only=True)
     on_device: ClassVar[bool] = False
 
     def __len__(self) -> int:
@@ -133,6 +137,7 @@ class Column:
             row = pc.index(pc.is_null(self.values), True).as_py()
         else:
             return
+        row += self.first_row
         raise InputError(f"{self}: row {row} is null; drop the rows without a value or fill them")
 
     def value(self, row: int) -> Any:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
+from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.duplicates import Merge
 from cugraph_ws.edges import Duplicates, Loops, read_edges
 from cugraph_ws.errors import InputError
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     from cugraph_ws.cuda.arcs import DeviceArcs
     from cugraph_ws.cuda.graph import DeviceGraph
 
-__all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph"]
+__all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph", "named_columns"]
 
 Array = npt.NDArray[Any]
 Columns = str | Sequence[str]
+Balance = Literal["even", "auto"] | Sequence[float]
 ResultColumn = Any  # an array of the host or the device, VertexNumbers, Masked or list of str
 
 
@@ -84,8 +86,9 @@ class Graph(Queries):
 
     Parameters
     ----------
-    edges : pandas, Polars or cuDF DataFrame, or PyArrow Table
-        One row for each edge.
+    edges : pandas, Polars, cuDF or Dask DataFrame, or PyArrow Table
+        One row for each edge.  Of a Dask frame, each worker of the current client's cluster builds a
+        share, and results are Dask frames.
     source, destination : str or sequence of str
         The columns of the edges' ends: integers, strings, bytes, categoricals, timestamps, dates or
         durations; several columns together make one id.
@@ -110,6 +113,11 @@ class Graph(Queries):
         adjacency is complete.  pandas, Polars and cuDF frames lose those columns in place; an
         Arrow table cannot, and only the graph's own references go.  A frame that is refused is
         left as it was.
+    workers : sequence of str, optional
+        Of a Dask frame: addresses of the workers that hold the graph; by default all of them.
+    balance : {"even", "auto"} or sequence of float
+        Of a Dask frame: how much of the work each worker gets.  "auto" goes by the speed that
+        `cluster_scan` measures; numbers are relative, in the order of `workers`.
 
     Raises
     ------
@@ -128,6 +136,14 @@ class Graph(Queries):
     (3, 2)
     """
 
+    def __new__(cls, edges: Any = None, *arguments: Any, **options: Any) -> Any:
+        """Make a graph of a Dask frame with the workers of a cluster, any other one here."""
+        if not is_dask_frame(edges):
+            return super().__new__(cls)
+        from cugraph_ws.cluster.graph import ClusterGraph
+
+        return ClusterGraph(edges, *arguments, **options)
+
     def __init__(
         self,
         edges: Any,
@@ -141,20 +157,15 @@ class Graph(Queries):
         duplicates: Duplicates = "keep",
         self_loops: Loops = "keep",
         consume: bool = False,
+        workers: Sequence[str] | None = None,
+        balance: Balance = "even",
     ) -> None:
+        if workers is not None or balance != "even":
+            name = "balance" if workers is None else "workers"
+            raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("duplicates", duplicates, get_args(Duplicates))
         check_choice("self_loops", self_loops, get_args(Loops))
-        names = _names(source, "source"), _names(destination, "destination")
-        if len(names[0]) != len(names[1]):
-            raise InputError(
-                f"source names {len(names[0])} columns and destination {len(names[1])}; "
-                f"give as many columns for both"
-            )
-        carried = list(
-            dict.fromkeys(
-                [*([weight] if weight is not None else []), *_names(attributes, "attributes")]
-            )
-        )
+        names, carried = named_columns(source, destination, weight, attributes)
         read = read_edges(
             edges,
             *names,
@@ -509,6 +520,39 @@ def as_graph(
             "directed=False: the graph was built directed; give directed=False to Graph(...)"
         )
     return graph
+
+
+def named_columns(
+    source: Columns, destination: Columns, weight: str | None, attributes: Columns
+) -> tuple[tuple[list[str], list[str]], list[str]]:
+    """Return the id columns of edges' ends, and the columns that a graph carries.
+
+    Parameters
+    ----------
+    source, destination : str or sequence of str
+    weight : str or None
+    attributes : str or sequence of str
+        See `Graph`.
+
+    Returns
+    -------
+    names : pair of list of str
+    carried : list of str
+        The weight first.
+
+    Raises
+    ------
+    InputError
+        If none are named, or not as many for either end.
+    """
+    names = _names(source, "source"), _names(destination, "destination")
+    if len(names[0]) != len(names[1]):
+        raise InputError(
+            f"source names {len(names[0])} columns and destination {len(names[1])}; "
+            f"give as many columns for both"
+        )
+    first = [] if weight is None else [weight]
+    return names, list(dict.fromkeys([*first, *_names(attributes, "attributes")]))
 
 
 def _names(columns: Columns, argument: str) -> list[str]:

@@ -19,7 +19,7 @@ import pyarrow.types as pt
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column, Ids, join_dtypes
 
-__all__ = ["IdColumn", "IdType", "agree", "conform", "read_ids"]
+__all__ = ["IdColumn", "IdType", "agree", "cast_ids", "common_type", "conform", "read_ids"]
 
 Array = npt.NDArray[Any]
 IdValues: TypeAlias = Array | pa.ChunkedArray
@@ -164,18 +164,41 @@ def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[Any]]:
     InputError
         If the columns are of different kinds, or hold integers that no one type holds.
     """
-    told = [column for column in columns if column.type.family != "nothing"]
+    kind = common_type([(column.type, str(column.column)) for column in columns])
+    if kind.family == "nothing":
+        return kind, [column.values for column in columns]
+    return kind, [cast_ids(column, kind) for column in columns]
+
+
+def common_type(types: Sequence[tuple[IdType, str]]) -> IdType:
+    """Find the type that ids of several types have in common.
+
+    Parameters
+    ----------
+    types : sequence of (IdType, str)
+        Types, and whose they are, for errors.  The dtype of results is the first one's that holds the
+        values of all.
+
+    Returns
+    -------
+    IdType
+
+    Raises
+    ------
+    InputError
+        If the types are of different kinds.
+    """
+    told = [one for one in types if one[0].family != "nothing"]
     if not told:
-        return columns[0].type, [column.values for column in columns]
-    first = told[0]
-    for other in told[1:]:
-        if other.type.family != first.type.family:
+        return types[0][0]
+    first, whose = told[0]
+    for other, others in told[1:]:
+        if other.family != first.family:
             raise InputError(
-                f"ids of two kinds: {first.column} holds {_describe(first.type)}, {other.column} "
-                f"holds {_describe(other.type)}; cast one column to the kind of the other"
+                f"ids of two kinds: {whose} holds {_describe(first)}, {others} "
+                f"holds {_describe(other)}; cast one column to the kind of the other"
             )
-    kind = _common([column.type for column in told])
-    return kind, [_converted(column, kind) for column in columns]
+    return _common([kind for kind, _ in told])
 
 
 def conform(column: IdColumn, kind: IdType) -> Any:
@@ -202,7 +225,7 @@ def conform(column: IdColumn, kind: IdType) -> Any:
             f"{column.column} holds {_describe(column.type)}, but the graph's ids are "
             f"{_describe(kind)}; give ids of that kind"
         )
-    return column.values if kind.family == "integer" else _converted(column, kind)
+    return column.values if kind.family == "integer" else cast_ids(column, kind)
 
 
 def _null_category(values: Any) -> bool:
@@ -276,7 +299,25 @@ def _fineness(kind: IdType) -> int:
     return _UNITS.index(kind.arrow.unit)
 
 
-def _converted(column: IdColumn, kind: IdType) -> Any:
+def cast_ids(column: IdColumn, kind: IdType) -> Any:
+    """Return ids in a type that they have in common with others.
+
+    Parameters
+    ----------
+    column : IdColumn
+    kind : IdType
+        As `common_type` gives it, not of the family "nothing".
+
+    Returns
+    -------
+    ndarray or pyarrow.ChunkedArray, or what the device has for them
+        For integers and times, an array of the one integer dtype of `kind`.
+
+    Raises
+    ------
+    InputError
+        If an integer is too large for the type, or a time too fine.
+    """
     values, arrow = column.values, column.type.arrow
     if column.column.on_device:
         from cugraph_ws.cuda.columns import convert_ids

@@ -21,7 +21,19 @@ from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu.build import mark_present
 
-__all__ = ["Numbered", "Numbering", "number_integers", "number_rows", "number_values"]
+__all__ = [
+    "DenseIntegers",
+    "IdValues",
+    "Numbered",
+    "Numbering",
+    "Renumbered",
+    "SortedIntegers",
+    "SortedText",
+    "check_pairs",
+    "number_integers",
+    "number_rows",
+    "number_values",
+]
 
 Array = npt.NDArray[Any]
 IdValues: TypeAlias = Array | pa.ChunkedArray
@@ -225,11 +237,7 @@ def number_rows(columns: Sequence[Sequence[IdValues]], *, dense_up_to: int) -> N
     for part in columns[1:]:
         last = number_values(part, dense_up_to=dense_up_to)
         width = last.numbering.size
-        if head.numbering.size * width > _INT64_MAX:
-            raise InputError(
-                f"ids of several columns: {head.numbering.size:,} times {width:,} combinations are "
-                f"more than int64 counts; make one column of strings of them"
-            )
+        check_pairs(head.numbering.size, width)
         keys = [
             head.numbers(which).astype(np.int64) * width + last.numbers(which)
             for which in range(len(part))
@@ -239,6 +247,26 @@ def number_rows(columns: Sequence[Sequence[IdValues]], *, dense_up_to: int) -> N
         pairs.numbering = Pairs(head.numbering, last.numbering, distinct.to_numpy())
         head = pairs
     return head
+
+
+def check_pairs(heads: int, width: int) -> None:
+    """Raise InputError if pairs of two parts of ids are too many to count.
+
+    Parameters
+    ----------
+    heads, width : int
+        How many values either part has.
+
+    Raises
+    ------
+    InputError
+        With the remedy.
+    """
+    if heads * width > _INT64_MAX:
+        raise InputError(
+            f"ids of several columns: {heads:,} times {width:,} combinations are "
+            f"more than int64 counts; make one column of strings of them"
+        )
 
 
 def number_values(columns: Sequence[IdValues], *, dense_up_to: int) -> Numbered:

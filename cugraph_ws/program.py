@@ -220,6 +220,10 @@ class VertexProgram:
     sources: dict[str, FunctionSource] = field(default_factory=dict)
     memory: dict[Any, Any] = field(default_factory=dict, repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind, on the way to another process, what was found out in this one."""
+        return {**self.__dict__, "memory": {}}
+
     @property
     def idempotent(self) -> bool:
         """Whether a message that is combined twice does no harm."""

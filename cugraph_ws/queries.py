@@ -14,15 +14,18 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs, Order
+from cugraph_ws.cuda.device import array_module, as_host
 from cugraph_ws.errors import InputError
 from cugraph_ws.vertices import Vertices
 
 if TYPE_CHECKING:
     from cugraph_ws.cuda.arcs import DeviceArcs
 
-__all__ = ["Queries", "check_choice"]
+__all__ = ["EXAMPLES", "Queries", "check_choice"]
 
 Array = npt.NDArray[Any]
+
+EXAMPLES = 4  # vertices of whose kind no more are needed
 
 
 class Queries:
@@ -38,6 +41,20 @@ class Queries:
         """Number of arcs: an undirected edge is two, a self-loop one."""
         arcs = self._open()
         return arcs.csc.number_of_arcs if isinstance(arcs, Arcs) else arcs.number_of_arcs
+
+    @property
+    def length(self) -> int:
+        """Entries of an array by vertex: one for each; of a share, for its own and for ghosts."""
+        return self._numbered()
+
+    @property
+    def owned(self) -> int:
+        """Entries that are no ghosts' in an array by vertex; they come first."""
+        return self._numbered()
+
+    def _numbered(self) -> int:
+        self._open()
+        return self._vertices.size
 
     @property
     def device_resident(self) -> bool:
@@ -265,6 +282,67 @@ class Queries:
         """
         self._open()
         return self._vertices.numbers(values, argument, on_device=on_device)
+
+    def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
+        """Mark vertices.
+
+        Parameters
+        ----------
+        values, argument, on_device
+            See `numbers`.
+
+        Returns
+        -------
+        array of bool, shape (length,)
+        """
+        marks = array_module(on_device).zeros(self.length, dtype=np.bool_)
+        marks[self.numbers(values, argument, on_device=on_device)] = True
+        return marks
+
+    def vertex_sum(self, values: Any) -> Any:
+        """Return the sum over all vertices of an array by vertex.
+
+        Parameters
+        ----------
+        values : array, shape (length,)
+
+        Returns
+        -------
+        scalar
+        """
+        return values.sum()
+
+    def examples(self, *columns: Any) -> list[Any]:
+        """Return the entries of a few vertices in arrays by vertex.
+
+        Parameters
+        ----------
+        *columns : array, each of shape (length,), or with one entry that holds for all
+            The latter come back as they are.
+
+        Returns
+        -------
+        list of ndarray
+            On the host, the former of one length.
+        """
+        places = list(range(0, self.length, max(1, self.length // EXAMPLES)))
+        return [
+            as_host(column[places] if len(column) == self.length else column) for column in columns
+        ]
+
+    def any_member(self, truth: bool) -> bool:
+        """Tell whether something is so for any who holds a share of the graph.
+
+        Parameters
+        ----------
+        truth : bool
+            Whether it is so here.
+
+        Returns
+        -------
+        bool
+        """
+        return truth
 
     def describe(self, number: int) -> str:
         """Return the id of a vertex as text, for errors.

@@ -13,18 +13,18 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.arguments import check_count, check_number
-from cugraph_ws.checkpoint import (
-    check_checkpoint,
-    fingerprint,
-    read_checkpoint,
-    write_checkpoint,
-)
+from cugraph_ws.checkpoint import Checkpoints
+from cugraph_ws.cluster.checkpoint import CrewCheckpoints
+from cugraph_ws.cluster.council import Council
+from cugraph_ws.cluster.refinement import ExchangeMethod
+from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.frames import Masked, VertexNumbers
@@ -61,6 +61,8 @@ class Step:
         Norm of each superstep in the call, where it took several; else empty.
     bytes_sent : int
         Bytes exchanged between partitions.
+    bytes_useful : int
+        Of those, values of vertices that had changed.
     history : list of (int, int)
         Active vertices and arcs of each superstep in the call; empty for one superstep.
     modes : list of (str, str)
@@ -73,6 +75,7 @@ class Step:
     direction: str = ""
     filter: str = ""
     bytes_sent: int = 0
+    bytes_useful: int = 0
     residuals: list[float] = field(default_factory=list)
     history: list[tuple[int, int]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
@@ -125,6 +128,9 @@ class Loop(Protocol):
     def on_cuda(self) -> Loop:
         """Return the same algorithm for the CUDA engine."""
 
+    def on_crew(self) -> Loop:
+        """Return the same algorithm for members of a crew, each with a share of the graph."""
+
 
 @dataclass
 class Result:
@@ -146,7 +152,7 @@ class Result:
         Why it ended.
     trace : DataFrame
         One row a superstep: superstep, direction, filter, active, edges, milliseconds, residual,
-        bytes_sent, fused.
+        bytes_sent, bytes_useful, fused.
     """
 
     graph: Graph = field(repr=False)
@@ -200,6 +206,7 @@ class Result:
         )
 
 
+@spreads
 def run(
     program: VertexProgram | Loop,
     graph: Any,
@@ -217,7 +224,7 @@ def run(
     fused: bool = True,
     predecessors: bool = True,
     partitions: int = 1,
-    exchange: Literal["vr", "ms"] = "vr",
+    exchange: ExchangeMethod = "auto",
     method: Method = "auto",
     filter: Filter = "auto",  # noqa: A002 - the papers' word
     progress: Progress = False,
@@ -264,9 +271,10 @@ def run(
     partitions : int
         Into how many partitions to cut the graph, which exchange what changes at their boundaries;
         on one machine it is for trying out.
-    exchange : {"vr", "ms"}
+    exchange : {"auto", "vr", "ms", "all"}
         What partitions send each other: of the vertices at a boundary those that have changed
-        (Vertex Refinement), or all (the maximal subset).
+        (`vr`, Vertex Refinement), or all (`ms`, the maximal subset); or all that they own (`all`, a
+        baseline). By default `vr` or `ms`, whichever is less.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         The GPU's schedule: warp segmentation, with a warp for each vertex of middle and blocks for
         each of high in-degree; or virtual warps of so many lanes, a baseline.
@@ -367,12 +375,16 @@ def run(
             directed=directed,
         )
         loop = program
-    if choose_engine(engine, bound_graph) != "cuda":
-        return _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
-    from cugraph_ws.cuda.device import device
+    here = choose_engine(engine, bound_graph)
+    if isinstance(bound_graph, ShardGraph):
+        loop = loop.on_crew()
+    elif here == "cuda":
+        loop = loop.on_cuda()
+    result = _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
+    if here == "cuda":
+        from cugraph_ws.cuda.device import device
 
-    result = _drive(loop.on_cuda(), bound_graph, progress, timeout, checkpoint, every, resume)
-    device().trim()
+        device().trim()
     return result
 
 
@@ -396,23 +408,22 @@ def _drive(
     """Step until the loop converges or something stops it."""
     begun = time.perf_counter()
     loop.start(graph)
-    identity: dict[str, str] = {}
-    if checkpoint is not None or resume is not None:
-        identity = {
-            "algorithm": loop.name,
-            "graph": fingerprint(graph.csc.offsets, graph.csc.indices),
-            **{name: fingerprint(value) for name, value in loop.inputs().items()},
-        }
-    if checkpoint is not None:
-        check_checkpoint(checkpoint)
+    kept: Checkpoints | CrewCheckpoints
+    ask: Callable[[str | None], str | None]
+    if isinstance(graph, ShardGraph):
+        kept = CrewCheckpoints(loop, graph, checkpoint, resume)
+        ask = Council(graph.crew).ask
+    else:
+        kept = Checkpoints(loop, graph, checkpoint, resume)
+        ask = _own_wish
     iterations, saved, residual = 0, 0, math.nan
-    if resume is not None:
-        arrays, facts = read_checkpoint(resume, identity)
-        loop.restore(arrays)
+    facts = kept.load()
+    if facts:
         iterations = saved = int(facts["iterations"])
         residual = math.nan if facts["residual"] is None else float(facts["residual"])
     trace = Trace()
     stopped: Stopped = "converged"
+    wish: str | None = None
     whole = True  # whether the state is that between two supersteps
 
     def result() -> Result:
@@ -428,23 +439,26 @@ def _drive(
         )
 
     def save() -> None:
-        if checkpoint is not None:
-            known = None if math.isnan(residual) else residual
-            facts = {"identity": identity, "iterations": iterations, "residual": known}
-            write_checkpoint(checkpoint, loop.state(), facts)
+        known = None if math.isnan(residual) else residual
+        kept.save({"iterations": iterations, "residual": known})
 
     with reporter(progress, loop.name) as report, HeldInterrupts() as interrupts:
         try:
             while not loop.converged:
+                started = time.perf_counter()
+                if timeout is not None and started - begun > timeout:
+                    wish = wish or "timeout"
+                wish = ask(wish)
+                if wish == "interrupt":
+                    raise KeyboardInterrupt
+                if wish is not None:
+                    stopped = cast(Stopped, wish)
+                    break
                 if loop.diverged:
                     stopped = "diverged"
                     break
                 if loop.max_iter is not None and iterations >= loop.max_iter:
                     stopped = "max_iter"
-                    break
-                started = time.perf_counter()
-                if timeout is not None and started - begun > timeout:
-                    stopped = "timeout"
                     break
                 whole = False
                 step = loop.step()
@@ -459,7 +473,7 @@ def _drive(
                     history,
                     now - started,
                     step.residuals or [residual],
-                    step.bytes_sent,
+                    (step.bytes_sent, step.bytes_useful),
                     step.modes,
                 )
                 if interrupts.pressed:
@@ -474,8 +488,7 @@ def _drive(
                     seconds=now - begun,
                 )
                 if not report.update(update):
-                    stopped = "converged" if loop.converged else "callback"
-                    break
+                    wish = "callback"
                 if checkpoint is not None and iterations - saved >= every:
                     save()
                     saved = iterations
@@ -490,11 +503,17 @@ def _drive(
     return result()
 
 
+def _own_wish(wish: str | None) -> str | None:
+    """Return why a run on one machine ends: nobody else has to agree."""
+    return wish
+
+
 def as_columns(
     program: VertexProgram,
     state: Mapping[str, npt.NDArray[Any]],
     infinities: Mapping[str, int],
     predecessors: npt.NDArray[np.int64] | None,
+    vertices: int,
 ) -> dict[str, Column]:
     """Turn a program's final state into the columns of its result.
 
@@ -508,6 +527,8 @@ def as_columns(
         For integer types, the value that stands for math.inf.
     predecessors : ndarray of int64, shape (n,), or None
         Vertex numbers, −1 for none.
+    vertices : int
+        Number of vertices of the graph, of which `state` may hold a share.
 
     Returns
     -------
@@ -520,7 +541,7 @@ def as_columns(
             continue
         values = state[name]
         if getattr(declared.type, "holds_vertex", False):
-            known = (values >= 0) & (values < len(values))
+            known = (values >= 0) & (values < vertices)
             columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
         elif declared.null is None:
             columns[name] = values

@@ -9,17 +9,17 @@ import itertools
 import math
 import traceback
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.codegen import INFINITY
-from cugraph_ws.cuda.device import as_host
 from cugraph_ws.declarations import sample_values
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program import VertexProgram
+from cugraph_ws.queries import EXAMPLES
 
 __all__ = ["Trial"]
 
@@ -39,8 +39,10 @@ class Trial:
         The program.
     state, edges : tuple of str
         NumPy's names of the types of state fields and edge attributes.
-    constants : tuple of ndarray
-        The vertex constants; those of a few vertices are tried.
+    constants : sequence of ndarray
+        The vertex constants of a few vertices.
+    uniform : tuple of bool
+        Which of them hold one entry for all.
     values : tuple
         The run's parameters.
     vertices : int
@@ -52,7 +54,8 @@ class Trial:
         program: VertexProgram,
         state: tuple[str, ...],
         edges: tuple[str, ...],
-        constants: tuple[npt.NDArray[Any], ...],
+        constants: Sequence[npt.NDArray[Any]],
+        uniform: tuple[bool, ...],
         values: tuple[Any, ...],
         vertices: int,
     ) -> None:
@@ -67,10 +70,11 @@ class Trial:
         sums = [np.float64(0.5)] * len(program.aggregates)
         self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
         # Constants of real vertices, so that the trial sees no value that the run never would.
-        places = list(range(0, vertices, max(1, vertices // 4)))
+        lengths = [len(array) for array, one in zip(constants, uniform, strict=True) if not one]
+        places = list(range(lengths[0] if lengths else min(vertices, EXAMPLES)))
         columns = [
-            as_host(array[places if len(array) == vertices else [0] * len(places)])
-            for array in constants
+            array[[0] * len(places)] if one else array
+            for array, one in zip(constants, uniform, strict=True)
         ]
         rows = zip(*columns, strict=True) if columns else ((),) * len(places)
         self.own = [self.Own(*_wide(row)) for row in rows] or [

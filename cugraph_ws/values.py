@@ -44,12 +44,14 @@ def read_numbers(column: Column, *, finite: bool = False) -> Any:
         _refuse_nan(column, values)
         if finite and not _all(np.isfinite, values):
             row = int(np.argmin(np.isfinite(values)))
-            raise InputError(f"{column}: row {row} is {values[row]}; finite values are needed")
+            raise InputError(
+                f"{column}: row {row + column.first_row} is {values[row]}; finite values are needed"
+            )
         return values.astype(np.float64 if values.dtype.itemsize == 8 else np.float32, copy=False)
     if values.dtype == np.uint64 and len(values) and values.max() > np.iinfo(np.int64).max:
         row = int(np.argmax(values > np.iinfo(np.int64).max))
         raise InputError(
-            f"{column}: row {row} is {values[row]}, above int64's {np.iinfo(np.int64).max}; "
+            f"{column}: row {row + column.first_row} is {values[row]}, above int64's {np.iinfo(np.int64).max}; "
             f"cast the column to float64"
         )
     return values.astype(np.int64, copy=False)
@@ -89,7 +91,9 @@ def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Any:
             changed = (cast != values) | ((cast < 0) != (values < 0))
     if changed.any():
         row = int(np.argmax(changed))
-        raise InputError(f"{column}: row {row} is {values[row]}, which is not a value of {dtype}")
+        raise InputError(
+            f"{column}: row {row + column.first_row} is {values[row]}, which is not a value of {dtype}"
+        )
     return cast
 
 
@@ -105,7 +109,7 @@ def _numeric(column: Column) -> Array:
 def _refuse_nan(column: Column, values: Array) -> None:
     missing = np.isnan(values)
     if missing.any():
-        row = int(np.argmax(missing))
+        row = int(np.argmax(missing)) + column.first_row
         raise InputError(f"{column}: row {row} is nan; drop the rows without a value or fill them")
 
 

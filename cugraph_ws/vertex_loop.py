@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram, bind
+from cugraph_ws.cluster.crew_exchange import CrewExchange
 from cugraph_ws.cluster.exchange import Exchange, LocalExchange
 from cugraph_ws.cluster.partition import Partition, split
+from cugraph_ws.cluster.refinement import ExchangeMethod, Refinement
+from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
@@ -51,7 +54,7 @@ class VertexLoop:
         Whether the predecessor column is found at the end.
     partitions : int
         Into how many partitions to cut the graph.
-    exchange : {"vr", "ms"}
+    exchange : {"auto", "vr", "ms", "all"}
         What they send each other.
     method : str
         The CUDA engine's schedule, as in `run()`.
@@ -76,7 +79,7 @@ class VertexLoop:
         threads: int | None = None,
         predecessors: bool = True,
         partitions: int = 1,
-        exchange: Literal["vr", "ms"] = "vr",
+        exchange: ExchangeMethod = "auto",
         method: Method = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
     ) -> None:
@@ -96,11 +99,10 @@ class VertexLoop:
         self._priorities = priorities
         self._fused = fused
         self._threads = threads
-        if exchange not in ("vr", "ms"):
-            raise InputError(f"exchange={exchange!r} is not known; choose 'vr' or 'ms'")
+        Refinement(exchange)  # raises if there is no such method
         self._predecessors = predecessors and program.predecessor is not None
         self._parts = partitions
-        self._refine = exchange == "vr"
+        self._sends: ExchangeMethod = exchange
         self._executors: list[Executor] = []
         self._partitions: list[Partition] = []
         self._exchange: Exchange
@@ -132,7 +134,10 @@ class VertexLoop:
             )
         engine = choose_engine(self._engine, graph)
         bound: BoundProgram = bind(
-            self._program, graph, self._arguments, on_device=engine == "cuda"
+            self._program,
+            graph,
+            self._arguments,
+            on_device=engine == "cuda" and self._parts == 1 and not isinstance(graph, ShardGraph),
         )
         self._bound = bound
         self._graph = graph
@@ -154,16 +159,26 @@ class VertexLoop:
             raise InputError(
                 f"filter={self._filter!r} is a choice of engine='cuda'; leave it out here"
             )
+        shared = isinstance(graph, ShardGraph) and graph.crew.size > 1
+        if isinstance(graph, ShardGraph) and self._parts != 1:
+            raise InputError(
+                f"partitions={self._parts}: a graph on a cluster is in one partition for each worker; "
+                "leave it out"
+            )
         self._plan = plan = Plan(
             bound,
-            graph.csc.number_of_arcs,
+            graph.number_of_arcs,
             direction=self._direction,
             priorities=self._priorities,
             # A fused call sends nothing between its supersteps.
-            fused=self._fused and self._parts == 1,
+            fused=self._fused and self._parts == 1 and not shared,
         )
-        self._partitions = split(graph, bound, self._parts)
-        self._exchange = LocalExchange(self._partitions, refine=self._refine)
+        if isinstance(graph, ShardGraph):
+            self._partitions = [graph.partition(bound)]
+            self._exchange = CrewExchange(graph, method=self._sends, dense=plan.dense)
+        else:
+            self._partitions = split(graph, bound, self._parts)
+            self._exchange = LocalExchange(self._partitions, method=self._sends, dense=plan.dense)
         return [
             CpuExecutor(
                 bound,
@@ -177,27 +192,27 @@ class VertexLoop:
         ]
 
     def _on_cuda(self, bound: BoundProgram, graph: Graph) -> list[Executor]:
-        """Make the plan and the executor of the whole graph, which exchanges nothing."""
+        """Make the plan, the partitions and their exchange, and an executor for each."""
+        from cugraph_ws.cuda.partition import device_partition, whole_partition
         from cugraph_ws.cuda.plan import CudaPlan
         from cugraph_ws.engines.cuda import CudaExecutor
         from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
         from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
 
-        if self._parts != 1:
-            raise InputError(
-                f"partitions={self._parts}: engine='cuda' holds a graph in one piece; leave it out"
-            )
+        shared = isinstance(graph, ShardGraph)
+        divided = self._parts > 1 or shared
         self._plan = plan = CudaPlan(
             bound,
-            graph.on_device().arcs,
+            graph.number_of_arcs if divided else graph.on_device().arcs,
             direction=self._direction,
             in_place=self._in_place,
             fused=self._fused,
             priorities=self._priorities,
             scheduled=self._method != "auto",
+            divided=divided,
         )
-        self._exchange = LocalExchange([])
         if plan.swaps:
+            self._exchange = LocalExchange([])
             return [
                 CudaFrontierExecutor(
                     bound,
@@ -208,6 +223,7 @@ class VertexLoop:
                 )
             ]
         if plan.relays:
+            self._exchange = LocalExchange([])
             return [
                 CudaRelayExecutor(
                     bound, graph.on_device(), wanted=self._direction, filter=self._filter
@@ -217,15 +233,37 @@ class VertexLoop:
             raise InputError(
                 f"filter={self._filter!r}: {self.name} has no frontier that is listed; leave it out"
             )
+        if isinstance(graph, ShardGraph):
+            (part,) = held = [device_partition(graph.partition(bound))]
+            self._exchange = CrewExchange(
+                graph,
+                method=self._sends,
+                dense=not plan.frontier,
+                boundaries=part.boundaries,
+                ghosts=part.ghosts,
+            )
+        elif divided:
+            self._partitions = split(graph, bound, self._parts)
+            held = [device_partition(partition) for partition in self._partitions]
+        else:
+            held = [whole_partition(graph.on_device(), bound)]
+        if not shared:
+            self._exchange = LocalExchange(
+                self._partitions,
+                method=self._sends,
+                dense=not plan.frontier,
+                boundaries=[part.boundaries for part in held],
+            )
         return [
             CudaExecutor(
                 bound,
-                graph.on_device(),
+                part,
                 frontier=plan.frontier,
                 in_place=plan.in_place,
                 method=self._method,
                 tol=self.tol,
             )
+            for part in held
         ]
 
     def step(self) -> Step:
@@ -234,9 +272,8 @@ class VertexLoop:
         choice = self._plan.choose(self._counts, self._number, left)
         for executor in self._executors:
             executor.superstep(choice, self._counts.sums)
-        sent = self._exchange.deliver(self._executors)
-        counts = self._exchange.merge([executor.counts() for executor in self._executors])
-        self._counts = counts
+        self._counts, traffic = self._exchange.settle(self._executors, choice)
+        counts = self._counts
         self._number += len(counts.history)
         norm = self._program.residual
         residuals = [math.nan]
@@ -253,13 +290,28 @@ class VertexLoop:
             residuals=residuals,
             direction=choice.direction,
             filter=filters.get(choice.direction, "list"),
-            bytes_sent=sent,
+            bytes_sent=traffic.sent,
+            bytes_useful=traffic.useful,
             history=counts.history,
             modes=counts.modes,
         )
 
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of what `state` returns with an entry for each vertex."""
+        return (*self._program.state, "_queue")
+
+    @property
+    def arc_inputs(self) -> tuple[str, ...]:
+        """Names of what `inputs` returns with an entry for each arc."""
+        return tuple(self._program.edges)
+
     def on_cuda(self) -> VertexLoop:
         """Return the loop itself: a vertex program is for every engine."""
+        return self
+
+    def on_crew(self) -> VertexLoop:
+        """Return the loop itself: a vertex program is for every crew."""
         return self
 
     def inputs(self) -> dict[str, Any]:
@@ -297,6 +349,12 @@ class VertexLoop:
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what `state` returned, after `start`."""
         numbers: list[Any] = [partition.numbers for partition in self._partitions]
+        if isinstance(self._graph, ShardGraph):
+            state = {
+                name: self._graph.with_ghosts(column) if name in self.by_vertex_state else column
+                for name, column in state.items()
+            }
+            numbers = [slice(None)]
         for executor, held in zip(self._executors, numbers or [slice(None)], strict=True):
             fields = {name: state[name] for name in self._program.state if name in state}
             columns = {name: column[held] for name, column in fields.items()}
@@ -315,13 +373,19 @@ class VertexLoop:
             for share, executor in zip(shares, self._executors, strict=True):
                 share["_predecessor"] = executor.predecessors()
         arrays = self._exchange.collect(shares)
-        return as_columns(self._program, arrays, INFINITY, arrays.get("_predecessor"))
+        return as_columns(
+            self._program,
+            arrays,
+            INFINITY,
+            arrays.get("_predecessor"),
+            self._graph.number_of_vertices,
+        )
 
     def _grow_forest(self) -> None:
         """Find predecessors; ties are searched from partition to partition."""
         missing = self._exchange.total(sum(one.begin_forest() for one in self._executors))
         grown = missing
         while missing and grown:
-            self._exchange.deliver(self._executors, forest=True)
+            self._exchange.deliver_forest(self._executors)
             grown = self._exchange.total(sum(one.grow_forest() for one in self._executors))
             missing -= grown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers as abstract
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from cugraph_ws.frames import (
 from cugraph_ws.ids import IdType, conform, read_ids
 from cugraph_ws.values import cast_numbers
 
-__all__ = ["Vertices", "id_columns"]
+__all__ = ["Vertices", "id_columns", "value_column"]
 
 
 class Vertices:
@@ -173,11 +173,14 @@ class Vertices:
             return
         missing = self.size - self._scalar(given.sum())
         if missing:
-            first = self.describe(self._scalar(given.argmin()))
-            raise InputError(
-                f"{argument}: vertex {first} has no value, nor have {missing - 1} "
-                f"others; give one for every vertex"
-            )
+            self._refuse_missing(self._scalar(given.argmin()), missing, argument)
+
+    def _refuse_missing(self, number: int, missing: int, argument: str) -> NoReturn:
+        """Raise InputError for vertices without a value."""
+        raise InputError(
+            f"{argument}: vertex {self.describe(number)} has no value, nor have {missing - 1} "
+            f"others; give one for every vertex"
+        )
 
     @property
     def attribute_bytes(self) -> int:
@@ -217,11 +220,7 @@ class Vertices:
         if isinstance(data, str):
             found = self._attributes.get(data)
             if found is None:
-                have = ", ".join(map(repr, self._attributes)) or "none"
-                raise InputError(
-                    f"{argument}={data!r}: the graph has no such vertex attribute, it has {have}; "
-                    f"give the column in Graph(vertices=...), or values as a frame or a dict"
-                )
+                self._refuse_name(data, argument, list(self._attributes))
             if isinstance(found, InputError):
                 raise found
             return self._attribute_rows, found
@@ -238,14 +237,16 @@ class Vertices:
         ids = id_columns(frame, self.sources)
         rows = self._encode([frame.column(name, argument) for name in ids], argument)
         if column is None:
-            others = [name for name in frame.names if name not in ids]
-            if len(others) != 1:
-                raise InputError(
-                    f"{argument}: one column of values is needed beside {', '.join(ids)}, not "
-                    f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); leave out the rest"
-                )
-            column = others[0]
+            column = value_column(frame.names, ids, argument)
         return self._distinct(rows, argument), frame.column(column, argument)
+
+    def _refuse_name(self, name: str, argument: str, have: Sequence[str]) -> NoReturn:
+        """Raise InputError for the name of no attribute."""
+        raise InputError(
+            f"{argument}={name!r}: the graph has no such vertex attribute, it has "
+            f"{', '.join(map(repr, have)) or 'none'}; "
+            f"give the column in Graph(vertices=...), or values as a frame or a dict"
+        )
 
     def _encode(self, columns: Sequence[Column], argument: str) -> Any:
         """Return the numbers of ids, all of which must be vertices."""
@@ -261,34 +262,86 @@ class Vertices:
         count = self._scalar(unknown.sum())
         if count:
             row = self._scalar(unknown.argmax())
-            value = [column.value(row) for column in columns]
-            shown = repr(value[0] if len(value) == 1 else tuple(value))
-            more = f", and {count - 1} more" if count > 1 else ""
-            raise InputError(
-                f"{argument}: {shown} is not a vertex of the graph{more}; vertices without edges "
-                f"come in through Graph(vertices=...)"
-            )
+            self._refuse_unknown(self._shown(columns, row), count, argument)
         return numbers
+
+    @staticmethod
+    def _shown(columns: Sequence[Column], row: int) -> str:
+        """Return an id that came in, as errors show it."""
+        value = [column.value(row) for column in columns]
+        return repr(value[0] if len(value) == 1 else tuple(value))
+
+    @staticmethod
+    def _refuse_unknown(shown: str, count: int, argument: str) -> NoReturn:
+        """Raise InputError for ids that are no vertices."""
+        more = f", and {count - 1} more" if count > 1 else ""
+        raise InputError(
+            f"{argument}: {shown} is not a vertex of the graph{more}; vertices without edges "
+            f"come in through Graph(vertices=...)"
+        )
 
     def _distinct(self, rows: Any, argument: str) -> Any:
         """Return vertex numbers, having refused repeated ones."""
         counts = self._xp.bincount(rows, minlength=1)
         if self._scalar(counts.max()) > 1:
             twice = self._scalar((counts > 1).argmax())
-            times = self._scalar(counts[twice])
-            raise InputError(
-                f"{argument}: vertex {self.describe(twice)} is given {times} times; "
-                f"keep one row for each vertex"
-            )
+            self._refuse_repeated(twice, self._scalar(counts[twice]), argument)
         return rows
 
+    def _refuse_repeated(self, number: int, times: int, argument: str) -> NoReturn:
+        """Raise InputError for a vertex that is given several times."""
+        raise InputError(
+            f"{argument}: vertex {self.describe(number)} is given {times} times; "
+            f"keep one row for each vertex"
+        )
 
-def id_columns(frame: Frame, sources: Sequence[str]) -> list[str]:
+
+def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str:
+    """Find the one column of a frame of vertices beside its ids.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All columns.
+    ids : sequence of str
+        Those of the ids.
+    argument : str
+        The caller's name for the frame, for errors.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        If there is another number of columns.
+    """
+    others = [name for name in names if name not in ids]
+    if len(others) != 1:
+        raise InputError(
+            f"{argument}: one column of values is needed beside {', '.join(ids)}, not "
+            f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); leave out the rest"
+        )
+    return others[0]
+
+
+class Named(Protocol):
+    """What has named columns: a frame, or one that is spread over a crew."""
+
+    argument: str
+
+    @property
+    def names(self) -> Any:
+        """Names of the columns."""
+
+
+def id_columns(frame: Named, sources: Sequence[str]) -> list[str]:
     """Find the id columns of a frame of vertices.
 
     Parameters
     ----------
-    frame : Frame
+    frame : Frame or Parts
     sources : sequence of str
         Names of the edge frame's source columns.
 
@@ -301,7 +354,7 @@ def id_columns(frame: Frame, sources: Sequence[str]) -> list[str]:
     InputError
         If the frame has no column of either name, and more than one column.
     """
-    names = frame.names
+    names: list[str] = frame.names
     if len(sources) == 1 and "vertex" in names:
         return ["vertex"]
     if all(source in names for source in sources):

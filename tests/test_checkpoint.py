@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from programs import Fading, Nearest, Paths, Peel, Rank, Reached, Widest, values
 from shapes import SHAPES, build, grid, random_edges, rmat
 
 import cugraph_ws as ws
+from cugraph_ws import checkpoint
 from cugraph_ws.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 
 SPARSE = random_edges(120, 260, seed=41)
@@ -163,7 +163,7 @@ def test_a_run_may_go_on_in_another_way(mode, tmp_path):
 def test_how_often(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(
-        sys.modules["cugraph_ws.run"],  # `cugraph_ws.run` is the function
+        checkpoint,
         "write_checkpoint",
         lambda path, arrays, facts: written.append(facts["iterations"]),
     )

@@ -19,6 +19,7 @@ from cugraph_ws.algorithms.options import (
     with_unreachable,
 )
 from cugraph_ws.arguments import check_count
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.graph import as_graph
 from cugraph_ws.program import any_message, vertex_program
 from cugraph_ws.run import run
@@ -57,6 +58,7 @@ class BFS:
         return state.distance < UNREACHED
 
 
+@spreads
 def bfs(
     graph: Any,
     start: Any,

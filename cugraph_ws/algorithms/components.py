@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
@@ -29,6 +30,7 @@ ARCS_A_STEP = 1 << 24
 GRAIN = 1 << 13  # vertices or arcs that are worth a task of their own
 
 
+@spreads
 def weakly_connected_components(
     graph: Any,
     *,
@@ -101,6 +103,12 @@ class WeaklyConnectedComponents:
         from cugraph_ws.cuda.components import DeviceComponents
 
         return DeviceComponents()
+
+    def on_crew(self) -> Loop:
+        """Return the same loop for a share of a graph."""
+        from cugraph_ws.cluster.components import CrewComponents
+
+        return CrewComponents()
 
     def start(self, graph: Graph) -> None:
         """Make every vertex a tree of its own."""

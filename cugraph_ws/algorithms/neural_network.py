@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, check_finite
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
 from cugraph_ws.run import run
@@ -45,6 +46,7 @@ class NeuralNetwork:
         check_finite("activation", graph, values["initial"])
 
 
+@spreads
 def neural_network(
     graph: Any,
     activation: Any,

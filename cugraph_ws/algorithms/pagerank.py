@@ -8,6 +8,7 @@ import numpy as np
 
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import aggregate, l1_norm, vertex_program
@@ -68,6 +69,7 @@ class PageRank:
             )
 
 
+@spreads
 def pagerank(
     graph: Any,
     alpha: float = 0.85,

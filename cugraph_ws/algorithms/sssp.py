@@ -20,6 +20,7 @@ from cugraph_ws.algorithms.options import (
     with_unreachable,
 )
 from cugraph_ws.arguments import check_number
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.graph import as_graph
 from cugraph_ws.program import vertex_program
 from cugraph_ws.run import run
@@ -58,6 +59,7 @@ class SSSP:
         return state.distance
 
 
+@spreads
 def sssp(
     graph: Any,
     source: Any,

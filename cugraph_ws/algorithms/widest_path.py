@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.graph import as_graph
 from cugraph_ws.program import vertex_program
 from cugraph_ws.run import run
@@ -48,6 +49,7 @@ class WidestPath:
         return -state.width
 
 
+@spreads
 def widest_path(
     graph: Any,
     source: Any,

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.partition import whole_partition
 from cugraph_ws.cuda.schedule import launch_together, room_for_long_rows
 from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.cuda import CudaExecutor
@@ -65,7 +66,7 @@ class CudaRelayExecutor(CudaExecutor):
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
     ) -> None:
-        super().__init__(bound, graph, frontier=True, relays=True)
+        super().__init__(bound, whole_partition(graph, bound), frontier=True, relays=True)
         here, n, index = self._device, graph.size, graph.numbers.dtype
         xp = here.xp
         self._out = graph.csr
@@ -93,9 +94,9 @@ class CudaRelayExecutor(CudaExecutor):
             LAUNCH_ARCS,
         )  # fmt: skip
 
-    def _take_stock(self) -> None:
+    def _take_stock(self, counted: int) -> None:
         """Make ready for the first superstep, from the states and flags that are there."""
-        super()._take_stock()
+        super()._take_stock(counted)
         self._began = self._turned = False
         self._list()
 

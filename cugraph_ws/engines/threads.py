@@ -8,8 +8,10 @@ those of serial code, and is safe to call from several Python threads and after 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any
 
@@ -17,14 +19,36 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["cut_evenly", "cut_offsets", "number_of_threads", "parallel"]
+__all__ = ["cut_evenly", "cut_offsets", "number_of_threads", "parallel", "threads_at_most"]
 
+_limit: ContextVar[int | None] = ContextVar("most threads", default=None)
 _pool: ThreadPoolExecutor | None = None
 _pool_owner = -1  # the process that made the pool: threads do not survive a fork
 
 
+@contextmanager
+def threads_at_most(limit: int) -> Iterator[None]:
+    """Use no more threads than that for what this thread starts inside.
+
+    Parameters
+    ----------
+    limit : int
+        At least 1.
+    """
+    token = _limit.set(limit)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
 def number_of_threads() -> int:
     """Return how many cores this process may use, or `CUGRAPH_WS_THREADS` where that is set."""
+    limit = _limit.get()
+    return _cores() if limit is None else min(limit, _cores())
+
+
+def _cores() -> int:
     if numba.config.DISABLE_JIT:
         return 1  # plain Python has no atomics
     asked = os.environ.get("CUGRAPH_WS_THREADS", "")

@@ -1,0 +1,96 @@
+"""A crew: the processes that hold a graph together, and what they say to each other.
+
+Every member runs the same program; what is here are meetings.  All members come to each meeting, in
+the same order; one that comes alone waits, until the others come or the run is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Alone", "Crew", "total"]
+
+Array = npt.NDArray[Any]
+Value = TypeVar("Value")
+
+
+class Crew(Protocol):
+    """What one member knows of its crew.
+
+    Attributes
+    ----------
+    rank : int
+        Its own place, from 0.
+    size : int
+        Number of members.
+    """
+
+    rank: int
+    size: int
+
+    @property
+    def wish(self) -> str | None:
+        """Why somebody outside wants the run to end: "interrupt" or "callback"."""
+
+    def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Give every member arrays of its own.
+
+        Parameters
+        ----------
+        boxes : sequence of sequence of ndarray
+            What goes to each member, by rank; the own box comes back as it is.
+
+        Returns
+        -------
+        list of list of ndarray
+            What has come from each member, by rank; not to be written to.
+        """
+
+    def allgather(self, value: Value) -> list[Value]:
+        """Show every member a small value.
+
+        Parameters
+        ----------
+        value : numbers, text, bytes, None, NumPy scalars, and lists, tuples and dicts of them
+            What the others are to see.
+
+        Returns
+        -------
+        list
+            What each member shows, by rank.
+        """
+
+
+class Alone:
+    """A crew of one."""
+
+    rank = 0
+    size = 1
+    wish: str | None = None
+
+    def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Return the own box."""
+        return [list(boxes[0])]
+
+    def allgather(self, value: Value) -> list[Value]:
+        """Return the own value."""
+        return [value]
+
+
+def total(crew: Crew, number: int | np.integer[Any]) -> int:
+    """Return the sum of one number of each member.
+
+    Parameters
+    ----------
+    crew : Crew
+    number : int
+
+    Returns
+    -------
+    int
+    """
+    return int(np.sum(crew.allgather(int(number))))

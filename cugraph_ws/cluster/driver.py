@@ -1,0 +1,285 @@
+"""The client's side of a crew: tasks out, results in, and what happens when a worker is lost.
+
+Every member is a Dask task pinned to its worker, so that Dask's scheduler starts it, Dask's memory
+holds what it returns, and Dask frees that when nobody wants it any more.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from distributed import Client, Future, Worker, get_client, wait
+
+from cugraph_ws.cluster.members import Duty
+from cugraph_ws.cluster.worker import CrewPlugin, RunAbandonedError, office
+from cugraph_ws.errors import EngineError, WorkerLostError
+
+__all__ = ["Crewed", "current_client", "run_crew", "workers_of"]
+
+LOOK = 0.5  # seconds between two looks at who is left
+GRACE = 20.0  # seconds in which the members left must give a lost run up
+
+
+class Crewed:
+    """The members' tasks of one run.
+
+    Parameters
+    ----------
+    client : Client
+    addresses : sequence of str
+        The workers.
+    task : callable
+        What a member does; takes a `Duty` first.
+    arguments : sequence of tuple
+        What else each member is given; futures among it, also in lists, become their values.
+    name : str
+        For messages and the names of tasks.
+    losses : sequence of str
+        What each worker would take with it.
+    nccl : bool
+        Whether members have a GPU each, and their arrays are there.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        addresses: Sequence[str],
+        task: Callable[..., Any],
+        arguments: Sequence[tuple[Any, ...]],
+        name: str,
+        losses: Sequence[str],
+        *,
+        nccl: bool = False,
+    ) -> None:
+        self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
+        self._client, self._addresses = client, tuple(addresses)
+        self._name, self._losses = name, losses
+        client.register_plugin(CrewPlugin())
+        self.futures: list[Future[Any]] = [
+            client.submit(
+                task,
+                Duty(self.run, rank, self._addresses, nccl),
+                *arguments[rank],
+                key=f"{self.run}-{rank}",
+                workers=[address],
+                allow_other_workers=False,
+                pure=False,
+                retries=0,
+            )
+            for rank, address in enumerate(self._addresses)
+        ]
+
+    def wish(self, wish: str) -> None:
+        """Ask the run to end at its next meeting."""
+        self._client.run(_wish, self.run, wish, workers=[self._addresses[0]], on_error="ignore")
+
+    def join(self, notice: Callable[[], None] | None = None) -> list[Future[Any]]:
+        """Wait until every member is done.
+
+        Parameters
+        ----------
+        notice : callable, optional
+            Called now and then while members are at work.
+
+        Returns
+        -------
+        list of Future
+            One for each member, all of them finished.
+
+        Raises
+        ------
+        WorkerLostError
+            If a worker is lost; the members left have given up.
+        Exception
+            What a member raised.
+        """
+        interrupted = False
+        while True:
+            try:
+                done = self._look()
+                if notice is not None:
+                    notice()
+                if done:
+                    break
+            except KeyboardInterrupt:
+                if interrupted:
+                    self._give_up("the run was interrupted")
+                    raise
+                interrupted = True
+                self.wish("interrupt")
+        # Should a worker be lost later, a task in its place tells so; pinned, it would wait for ever.
+        free = dict.fromkeys((future.key for future in self.futures), ())
+        scheduler: Any = self._client.scheduler
+        self._client.sync(scheduler.set_restrictions, worker=free)
+        return self.futures
+
+    def _look(self) -> bool:
+        """Wait a little; tell whether all are done, raise if something is wrong."""
+        waiting = [future for future in self.futures if not future.done()]
+        if waiting:
+            with suppress(TimeoutError):
+                wait(waiting, timeout=LOOK, return_when="FIRST_COMPLETED")
+        failed = any(future.status in ("error", "cancelled", "lost") for future in self.futures)
+        left = set(self._client.nthreads())
+        lost = [one for one in self._addresses if one not in left]
+        finished = all(future.status == "finished" for future in self.futures)
+        if failed or (lost and not finished):
+            self._fail(lost)
+        return finished
+
+    def _fail(self, lost: list[str]) -> None:
+        """End the members that are left, and raise why."""
+        self._give_up("another member failed")
+        try:
+            self._explain(lost)
+        finally:
+            self.release()  # an error holds its traceback, that this frame, and that the tasks
+
+    def release(self) -> None:
+        """Let go of the members' tasks, and of what they returned."""
+        for future in self.futures:
+            future.release()
+
+    def _explain(self, lost: list[str]) -> NoReturn:
+        """Raise what explains a failure best."""
+        errors = [future.exception() for future in self.futures if future.status == "error"]
+        own = [
+            error for error in errors if not isinstance(error, (RunAbandonedError, WorkerLostError))
+        ]
+        told = [error for error in errors if isinstance(error, WorkerLostError)]
+        if not lost:
+            if own:
+                raise own[0]
+            lost = [one for one in self._addresses if any(one in str(error) for error in told)]
+        if not lost:
+            raise (told or [WorkerLostError(f"{self._name} was cancelled")])[0]
+        ranks = [self._addresses.index(one) for one in lost]
+        what = "; ".join(
+            f"worker {one} was lost, and with it {self._losses[rank]}"
+            for one, rank in zip(lost, ranks, strict=True)
+        )
+        raise WorkerLostError(
+            f"{self._name}: {what}. Run it again: the graph is built anew from its frame, by the workers "
+            "that are there; with checkpoint= a run goes on by itself"
+        ) from next(iter(told), None)
+
+    def _give_up(self, reason: str) -> None:
+        """Wake all members that are left, wait for them, and let their results go."""
+        left = set(self._client.nthreads())
+        alive = [one for one in self._addresses if one in left]
+        if alive:
+            self._client.run(_abandon, self.run, reason, workers=alive, on_error="ignore")
+        theirs = [
+            future
+            for future, address in zip(self.futures, self._addresses, strict=True)
+            if address in left and not future.done()
+        ]
+        if theirs:
+            with suppress(TimeoutError):  # who computes still will not have its result kept
+                wait(theirs, timeout=GRACE)
+        self._client.cancel([future for future in self.futures if not future.done()], force=True)
+
+
+def run_crew(
+    client: Client,
+    addresses: Sequence[str],
+    task: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    name: str,
+    losses: Sequence[str],
+    *,
+    nccl: bool = False,
+) -> list[Future[Any]]:
+    """Run a task on every member and wait; see `Crewed`."""
+    return Crewed(client, addresses, task, arguments, name, losses, nccl=nccl).join()
+
+
+def current_client() -> Client:
+    """Return the client that is there.
+
+    Returns
+    -------
+    Client
+
+    Raises
+    ------
+    EngineError
+        If there is none; the message has the lines that make one.
+    """
+    try:
+        return get_client()
+    except ValueError:
+        raise EngineError(
+            "a Dask frame needs a Dask client: `from distributed import Client; client = Client()`, or "
+            "`with cugraph_ws.local_cluster():`"
+        ) from None
+
+
+def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]:
+    """Return the addresses of the workers to use.
+
+    Parameters
+    ----------
+    client : Client
+    wanted : sequence of str, optional
+        Which of them; all that there are, if not given.
+
+    Returns
+    -------
+    list of str
+        In a fixed order.
+
+    Raises
+    ------
+    EngineError
+        If there is none, or one that is wanted is not there.
+    """
+    there = sorted(client.nthreads())
+    if not there:
+        client.wait_for_workers(1, timeout=10)
+        there = sorted(client.nthreads())
+    if wanted is None:
+        return there
+    missing = [one for one in wanted if one not in there]
+    if missing:
+        raise EngineError(
+            f"worker {missing[0]} is not there; the cluster has {', '.join(there) or 'none'}"
+        )
+    return list(wanted)
+
+
+def _wish(run: str, wish: str, dask_worker: Worker) -> None:
+    office(dask_worker).wish(run, wish)
+
+
+def _abandon(run: str, reason: str, dask_worker: Worker) -> None:
+    office(dask_worker).abandon(run, reason)
+
+
+def placed(
+    client: Client, parts: Sequence[Future[Any]], addresses: Sequence[str]
+) -> list[list[int]]:
+    """Share partitions out among members: to whom holds them, the others evenly.
+
+    Parameters
+    ----------
+    client : Client
+    parts : sequence of Future
+        Finished.
+    addresses : sequence of str
+
+    Returns
+    -------
+    list of list of int
+        Places of partitions for each member, ascending.
+    """
+    holders: Mapping[Any, Sequence[str]] = client.who_has(list(parts))
+    shares: list[list[int]] = [[] for _ in addresses]
+    for place, part in enumerate(parts):
+        here = [addresses.index(one) for one in holders.get(part.key, ()) if one in addresses]
+        candidates = here or range(len(addresses))
+        shares[min(candidates, key=lambda rank: len(shares[rank]))].append(place)
+    return shares

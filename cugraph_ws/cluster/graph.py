@@ -1,0 +1,415 @@
+"""`Graph` of a Dask frame: its shares are with the workers, here is who has them.
+
+Nothing of the graph's size is ever on the client: results are Dask frames whose partitions lie where
+they were computed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from distributed import Client, Future, wait
+
+from cugraph_ws.cluster.driver import Crewed, current_client, placed, run_crew, workers_of
+from cugraph_ws.cluster.members import build_member, call_member, part_of
+from cugraph_ws.cluster.scan import cluster_scan
+from cugraph_ws.cluster.spread import is_dask_frame
+from cugraph_ws.errors import InputError, WorkerLostError
+from cugraph_ws.graph import Balance, GraphReport
+from cugraph_ws.progress import ProgressUpdate, reporter
+
+__all__ = ["ClusterGraph", "ClusterResult"]
+
+RESTARTS = 5  # of a run with a checkpoint, after lost workers
+
+
+@dataclass
+class ClusterResult:
+    """What a run on a cluster returns; see `cugraph_ws.Result`.
+
+    Attributes
+    ----------
+    frame : dask.dataframe.DataFrame
+        The vertex frame, a partition for each worker, on the worker that computed it; sorted by
+        vertex over all partitions.
+    iterations : int
+    converged : bool
+    residual : float
+    stopped : str
+    trace : DataFrame
+        One row a superstep, over all workers.
+    """
+
+    frame: Any
+    iterations: int
+    converged: bool
+    residual: float
+    stopped: str
+    trace: Any = field(repr=False)
+
+
+class ClusterGraph:
+    """A graph spread over the workers of a Dask cluster; made by `Graph` of a Dask frame.
+
+    Parameters
+    ----------
+    edges : dask.dataframe.DataFrame
+        One row for each edge.
+    client : Client, optional
+        The current one if not given.
+    workers : sequence of str, optional
+        Addresses of the workers to use; all if not given.
+    balance : {"even", "auto"} or sequence of float
+        How much of the work each worker gets, in their order.
+    consume : bool
+        Forget `edges` once the graph is built.  After the loss of a worker it cannot be built anew.
+    **options : Any
+        What `Graph` takes beside.
+    """
+
+    is_spread = True
+
+    def __init__(
+        self,
+        edges: Any,
+        source: Any = "source",
+        destination: Any = "destination",
+        weight: str | None = None,
+        directed: bool = True,
+        *,
+        vertices: Any = None,
+        attributes: Any = (),
+        duplicates: str = "keep",
+        self_loops: str = "keep",
+        consume: bool = False,
+        client: Client | None = None,
+        workers: Sequence[str] | None = None,
+        balance: Balance = "even",
+    ) -> None:
+        self._client = current_client() if client is None else client
+        self._edges, self._vertices = edges, vertices
+        self._workers, self._balance = workers, balance
+        self._nccl = type(edges._meta).__module__.partition(".")[0] == "cudf"
+        self.directed, self.weight = directed, weight
+        self._options = {
+            "source": source,
+            "destination": destination,
+            "weight": weight,
+            "directed": directed,
+            "attributes": attributes,
+            "duplicates": duplicates,
+            "self_loops": self_loops,
+        }
+        self._lock = threading.RLock()  # members meet in the same order in every run
+        self._shares: list[Future[Any]] | None = None
+        self._open = True
+        self._build()
+        if consume:
+            self._edges = self._vertices = None
+
+    # --------------------------------------------------------------------------------- the graph
+
+    def _build(self) -> None:
+        """Have the workers build the graph."""
+        if self._edges is None:
+            raise WorkerLostError(
+                "a worker was lost, and the frame that the graph was built of is not kept "
+                "(consume=True); make the graph again"
+            )
+        client = self._client
+        self._addresses = workers_of(client, self._workers)
+        options = {**self._options, "weights": self._weights()}
+        parts = _partitions(client, self._edges)
+        shares = placed(client, parts, self._addresses)
+        vertices, extra = self._vertices, None
+        if is_dask_frame(vertices):
+            extra = _partitions(client, vertices)
+            theirs = placed(client, extra, self._addresses)
+        self._shares = run_crew(
+            client,
+            self._addresses,
+            build_member,
+            [
+                (
+                    places,
+                    [parts[place] for place in places],
+                    self._edges._meta,
+                    None if extra is not None else vertices,
+                    None
+                    if extra is None
+                    else [vertices._meta, *(extra[place] for place in theirs[rank])],
+                    options,
+                )
+                for rank, places in enumerate(shares)
+            ],
+            "graph",
+            [f"{len(places)} of {len(parts)} partitions of the edge frame" for places in shares],
+            nccl=self._nccl,
+        )
+        self._facts: list[dict[str, Any]] = client.gather(self._shares)
+        self._free = weakref.finalize(self, _release, self._shares)
+
+    def _weights(self) -> list[float] | None:
+        """Return how much of the work each worker gets; None: as much as any other."""
+        balance: Any = self._balance
+        if balance == "even":
+            return None
+        if balance == "auto":
+            return cluster_scan(self._client, workers=self._addresses).speeds
+        given: list[Any] = [] if isinstance(balance, str) else list(balance)
+        usable = all(isinstance(one, (int, float)) and 0 < one < math.inf for one in given)
+        if len(given) != len(self._addresses) or not usable:
+            raise InputError(
+                f"balance={balance!r}: give 'even', 'auto', or a number above 0 for each of the "
+                f"{len(self._addresses)} workers"
+            )
+        return [float(one) for one in given]
+
+    def _whole(self) -> None:
+        """Build the graph again if a worker that had a share of it is gone."""
+        if not self._open:
+            raise InputError("the graph is closed; use it before close() or inside its `with`")
+        there = set(self._client.nthreads())
+        lost = self._shares is None or any(one not in there for one in self._addresses)
+        if lost or any(share.status != "finished" for share in self._shares or ()):
+            self._let_go()
+            self._build()
+
+    def _let_go(self) -> None:
+        """Have the workers free their shares."""
+        self._shares = None
+        self._free()
+
+    def close(self) -> None:
+        """Give the graph's memory back; using the graph afterwards raises InputError."""
+        self._open = False
+        self._let_go()
+        self._edges = self._vertices = None
+
+    def __enter__(self) -> ClusterGraph:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if not self._open:
+            return "<Graph, closed>"
+        direction = "directed" if self.directed else "undirected"
+        return (
+            f"<Graph, {direction}, {self.number_of_vertices:,} vertices, "
+            f"{self.number_of_edges:,} edges, on {len(self._addresses)} workers>"
+        )
+
+    @property
+    def number_of_vertices(self) -> int:
+        """Number of vertices, isolated ones included."""
+        return int(self._fact("vertices"))
+
+    @property
+    def number_of_edges(self) -> int:
+        """Number of edges kept; an undirected edge counts once."""
+        return int(self._fact("edges"))
+
+    @property
+    def edge_attributes(self) -> tuple[str, ...]:
+        """Names of the edge columns that were kept, the weight among them."""
+        return tuple(self._fact("attributes"))
+
+    @property
+    def report(self) -> GraphReport:
+        """What the build did; `bytes` are those of all workers."""
+        report: GraphReport = self._fact("report")
+        return report
+
+    @property
+    def partitions(self) -> list[dict[str, Any]]:
+        """What each worker holds: `worker`, `owned` vertices, `ghosts`, `arcs`, `bytes`."""
+        names = ("owned", "ghosts", "arcs", "bytes")
+        self._fact("vertices")
+        return [
+            {"worker": address, **{name: fact[name] for name in names}}
+            for address, fact in zip(self._addresses, self._facts, strict=True)
+        ]
+
+    def _fact(self, name: str) -> Any:
+        if not self._open:
+            raise InputError("the graph is closed; use it before close() or inside its `with`")
+        return self._facts[0][name]
+
+    # --------------------------------------------------------------------------------------- runs
+
+    def call(self, function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+        """Call a function on every member's share.
+
+        Parameters
+        ----------
+        function : callable
+            One of the library's, that takes a `graph`.
+        options : mapping
+            Its other arguments, by name; Dask frames among them are shared out.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame, ClusterResult, or tuple of frames
+            Where the function returns a frame, a `Result`, or several frames.
+
+        Raises
+        ------
+        WorkerLostError
+            If a worker is lost, unless there is a `checkpoint` to go on from.
+        """
+        options = dict(options)
+        with self._lock:
+            for attempt in range(RESTARTS + 1):
+                try:
+                    self._whole()
+                    return self._call(function, options)
+                except WorkerLostError:
+                    path = options.get("checkpoint")
+                    if path is None or attempt == RESTARTS:
+                        raise
+                    if os.path.exists(path):
+                        options["resume"] = path
+        raise AssertionError("unreachable")
+
+    def _call(self, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+        client, shares = self._client, self._shares
+        assert shares is not None
+        divided = {
+            name: _partitions(client, one) for name, one in options.items() if is_dask_frame(one)
+        }
+        metas = {name: options[name]._meta for name in divided}
+        options = {name: one for name, one in options.items() if name not in divided}
+        where = {name: placed(client, parts, self._addresses) for name, parts in divided.items()}
+        progress = options.pop("progress", False)
+        name = function.__name__
+        topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if progress else None
+        crewed = Crewed(
+            client,
+            self._addresses,
+            call_member,
+            [
+                (
+                    share.key,
+                    share,
+                    function,
+                    options,
+                    {
+                        one: [metas[one], *(parts[place] for place in where[one][rank])]
+                        for one, parts in divided.items()
+                    },
+                    topic,
+                )
+                for rank, share in enumerate(shares)
+            ],
+            name,
+            [
+                f"{fact['owned']:,} of {fact['vertices']:,} vertices with {fact['arcs']:,} arcs"
+                for fact in self._facts
+            ],
+            nccl=self._nccl,
+        )
+        with _Listener(client, topic, progress, name, crewed):
+            futures = crewed.join()
+        try:
+            return self._assembled(futures)
+        finally:
+            crewed.release()  # frames of theirs have tasks of their own
+
+    def _assembled(self, futures: list[Future[Any]]) -> Any:
+        """Make Dask frames of the members' frames."""
+        import dask.dataframe as dd
+
+        client = self._client
+        summaries = client.gather(
+            [
+                client.submit(_summary, future, rank == 0, pure=False)
+                for rank, future in enumerate(futures)
+            ]
+        )
+        metas, facts, error = summaries[0]
+        frames = []
+        for which, meta in enumerate(metas):
+            parts = [
+                client.submit(part_of, future, which, key=f"{future.key}-frame-{which}")
+                for future in futures
+            ]
+            wait(parts)
+            frames.append(dd.from_delayed(parts, meta=meta, verify_meta=False))
+        if "iterations" in facts:
+            result = ClusterResult(frame=frames[0], **facts)
+            if error is not None:
+                kind, message = error
+                raise kind(message, result)
+            return result
+        return tuple(frames) if facts["tuple"] else frames[0]
+
+
+def _release(futures: list[Future[Any]]) -> None:
+    """Let go of tasks, whoever may still refer to them."""
+    for future in futures:
+        future.release()
+
+
+class _Listener:
+    """Shows the progress that the first member reports, and carries the user's answer back."""
+
+    def __init__(
+        self, client: Client, topic: str | None, progress: Any, name: str, crewed: Crewed
+    ) -> None:
+        self._client, self._topic, self._crewed = client, topic, crewed
+        self._reporter = reporter(progress, name)
+        self._wished = False
+
+    def __enter__(self) -> _Listener:
+        self._reporter.__enter__()
+        if self._topic is not None:
+            self._client.subscribe_topic(self._topic, self._show)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._topic is not None:
+            self._client.unsubscribe_topic(self._topic)
+        self._reporter.__exit__(kind, error, trace)
+
+    def _show(self, event: tuple[float, dict[str, Any]]) -> None:
+        _, told = event
+        told.pop("worker", None)
+        if not self._reporter.update(ProgressUpdate(**told)) and not self._wished:
+            self._wished = True
+            threading.Thread(target=self._crewed.wish, args=("callback",), daemon=True).start()
+
+
+def _summary(returned: Any, traced: bool) -> tuple[list[Any], dict[str, Any], Any]:
+    """Return what the client reads of a member's call: no rows but the trace's."""
+    facts = {name: one for name, one in returned.facts.items() if traced or name != "trace"}
+    return returned.metas, facts, returned.error
+
+
+def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
+    """Have a Dask frame's partitions computed where they fall, and kept."""
+    held = client.persist(frame)
+    parts: list[Future[Any]] = client.compute(held.to_delayed())
+    wait(parts)
+    for part in parts:
+        if part.status == "error":
+            part.result()  # raises what went wrong
+    return parts

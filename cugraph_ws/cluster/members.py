@@ -1,0 +1,243 @@
+"""What a member of a crew does: tasks that a driver submits to one Dask worker each."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from distributed import get_worker, secede
+
+from cugraph_ws.cluster.build import build_shard
+from cugraph_ws.cluster.crew import Crew
+from cugraph_ws.cluster.nccl import linked
+from cugraph_ws.cluster.parts import Partitions
+from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cluster.worker import DaskCrew, office
+from cugraph_ws.engines.threads import threads_at_most
+from cugraph_ws.errors import ConvergenceError, Interrupted, WorkerLostError
+from cugraph_ws.progress import ProgressUpdate
+from cugraph_ws.run import Result
+
+__all__ = ["Duty", "Returned", "at_work", "build_member", "call_member", "part_of"]
+
+
+@dataclass(frozen=True)
+class Duty:
+    """Where a member stands.
+
+    Attributes
+    ----------
+    run : str
+        Names the run.
+    rank : int
+        Its place in the crew.
+    addresses : tuple of str
+        The workers of all members.
+    nccl : bool
+        Whether members have a GPU each, and talk by NCCL.
+    """
+
+    run: str
+    rank: int
+    addresses: tuple[str, ...]
+    nccl: bool = False
+
+
+@dataclass
+class Returned:
+    """What a member's call returned.
+
+    Attributes
+    ----------
+    frames : list of DataFrame
+        The member's own rows of each frame that the function returned.
+    metas : list of DataFrame
+        The same without rows.
+    facts : dict
+        Of a run: iterations, converged, residual, stopped, and the first member's trace.
+    error : tuple of (type, str), optional
+        Of an error that carries a result.
+    """
+
+    frames: list[Any]
+    metas: list[Any]
+    facts: dict[str, Any] = field(default_factory=dict)
+    error: tuple[type[BaseException], str] | None = None
+
+
+@contextmanager
+def at_work(duty: Duty, key: Any = None) -> Iterator[Any]:
+    """Join a crew, out of the worker's thread pool: other tasks and crews go on beside it.
+
+    Parameters
+    ----------
+    duty : Duty
+    key : str, optional
+        Of the task that stands for a share of a graph; links between GPUs are kept with it.
+
+    Yields
+    ------
+    DaskCrew or NcclCrew
+    """
+    here = get_worker().address
+    if here != duty.addresses[duty.rank]:
+        raise WorkerLostError(
+            f"worker {duty.addresses[duty.rank]} is gone, and with it what it held of a graph or a "
+            "result; run the algorithm again"
+        )
+    secede()
+    plugin = office()
+    try:
+        with threads_at_most(max(1, get_worker().state.nthreads)):  # other workers have the rest
+            crew = DaskCrew(plugin, duty.run, duty.rank, duty.addresses)
+            yield linked(crew, plugin.links, key) if duty.nccl and crew.size > 1 else crew
+    finally:
+        plugin.end(duty.run)
+
+
+def build_member(
+    duty: Duty,
+    places: Sequence[int],
+    frames: Sequence[Any],
+    meta: Any,
+    vertices: Any,
+    vertex_parts: Sequence[Any] | None,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Build this member's share of a graph; it stays with the worker.
+
+    Parameters
+    ----------
+    duty : Duty
+    places : sequence of int
+        Places of the own partitions in the whole edge frame.
+    frames : sequence of DataFrame
+        The own partitions.
+    meta : DataFrame
+        An edge frame without rows.
+    vertices : frame, optional
+        The whole vertex frame.
+    vertex_parts : sequence of frame, optional
+        Instead of it, the own partitions of one.
+    options : mapping
+        What `build_shard` takes beside.
+
+    Returns
+    -------
+    dict
+        What the driver wants to know of the share.
+    """
+    key = get_worker().get_current_task()
+    with at_work(duty, key) as crew:
+        shard = build_shard(
+            crew,
+            list(zip(places, frames, strict=True)),
+            meta=meta,
+            vertices=vertices if vertex_parts is None else Partitions(list(vertex_parts)),
+            **options,
+        )
+        report = shard.report
+        office().shards[key] = shard
+    return {
+        "vertices": shard.number_of_vertices,
+        "edges": shard.number_of_edges,
+        "attributes": shard.edge_attributes,
+        "report": report,
+        "owned": shard.owned,
+        "ghosts": shard.length - shard.owned,
+        "arcs": shard.csc.number_of_arcs,
+        "bytes": shard.nbytes,
+    }
+
+
+def call_member(
+    duty: Duty,
+    key: Any,
+    share: Mapping[str, Any],
+    function: Callable[..., Any],
+    options: Mapping[str, Any],
+    parts: Mapping[str, Sequence[Any]],
+    topic: str | None,
+) -> Returned:
+    """Call a function on this member's share.
+
+    Parameters
+    ----------
+    duty : Duty
+    key : str
+        Of the task that built the share, whose result, `share`, is here to keep it.
+    share : mapping
+    function : callable
+        Takes a `graph`.
+    options : mapping
+        Its other arguments, by name.
+    parts : mapping of str to sequence of frame
+        Named arguments of which every member has its own partitions.
+    topic : str, optional
+        Under which the first member reports its progress.
+
+    Returns
+    -------
+    Returned
+    """
+    with at_work(duty, key) as crew:
+        graph = _share(key, crew)
+        named = {**options, **{name: Partitions(list(own)) for name, own in parts.items()}}
+        if topic is not None:
+            named["progress"] = _relay(topic) if duty.rank == 0 else False
+        if duty.rank > 0:
+            named.pop("timeout", None)  # the first member keeps the time
+        try:
+            return _returned(function(**named, graph=graph))
+        except (ConvergenceError, Interrupted) as error:
+            if error.result is None:
+                raise
+            return replace(_returned(error.result), error=(type(error), str(error)))
+
+
+def part_of(returned: Returned, which: int) -> Any:
+    """Return one of the frames of a member's call."""
+    return returned.frames[which]
+
+
+def _share(key: Any, crew: Crew) -> ShardGraph:
+    """Return the share that a task has built, as a member of this crew sees it."""
+    held = office().shards.get(key)
+    if held is None:
+        raise WorkerLostError(
+            f"worker {get_worker().address} no longer holds its share of the graph; build the graph again"
+        )
+    shard: ShardGraph = copy.copy(held)
+    shard.join(crew)
+    return shard
+
+
+def _relay(topic: str) -> Callable[[ProgressUpdate], None]:
+    """Return what sends progress to whoever listens."""
+    worker = get_worker()
+
+    def report(update: ProgressUpdate) -> None:
+        told = {name: getattr(update, name) for name in update.__slots__}
+        worker.loop.add_callback(worker.log_event, topic, told)
+
+    return report
+
+
+def _returned(value: Any) -> Returned:
+    """Take apart what a function returned: a result, a frame, or several."""
+    if isinstance(value, Result):
+        frame = value.frame
+        facts = {
+            "iterations": value.iterations,
+            "converged": value.converged,
+            "residual": value.residual,
+            "stopped": value.stopped,
+            "trace": value.trace,
+        }
+        return Returned([frame], [frame.iloc[:0]], facts)
+    frames = list(value) if isinstance(value, tuple) else [value]
+    facts = {"tuple": isinstance(value, tuple)}
+    return Returned(frames, [frame.iloc[:0] for frame in frames], facts)

@@ -1,0 +1,272 @@
+"""A crew whose members have a GPU each: everything they tell each other goes by NCCL.
+
+A meeting is one exchange of headers, of a fixed size, and, if a box holds more than fits in there, one of
+contents.  Arrays on the GPU come from there and arrive there; small ones of the host travel within the
+header.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.cluster.crew import Crew
+from cugraph_ws.cuda.device import device
+
+__all__ = ["Links", "NcclCrew", "NcclLinks", "linked"]
+
+HEADER = 4096  # bytes for each member: counts, lengths, and host arrays that are small
+SPIN = 2e-3  # seconds of waiting without a pause; after them a thread lets others run
+PAUSE = 5e-5
+
+
+class Links(Protocol):
+    """Sends arrays between members; all of them call it, in the same order."""
+
+    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        """Send arrays and receive into others; done, for the host too, when it returns.
+
+        Parameters
+        ----------
+        sent : sequence of sequence of device array
+            What goes to each member, by rank; none to oneself.
+        taken : sequence of sequence of device array
+            What comes from each, of the lengths in which it is sent.
+        """
+
+
+class NcclLinks:
+    """NCCL between the GPUs of a crew's members.
+
+    Parameters
+    ----------
+    crew : Crew
+        By which the members find each other.
+
+    Attributes
+    ----------
+    check : callable
+        Raises when the others no longer come; whoever waits calls it.
+    alive : bool
+        Whether they can still be used.
+    """
+
+    check: Callable[[], None]
+
+    def __init__(self, crew: Crew) -> None:
+        from cupy.cuda import nccl
+
+        own = bytes(number % 256 for number in nccl.get_unique_id()) if crew.rank == 0 else b""
+        told = crew.allgather(own)[0]
+        signed = tuple(number - 256 if number > 127 else number for number in told)
+        self._nccl = nccl
+        self.alive = True
+        self._links = nccl.NcclCommunicator(crew.size, signed, crew.rank)
+
+    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        """Send arrays and receive into others, all at once."""
+        import cupy
+
+        stream = cupy.cuda.get_current_stream()
+        self._nccl.groupStart()
+        try:
+            for peer, (going, coming) in enumerate(zip(sent, taken, strict=True)):
+                for array in going:
+                    self._links.send(
+                        array.data.ptr, array.nbytes, self._nccl.NCCL_INT8, peer, stream.ptr
+                    )
+                for array in coming:
+                    self._links.recv(
+                        array.data.ptr, array.nbytes, self._nccl.NCCL_INT8, peer, stream.ptr
+                    )
+        finally:
+            self._nccl.groupEnd()
+        self._wait(stream.record())
+
+    def _wait(self, event: Any) -> None:
+        """Wait for the GPU, but not for a member that is gone."""
+        begun = time.perf_counter()
+        while not event.done:
+            if time.perf_counter() - begun < SPIN:
+                continue
+            time.sleep(PAUSE)
+            try:
+                self.check()
+            except BaseException:
+                self.alive = False
+                self._links.abort()  # ends what is under way
+                raise
+
+    def close(self) -> None:
+        """Give the communicator back."""
+        if self.alive:
+            self.alive = False
+            self._links.destroy()
+
+
+def linked(crew: Any, held: dict[Any, NcclLinks], key: Any) -> NcclCrew:
+    """Return a member whose mail goes by NCCL, over links that are kept from run to run.
+
+    Parameters
+    ----------
+    crew : DaskCrew
+        The member on a slower way.
+    held : dict
+        Links that this member keeps.
+    key : hashable
+        Under which; links that a lost run has broken are made anew, by all.
+
+    Returns
+    -------
+    NcclCrew
+    """
+    links = held.get(key)
+    if not all(crew.allgather(links is not None and links.alive)):
+        if links is not None:
+            links.close()
+        links = held[key] = NcclLinks(crew)
+    assert links is not None
+    links.check = crew.check
+    return NcclCrew(crew, links)
+
+
+class NcclCrew:
+    """A member of a crew whose mail goes over `Links`; see `cugraph_ws.cluster.crew.Crew`.
+
+    Parameters
+    ----------
+    crew : Crew
+        The same member on a slower way: it knows its rank, and what somebody outside wishes.
+    links : Links
+    """
+
+    def __init__(self, crew: Crew, links: Links) -> None:
+        self.rank, self.size = crew.rank, crew.size
+        self._crew, self._links = crew, links
+        xp = device().xp
+        self._out = xp.zeros((self.size, HEADER), np.uint8)
+        self._in = xp.zeros((self.size, HEADER), np.uint8)
+
+    @property
+    def wish(self) -> str | None:
+        """Why somebody outside wants the run to end."""
+        return self._crew.wish
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Show every member a small value."""
+        told = self._meet([(value, [])] * self.size)
+        return [value if rank == self.rank else told[rank][0] for rank in range(self.size)]
+
+    def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Give every member arrays of its own; those on the GPU arrive on the GPU."""
+        told = self._meet([(None, box) for box in boxes])
+        return [
+            list(boxes[rank]) if rank == self.rank else told[rank][1] for rank in range(self.size)
+        ]
+
+    def _meet(self, mail: Sequence[tuple[Any, Sequence[Any]]]) -> list[tuple[Any, list[Any]]]:
+        """Exchange headers, then what did not fit in them."""
+        letters = [
+            _Letter(value, box) if rank != self.rank else _Letter(None, [])
+            for rank, (value, box) in enumerate(mail)
+        ]
+        headers = np.stack([letter.header for letter in letters])
+        self._out[:] = device().xp.asarray(headers)
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        self._links.exchange(self._rows(self._out, others), self._rows(self._in, others))
+        came = [_Reply(row) for row in device().to_host(self._in)]
+        self._swap([letter.overflow for letter in letters], [reply.overflow for reply in came])
+        for rank in others:
+            came[rank].read()
+        self._swap([letter.contents for letter in letters], [reply.contents for reply in came])
+        return [(None, []) if rank == self.rank else came[rank].mail() for rank in range(self.size)]
+
+    def _swap(self, sent: list[list[Any]], taken: list[list[Any]]) -> None:
+        """Exchange arrays, if there are any; empty ones are not sent, their lengths have been told."""
+        sent[self.rank] = taken[self.rank] = []
+        going, coming = (
+            [[array for array in box if array.nbytes] for box in boxes] for boxes in (sent, taken)
+        )
+        if any(going) or any(coming):
+            self._links.exchange(going, coming)
+
+    def _rows(self, table: Any, others: Sequence[int]) -> list[list[Any]]:
+        return [[table[rank]] if rank in others else [] for rank in range(self.size)]
+
+
+class _Letter:
+    """What goes to one member.
+
+    Attributes
+    ----------
+    header : ndarray of uint8, shape (HEADER,)
+        The text's length, and the text if it fits.
+    overflow : list of device array
+        The text, if it does not.
+    contents : list of device array
+        Arrays that are too long for the text.
+    """
+
+    def __init__(self, value: Any, box: Sequence[Any]) -> None:
+        xp = device().xp
+        listed = []
+        self.contents: list[Any] = []
+        room = HEADER // 2
+        for array in box:
+            on_host = isinstance(array, np.ndarray)
+            if on_host and array.nbytes <= room and xp is not np:
+                room -= array.nbytes
+                listed.append((array.dtype.str, array.shape, array.tobytes()))
+                continue
+            listed.append((array.dtype.str, array.shape, on_host))
+            self.contents.append(xp.ascontiguousarray(xp.asarray(array)))
+        text = np.frombuffer(pickle.dumps((value, listed), protocol=5), np.uint8)
+        self.header = np.zeros(HEADER, np.uint8)
+        self.header[:8] = np.array([len(text)], np.int64).view(np.uint8)
+        fits = len(text) <= HEADER - 8
+        if fits:
+            self.header[8 : 8 + len(text)] = text
+        self.overflow = [] if fits else [xp.asarray(text)]
+
+
+class _Reply:
+    """What comes from one member; see `_Letter`."""
+
+    def __init__(self, header: npt.NDArray[np.uint8]) -> None:
+        length = int(header[:8].view(np.int64)[0])
+        self._text: Any = header[8 : 8 + length] if length <= HEADER - 8 else None
+        self.overflow: list[Any] = []
+        if self._text is None:
+            self.overflow = [device().xp.empty(length, np.uint8)]
+        self.contents: list[Any] = []
+        self._listed: list[Any] | None = None
+        self._value: Any = None
+
+    def read(self) -> None:
+        """Read the text, once it is here, and make room for the arrays that it announces."""
+        if self._listed is not None:
+            return
+        text = device().to_host(self.overflow[0]) if self.overflow else self._text
+        self._value, self._listed = pickle.loads(text.tobytes())  # noqa: S301 - a member's own
+        self.contents = [
+            device().xp.empty(shape, np.dtype(kind))
+            for kind, shape, held in self._listed
+            if not isinstance(held, bytes)
+        ]
+
+    def mail(self) -> tuple[Any, list[Any]]:
+        """Return the value and the arrays, each where its sender had it."""
+        arrays = []
+        contents = iter(self.contents)
+        for kind, shape, held in self._listed or ():
+            if isinstance(held, bytes):
+                arrays.append(np.frombuffer(held, np.dtype(kind)).reshape(shape))
+            else:
+                array = next(contents)
+                arrays.append(device().to_host(array) if held else array)
+        return self._value, arrays

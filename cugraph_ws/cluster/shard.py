@@ -1,0 +1,547 @@
+"""One member's share of a graph: a range of vertices, the arcs into them, and ghosts.
+
+A `ShardGraph` is asked what a `Graph` is asked, by the same code; members ask together.  Arrays by
+vertex are by *position* here: own vertices first, in the order of their numbers, then the ghosts,
+in the order of theirs, so that those of one owner lie together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import pairwise
+from threading import RLock
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.adjacency import Adjacency, EdgeList
+from cugraph_ws.arcs import Arcs, Order
+from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cluster.agreement import attempt
+from cugraph_ws.cluster.crew import Crew, total
+from cugraph_ws.cluster.partition import Partition
+from cugraph_ws.duplicates import Merge
+from cugraph_ws.edges import Duplicates
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import FrameKind, VertexNumbers
+from cugraph_ws.graph import Graph, GraphReport
+from cugraph_ws.numbering import number_integers
+from cugraph_ws.queries import EXAMPLES, check_choice
+
+__all__ = ["ShardGraph"]
+
+Array = npt.NDArray[Any]
+
+
+class ShardGraph(Graph):
+    """One member's share of a graph; see `Graph` for what can be asked.
+
+    Whatever says "together" must be asked by all members, in the same order.
+
+    Parameters
+    ----------
+    crew : Crew
+        The members.
+    cuts : ndarray of int64, shape (crew.size + 1,)
+        Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+    sources, destinations : ndarray of int64, shape (arcs,)
+        Vertex numbers of the ends of all arcs into own vertices; parallel ones in input order.
+        Of an undirected edge, an arc either way, of which each is where its destination is.
+    values : mapping of str to ndarray, each of shape (arcs,)
+        The edge columns kept, in the order of the arcs.
+    vertices : Vertices
+        Ids to numbers and back, together.
+    kind : FrameKind
+        Of result frames.
+    names : pair of list of str
+        The id columns of edges' sources and destinations.
+    weight : str, optional
+        Which of `values` is the weight.
+    directed : bool
+    duplicates : str
+        Policy on parallel edges.
+
+    Attributes
+    ----------
+    crew : Crew
+    cuts : ndarray of int64
+    positions : ndarray of int64, shape (length,)
+        Vertex number at each position.
+    boundaries : list of ndarray of int64
+        For each member, the own positions that it holds as ghosts, in the order of its ghosts.
+    ghosts : list of (int, int)
+        For each member, the range of positions of its vertices here.
+    """
+
+    _vertices: Any
+
+    def __init__(
+        self,
+        crew: Crew,
+        cuts: npt.NDArray[np.int64],
+        sources: npt.NDArray[np.int64],
+        destinations: npt.NDArray[np.int64],
+        values: Mapping[str, Array],
+        *,
+        vertices: Any,
+        kind: FrameKind,
+        names: tuple[list[str], list[str]],
+        weight: str | None = None,
+        directed: bool = True,
+        duplicates: Duplicates = "keep",
+    ) -> None:
+        self.crew = crew
+        self.cuts = cuts
+        low, high = int(cuts[crew.rank]), int(cuts[crew.rank + 1])
+        self._owned = high - low
+        away = np.flatnonzero((sources < low) | (sources >= high))
+        strangers = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
+        (ids,) = strangers.numbering.decode(np.arange(strangers.numbering.size))
+        outside = ids.to_numpy()
+        self._below = int(np.searchsorted(outside, low))
+        self.positions = np.concatenate([np.arange(low, high), outside])
+        bounds = (np.searchsorted(outside, cuts) + self.owned).tolist()
+        self.ghosts: list[tuple[int, int]] = list(pairwise(bounds))
+        asked = crew.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
+        self.boundaries = [wanted[0] - low for wanted in asked]
+        ranks = (
+            self._ranks_of(sources, away, strangers.numbers(0)),
+            self._ranks_of(destinations, np.empty(0, np.int64), np.empty(0, np.int64)),
+        )
+        del away, strangers
+        listed = EdgeList(*ranks, 0, np.empty(0, ranks[0].dtype), self.length)
+        base, placed = listed.rows_of_sources(list(values.values()), both=False)
+        arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=True)
+        self.directed = directed
+        self.weight = weight
+        self._source_names, self._destination_names = names
+        self._carried = list(values)
+        self._extremes = {}
+        self._kind = kind
+        self._vertices = vertices
+        self._arcs = arcs
+        self._lock = RLock()
+        self._copy = None
+        self._degrees: dict[Any, Array] = {}
+        self._orders: dict[Order, Adjacency] = {}
+        self._duplicates = self._self_loops = None
+        self._all_arcs = total(crew, arcs.csc.number_of_arcs)
+        self._edges = self._count(np.ones(arcs.csc.number_of_arcs, np.bool_))
+        if duplicates != "keep":
+            self._merge(duplicates)
+
+    # ------------------------------------------------------------------------------ geometry
+
+    @property
+    def length(self) -> int:
+        """Entries of an array by vertex: own vertices and ghosts."""
+        return len(self.positions)
+
+    @property
+    def owned(self) -> int:
+        """Number of own vertices."""
+        return self._owned
+
+    @property
+    def low(self) -> int:
+        """Number of the first own vertex."""
+        return int(self.cuts[self.crew.rank])
+
+    def join(self, crew: Crew) -> None:
+        """Meet as a member of another crew from now on: of the same members, in the same order.
+
+        Parameters
+        ----------
+        crew : Crew
+        """
+        self.crew = crew
+        self._vertices = self._vertices.join(crew)
+        self._vertices.settle(self)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now."""
+        orders = sum(one.nbytes for one in self._orders.values())
+        geometry = self.positions.nbytes + sum(held.nbytes for held in self.boundaries)
+        return self._host().nbytes + int(self._vertices.numbering.nbytes) + geometry + orders
+
+    @property
+    def number_of_vertices(self) -> int:
+        """Number of vertices of the whole graph."""
+        self._open()
+        return int(self.cuts[-1])
+
+    @property
+    def number_of_arcs(self) -> int:
+        """Number of arcs of the whole graph."""
+        self._open()
+        return self._all_arcs
+
+    def _ranks_of(
+        self, numbers: npt.NDArray[np.int64], away: npt.NDArray[np.int64], found: Array
+    ) -> Array:
+        """Return the place of own vertices and ghosts among both, in the order of their numbers.
+
+        `found` has the places among ghosts of those that are `away`.
+        """
+        ranks = numbers - self.low + self._below
+        ranks[away] = found + np.where(found >= self._below, self.owned, 0)
+        return ranks.astype(np.int32 if self.length <= np.iinfo(np.int32).max else np.int64)
+
+    def _by_position(self, by_rank: Array) -> Array:
+        """Reorder an array by rank."""
+        own = slice(self._below, self._below + self.owned)
+        return np.concatenate([by_rank[own], by_rank[: own.start], by_rank[own.stop :]])
+
+    def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the positions of vertices, −1 for those that are neither own nor ghosts here."""
+        outside = self.positions[self.owned :]
+        places = np.asarray(numbers, np.int64) - self.low
+        away = np.flatnonzero((places < 0) | (places >= self.owned))
+        found = np.searchsorted(outside, numbers[away])
+        known = np.zeros(len(away), np.bool_)
+        inside = np.flatnonzero(found < len(outside))
+        known[inside] = outside[found[inside]] == numbers[away[inside]]
+        places[away] = np.where(known, found + self.owned, -1)
+        return places
+
+    def owners(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the ranks of vertices' owners."""
+        return np.searchsorted(self.cuts, numbers, side="right") - 1
+
+    def refresh(self, *columns: Array) -> None:
+        """Bring ghosts up to date, together.
+
+        Parameters
+        ----------
+        *columns : ndarray, each of shape (length,)
+            Ghosts' entries are overwritten with their owners'.
+        """
+        boxes = [[column[held] for column in columns] for held in self.boundaries]
+        for (first, last), arrays in zip(self.ghosts, self.crew.alltoall(boxes), strict=True):
+            for column, array in zip(columns, arrays, strict=True):
+                column[first:last] = array
+
+    def with_ghosts(self, own: Array) -> Array:
+        """Return an array by position of one by own vertex, together.
+
+        Parameters
+        ----------
+        own : ndarray, shape (owned,)
+
+        Returns
+        -------
+        ndarray, shape (length,)
+        """
+        column = np.empty(self.length, own.dtype)
+        column[: self.owned] = own
+        self.refresh(column)
+        return column
+
+    def reduce(self, column: Array, combine: np.ufunc = np.add) -> None:
+        """Combine ghosts' entries into their owners' entries, together, then refresh ghosts.
+
+        Parameters
+        ----------
+        column : ndarray, shape (length,)
+            Changed in place.  Own entries count too.
+        combine : ufunc
+            An associative one, such as `numpy.add` or `numpy.minimum`; applied by rank.
+        """
+        boxes = [[column[first:last]] for first, last in self.ghosts]
+        for held, (array,) in zip(self.boundaries, self.crew.alltoall(boxes), strict=True):
+            column[held] = combine(column[held], array)  # a boundary names no vertex twice
+        self.refresh(column)
+
+    def fetch(self, column: Array, numbers: npt.NDArray[np.int64]) -> Array:
+        """Read entries of any vertices from their owners, together.
+
+        Parameters
+        ----------
+        column : ndarray, shape (owned,) or (length,)
+            What this member answers from.
+        numbers : ndarray of int64
+            The vertices asked for here; all of them valid.
+
+        Returns
+        -------
+        ndarray
+            Of the dtype of `column`, one entry for each number.
+        """
+        distinct, back = np.unique(numbers, return_inverse=True)
+        cuts = np.searchsorted(distinct, self.cuts)
+        asked = self.crew.alltoall([[distinct[a:b]] for a, b in pairwise(cuts.tolist())])
+        answers = self.crew.alltoall([[column[wanted[0] - self.low]] for wanted in asked])
+        return np.concatenate([answer[0] for answer in answers])[back]
+
+    def partition(self, bound: BoundProgram) -> Partition:
+        """Return what an executor works on."""
+        return Partition(
+            vertices=self.number_of_vertices,
+            owned=self.owned,
+            numbers=self.positions,
+            constants=bound.constants,
+            csc=self.csc,
+            csr=self.csr,
+            boundaries=self.boundaries,
+            ghosts=self.ghosts,
+            _edges={
+                order: tuple(
+                    np.empty(0, kind)
+                    if column is None
+                    else self.edge_values(column, order).astype(kind, copy=False)
+                    for column, kind in zip(bound.edge_columns, bound.types.edges, strict=True)
+                )
+                for order in ("csc", "csr")
+            },
+        )
+
+    # ------------------------------------------------------------------------------- queries
+
+    @property
+    def csc(self) -> Adjacency:
+        """In-neighbours of own vertices, as positions, in the order of their numbers."""
+        return self._adjacency("csc")
+
+    @property
+    def csr(self) -> Adjacency:
+        """Own out-neighbours of all positions, in the order of their numbers."""
+        return self._adjacency("csr")
+
+    def _adjacency(self, order: Order) -> Adjacency:
+        arcs, below, owned = self._host(), self._below, self.owned
+        with self._lock:
+            if order in self._orders:
+                return self._orders[order]
+            if order == "csc":
+                ranked = arcs.csc
+                offsets = ranked.offsets[below : below + owned + 1]  # ghosts have no rows
+                indices = self._position_of_rank[ranked.indices]
+            else:
+                ranked = arcs.csr
+                degrees = self._by_position(np.diff(ranked.offsets))
+                offsets = np.concatenate([[0], np.cumsum(degrees)])
+                indices = self._turned(ranked.indices - ranked.indices.dtype.type(below))
+            self._orders[order] = Adjacency(offsets, indices)
+            return self._orders[order]
+
+    @cached_property
+    def _position_of_rank(self) -> Array:
+        ranks = np.arange(self.length, dtype=np.int64)
+        position = np.empty(self.length, self._host().csc.indices.dtype)
+        position[self._by_position(ranks)] = ranks
+        return position
+
+    def _turned(self, by_arc: Array) -> Array:
+        """Reorder an array by arc of the CSR from ranks to positions."""
+        offsets = self._host().csr.offsets
+        own = slice(int(offsets[self._below]), int(offsets[self._below + self.owned]))
+        return np.concatenate([by_arc[own], by_arc[: own.start], by_arc[own.stop :]])
+
+    def edge_values(self, name: str, order: Order = "csc") -> Array:
+        """Return an edge column in the order of `csc` or `csr`; see `Graph.edge_values`."""
+        check_choice("order", order, ("csc", "csr"))
+        self._check_carried(name)
+        values = self._host().values(name, order)
+        return values if order == "csc" else self._turned(values)
+
+    def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
+        """Return the number of edges into, or out of, every vertex, by position; together."""
+        if incoming not in self._degrees:
+            if incoming:
+                column = np.zeros(self.length, np.int64)
+                column[: self.owned] = np.diff(self.csc.offsets)
+                self.refresh(column)
+            else:
+                column = self._by_position(self._host().out_degrees)
+                self.reduce(column)
+            self._degrees[incoming] = column
+        return self._degrees[incoming]
+
+    def weight_sums(self, name: str, *, incoming: bool, on_device: bool = False) -> Any:
+        """Return sums of an edge column, by position, together; see `Graph.weight_sums`."""
+        self._check_carried(name)
+        key = name, incoming
+        if key not in self._degrees:
+            column = self._by_position(self._host().weight_sums(name, incoming=incoming))
+            with np.errstate(over="ignore"):
+                if incoming:
+                    self.refresh(column)
+                else:
+                    self.reduce(column)
+            self._degrees[key] = column
+        column = self._degrees[key]
+        bad = Arcs.first_infinite(column[: self.owned])
+        if bad is not None:
+            raise InputError(
+                f"column {name!r}: the weights at vertex {self.describe(bad)} add up to more than a "
+                "float64 holds; scale the weights down"
+            )
+        return column
+
+    def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
+        """Mark vertices, by position, together; see `Queries.members`."""
+        places = self.place(self.numbers(values, argument))
+        marks = np.zeros(self.length, np.bool_)
+        marks[places[places >= 0]] = True
+        return marks
+
+    def vertex_sum(self, values: Any) -> Any:
+        """Return the sum over all vertices of an array by position, together."""
+        shares = self.crew.allgather(values[: self.owned].sum())
+        return np.sum(shares)
+
+    def examples(self, *columns: Any) -> list[Any]:
+        """Return the entries of a few vertices of every member, together."""
+        own = slice(0, min(self.owned, EXAMPLES))
+        shown = [column[own] if len(column) == self.length else column for column in columns]
+        every = self.crew.alltoall([shown] * self.crew.size)
+        return [
+            np.concatenate([box[which] for box in every]) if len(column) == self.length else column
+            for which, column in enumerate(columns)
+        ]
+
+    def any_member(self, truth: bool) -> bool:
+        """Tell whether something is so for any member, together."""
+        return any(self.crew.allgather(bool(truth)))
+
+    def describe(self, number: int) -> str:
+        """Return the id of an own vertex, by position, as text for errors."""
+        self._open()
+        text: str = self._vertices.describe_own(number)
+        return text
+
+    def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
+        """Return the least or greatest value, and the numbers of an edge's ends, together."""
+        self._check_carried(name)
+        key = name, least
+        if not self.number_of_arcs:
+            return None
+        if key not in self._extremes:
+            own = None
+            arcs = self._host()
+            if arcs.csc.number_of_arcs:
+                value, arc = arcs.extreme(name, least=least)
+                ends = [self.positions[self._position_of_rank[end]] for end in arcs.ends(arc)]
+                own = [value.item(), *map(int, ends)]
+            shown = [one for one in self.crew.allgather(own) if one is not None]
+            best = (min if least else max)(shown, key=lambda one: one[0])
+            dtype = self.edge_dtype(name)
+            self._extremes[key] = dtype.type(best[0]), (best[1], best[2])  # type: ignore[assignment]
+        return self._extremes[key]
+
+    def describe_edge(self, arc: Any) -> str:
+        """Return the ids of the ends of an edge that `_extreme` found, together."""
+        source, destination = arc
+        names = [self._vertices.describe(end) for end in (source, destination)]
+        return " to ".join(names)
+
+    @property
+    def device_resident(self) -> bool:
+        """Whether the frames are on GPUs, where runs then compute."""
+        return self._kind.backend == "cudf"
+
+    # ------------------------------------------------------------------------------- results
+
+    def vertex_frame(self, columns: Mapping[str, Any]) -> Any:
+        """Return a frame of the own vertices, sorted, together; see `Graph.vertex_frame`.
+
+        Parameters
+        ----------
+        columns : mapping of str to array, VertexNumbers or Masked
+            Each of shape (owned,).
+        """
+        self._open()
+        ids = self._vertices.columns(None, VertexNumbers(self.positions[: self.owned]))
+        return self._kind.make({**ids, **self._decoded(columns)})
+
+    def edge_frame(self, keep: Any = None, *, among: Any = None) -> Any:
+        """Return edges into own vertices as a frame, together; see `Graph.edge_frame`.
+
+        Parameters
+        ----------
+        keep : array of bool, shape (arcs,), optional
+            Which of the own arcs, in the order of the CSC.
+        among : array of bool, shape (length,), optional
+            Of positions, both ends of an edge that is kept.
+        """
+        csc = self.csc
+        rows = np.repeat(np.arange(self.owned), csc.degrees)
+        marks = np.ones(len(rows), np.bool_)
+        if keep is not None:
+            marks &= keep
+        if not self.directed:
+            marks &= self._once()
+        if among is not None:
+            marks &= among[csc.indices] & among[rows]
+        which = np.flatnonzero(marks)
+        columns: dict[str, Any] = {}
+        for names, places in (
+            (self._source_names, csc.indices[which]),
+            (self._destination_names, rows[which]),
+        ):
+            parts = self._vertices.columns(None, VertexNumbers(self.positions[places]))
+            columns.update(zip(names, parts.values(), strict=True))
+        for name in self._carried:
+            columns.setdefault(name, self.edge_values(name)[which])
+        return self._kind.make(columns)
+
+    @property
+    def report(self) -> GraphReport:
+        """What the build did; together."""
+        arcs = self._host()
+        if self._self_loops is None:
+            self._self_loops = total(self.crew, arcs.count_loops())
+        if self._duplicates is None:
+            self._duplicates = self._count(arcs.repeated())
+        alone = (self.degrees(incoming=True) == 0) & (self.degrees(incoming=False) == 0)
+        return GraphReport(
+            vertices=self.number_of_vertices,
+            edges=self._edges,
+            isolated=total(self.crew, np.count_nonzero(alone[: self.owned])),
+            duplicates=self._duplicates,
+            self_loops=self._self_loops,
+            renumbered=self._vertices.numbering.renumbered,
+            bytes=total(self.crew, self.nbytes),
+        )
+
+    def _once(self) -> npt.NDArray[np.bool_]:
+        """Mark one arc of each undirected edge, from the smaller vertex."""
+        csc = self._host().csc
+        return csc.indices <= csc.rows()  # ranks are in the order of numbers
+
+    def _count(self, marked: npt.NDArray[np.bool_]) -> int:
+        """Count the edges among marked arcs, together."""
+        return total(
+            self.crew, np.count_nonzero(marked if self.directed else marked & self._once())
+        )
+
+    def _merge(self, policy: Merge | str) -> None:
+        """Apply a policy on parallel edges, together."""
+        arcs = self._host()
+        repeated = arcs.repeated()
+        surplus = self._duplicates = self._count(repeated)
+        if surplus and policy == "error":
+            self._refuse_repeated(arcs, repeated, surplus)
+        if surplus:
+            # one member's sums may exceed int64
+            attempt(self.crew, lambda: arcs.merge(policy, repeated))  # type: ignore[arg-type]
+            self._all_arcs = total(self.crew, arcs.csc.number_of_arcs)
+            self._edges -= surplus
+
+    def _refuse_repeated(
+        self, arcs: Arcs, repeated: npt.NDArray[np.bool_], surplus: int
+    ) -> NoReturn:
+        """Name a repeated edge, together."""
+        own = None
+        if repeated.any():
+            ends = arcs.ends(int(np.argmax(repeated)))
+            own = [int(self.positions[self._position_of_rank[end]]) for end in ends]
+        shown = next(one for one in self.crew.allgather(own) if one is not None)
+        raise InputError(
+            f"duplicates='error': {surplus} edges repeat another, such as "
+            f"{self.describe_edge(shown)}; choose what becomes of "
+            f"them: 'keep', 'sum', 'min', 'max', 'mean' or 'first'"
+        )

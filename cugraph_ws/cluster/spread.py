@@ -1,0 +1,87 @@
+"""Functions of a graph take a Dask frame, or a graph on a cluster, too: every worker calls them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+__all__ = ["is_dask_frame", "spreads"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def is_dask_frame(frame: Any) -> bool:
+    """Tell whether something is a Dask frame, without importing Dask."""
+    home = type(frame).__module__.partition(".")[0]
+    return home in ("dask", "dask_expr", "dask_cudf") and hasattr(frame, "npartitions")
+
+
+def spreads(function: Function) -> Function:
+    """Let a function that takes a `graph` take a Dask frame, or a graph on a cluster.
+
+    Parameters
+    ----------
+    function : callable
+        With a parameter `graph`.
+
+    Returns
+    -------
+    callable
+        The same for any other graph.
+    """
+    signature = inspect.signature(function)
+    place = list(signature.parameters).index("graph")
+
+    @functools.wraps(function)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
+        if not is_dask_frame(graph) and not _is_spread(graph):
+            return function(*arguments, **options)
+        bound = signature.bind(*arguments, **options)
+        named = _flat(signature, bound.arguments)
+        del named["graph"]
+        if _is_spread(graph):
+            return graph.call(wrapper, named)
+        from cugraph_ws.cluster.graph import ClusterGraph
+
+        bound.apply_defaults()
+        with ClusterGraph(graph, **_columns(graph, bound.arguments)) as built:
+            return built.call(wrapper, named)
+
+    return cast(Function, wrapper)
+
+
+def _is_spread(graph: Any) -> bool:
+    """Tell whether a graph is on a cluster, without importing Dask."""
+    return bool(getattr(graph, "is_spread", False))
+
+
+def _flat(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by name, those of `**options` among the others."""
+    named: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        else:
+            named[name] = value
+    return named
+
+
+def _columns(frame: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a function's arguments say of the frame of edges."""
+
+    def column(*names: str) -> Any:
+        return next((arguments[name] for name in names if name in arguments), None)
+
+    weight = column("weight_column", "weight")
+    declared = getattr(arguments.get("program"), "edges", ())
+    carried = tuple(name for name in declared if name in frame.columns and name != weight)
+    return {
+        "source": column("source_column", "source"),
+        "destination": column("destination_column", "destination"),
+        "weight": weight,
+        "directed": arguments["directed"],
+        "attributes": carried,
+    }

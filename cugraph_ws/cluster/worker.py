@@ -1,0 +1,300 @@
+"""On a Dask worker: shares of graphs, and mail between the members of crews.
+
+Both hang on the worker, as a plugin, and end with it; nothing is kept by the process.  Mail goes from
+worker to worker over Dask's own connections, TLS included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from distributed import Worker, get_worker
+from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.protocol.serialize import to_serialize
+
+from cugraph_ws.errors import WorkerLostError
+
+__all__ = ["CrewPlugin", "DaskCrew", "RunAbandonedError", "office"]
+
+NAME = "cugraph_ws"
+LOOK = 1.0  # seconds between two looks for what has gone wrong
+PATIENCE = 5.0  # seconds without mail, after which the others are asked whether they live
+MISSES = 2  # questions without an answer, of PATIENCE seconds each, until a worker counts as lost
+REMEMBERED = 4096  # ended runs whose late mail is thrown away
+
+
+class RunAbandonedError(Exception):
+    """The run has been given up elsewhere; the reason is told there."""
+
+
+class CrewPlugin(WorkerPlugin):
+    """What a worker keeps for crews; registered with every worker by the driver.
+
+    Attributes
+    ----------
+    shards : dict
+        Shares of graphs, by the key of the task whose result stands for them: they go when Dask
+        lets go of that.
+    links : dict
+        Links between the GPUs of the members that have a share, by the same key.
+    """
+
+    name = NAME
+    idempotent = True
+
+    def __init__(self) -> None:
+        self.shards: dict[Any, Any] = {}
+        self.links: dict[Any, Any] = {}
+
+    def setup(self, worker: Worker) -> None:
+        """Open the post office."""
+        self.worker = worker
+        self._changed = threading.Condition()
+        self._mail: dict[tuple[str, int], dict[int, Any]] = {}
+        self._wishes: dict[str, str] = {}
+        self._abandoned: dict[str, str] = {}
+        self._ended: deque[str] = deque(maxlen=REMEMBERED)
+        worker.handlers["cugraph_ws_post"] = self.receive
+        worker.handlers["cugraph_ws_ping"] = self.ping
+
+    def teardown(self, worker: Worker) -> None:
+        """Let go of everything."""
+        for key in list(self.links):
+            self._unlink(key)
+        self.shards.clear()
+
+    def transition(self, key: Any, start: str, finish: str, **facts: Any) -> None:
+        """Drop a share when Dask lets go of the task that stands for it."""
+        if finish in ("released", "forgotten", "cancelled"):
+            self.shards.pop(key, None)
+            self._unlink(key)
+
+    def _unlink(self, key: Any) -> None:
+        """Give links back."""
+        links = self.links.pop(key, None)
+        if links is not None:
+            links.close()
+
+    async def receive(
+        self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any
+    ) -> bool:
+        """Take mail in; it waits here until its run asks for it."""
+        with self._changed:
+            if run not in self._ended:
+                self._mail.setdefault((run, step), {})[source] = (arrays, value)
+                self._changed.notify_all()
+        return True
+
+    async def ping(self) -> bool:
+        """Say that this worker lives."""
+        return True
+
+    def wish(self, run: str, wish: str) -> None:
+        """Ask a run to end at its next meeting."""
+        self._wishes[run] = wish
+
+    def wished(self, run: str) -> str | None:
+        """Return what somebody has asked of a run."""
+        return self._wishes.get(run)
+
+    def abandon(self, run: str, reason: str) -> None:
+        """Wake the member here that waits for others in vain."""
+        with self._changed:
+            self._abandoned[run] = reason
+            self._changed.notify_all()
+
+    def end(self, run: str) -> None:
+        """Forget a run."""
+        with self._changed:
+            self._ended.append(run)
+            self._wishes.pop(run, None)
+            self._abandoned.pop(run, None)
+            for key in [key for key in self._mail if key[0] == run]:
+                del self._mail[key]
+
+    def wait_for(self, run: str, step: int, number: int, seconds: float) -> dict[int, Any] | None:
+        """Return the mail of a meeting once all of it is here; None if it is not in time.
+
+        Raises
+        ------
+        RunAbandonedError
+            If the run is given up.
+        """
+        key = run, step
+
+        def is_over() -> bool:
+            return run in self._abandoned or len(self._mail.get(key, ())) == number
+
+        with self._changed:
+            self._changed.wait_for(is_over, seconds)
+            if run in self._abandoned:
+                raise RunAbandonedError(self._abandoned[run])
+            return self._mail.pop(key, {}) if len(self._mail.get(key, ())) == number else None
+
+    def missing(self, run: str, step: int, ranks: Sequence[int]) -> list[int]:
+        """Return from whom there is no mail yet."""
+        with self._changed:
+            return [rank for rank in ranks if rank not in self._mail.get((run, step), {})]
+
+
+def office(worker: Worker | None = None) -> CrewPlugin:
+    """Return the plugin of a worker; of the one that this task runs on, if none is given."""
+    plugin = (get_worker() if worker is None else worker).plugins[NAME]
+    assert isinstance(plugin, CrewPlugin)
+    return plugin
+
+
+class DaskCrew:
+    """A member of a crew of Dask workers; see `cugraph_ws.cluster.crew.Crew`.
+
+    Parameters
+    ----------
+    plugin : CrewPlugin
+        This worker's.
+    run : str
+        Names the run; all its mail bears it.
+    rank : int
+        The own place among `addresses`.
+    addresses : sequence of str
+        The members' workers.
+    """
+
+    def __init__(self, plugin: CrewPlugin, run: str, rank: int, addresses: Sequence[str]) -> None:
+        self.rank, self.size = rank, len(addresses)
+        self._plugin, self._run = plugin, run
+        self._addresses = list(addresses)
+        self._others = [one for one in range(self.size) if one != rank]
+        self._step = 0
+
+    @property
+    def wish(self) -> str | None:
+        """Why somebody outside wants the run to end."""
+        return self._plugin.wished(self._run)
+
+    def check(self) -> None:
+        """Raise RunAbandonedError if the run has been given up."""
+        self._plugin.wait_for(self._run, -1, 1, 0.0)
+
+    def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Give every member arrays of its own."""
+        told = self._meet({rank: (boxes[rank], None) for rank in self._others})
+        return [
+            list(boxes[rank]) if rank == self.rank else list(told[rank][0])
+            for rank in range(self.size)
+        ]
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Show every member a small value."""
+        plain = _plain(value)
+        told = self._meet(dict.fromkeys(self._others, ((), plain)))
+        return [plain if rank == self.rank else told[rank][1] for rank in range(self.size)]
+
+    def swap(self, rank: int, arrays: Sequence[Any]) -> list[Any]:
+        """Meet one member alone: give it arrays, and take those that it gives.
+
+        It counts as a meeting of both: members that sit out meet themselves, to keep in step.
+
+        Parameters
+        ----------
+        rank : int
+            The other one; the own rank gives back the own arrays.
+        arrays : sequence of ndarray
+
+        Returns
+        -------
+        list of ndarray
+            Not to be written to.
+        """
+        if rank == self.rank:
+            self._step += 1
+            return list(arrays)
+        return list(self._meet({rank: (arrays, None)})[rank][0])
+
+    def _meet(self, mail: Mapping[int, tuple[Sequence[Any], Any]]) -> dict[int, Any]:
+        """Send everybody mail, and wait for everybody's."""
+        if not mail:
+            return {}
+        self._step += 1
+        loop = self._plugin.worker.loop.asyncio_loop  # type: ignore[attr-defined]
+        posting = asyncio.run_coroutine_threadsafe(self._post_all(self._step, mail), loop)
+        asked = time.monotonic()
+        misses = dict.fromkeys(self._others, 0)
+        told = None
+        try:
+            while told is None or not posting.done():
+                if told is None:
+                    told = self._plugin.wait_for(self._run, self._step, len(mail), LOOK)
+                else:  # arrays belong to the caller again once they are sent
+                    self._wait_for_posting(posting)
+                if posting.done():
+                    posting.result()
+                if told is None and time.monotonic() - asked > PATIENCE:
+                    self._ask_whether_alive(misses, loop)
+                    asked = time.monotonic()
+            return told
+        except BaseException:
+            posting.cancel()
+            raise
+
+    def _wait_for_posting(self, posting: Any) -> None:
+        """Wait a little for what is on its way, and notice if the run is given up meanwhile."""
+        try:
+            posting.result(LOOK)
+        except TimeoutError:
+            self.check()
+
+    def _ask_whether_alive(self, misses: dict[int, int], loop: Any) -> None:
+        """Ask those from whom nothing has come whether they live; raise if one does not."""
+        silent = self._plugin.missing(self._run, self._step, self._others)
+        asking = asyncio.run_coroutine_threadsafe(self._ping_all(silent), loop)
+        for rank, lives in zip(silent, asking.result(), strict=True):
+            misses[rank] = 0 if lives else misses[rank] + 1
+            if misses[rank] >= MISSES:
+                raise self._lost(rank, "does not answer")
+
+    async def _ping_all(self, ranks: Sequence[int]) -> list[bool]:
+        async def lives(rank: int) -> bool:
+            try:
+                remote = self._plugin.worker.rpc(self._addresses[rank])
+                await asyncio.wait_for(remote.cugraph_ws_ping(), PATIENCE)
+            except Exception:
+                return False
+            return True
+
+        return list(await asyncio.gather(*map(lives, ranks)))
+
+    async def _post_all(self, step: int, mail: Mapping[int, tuple[Sequence[Any], Any]]) -> None:
+        async def post(rank: int) -> None:
+            arrays, value = mail[rank]
+            try:
+                await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_post(
+                    run=self._run,
+                    step=step,
+                    source=self.rank,
+                    arrays=[to_serialize(np.ascontiguousarray(array)) for array in arrays],
+                    value=value,
+                )
+            except OSError as error:
+                raise self._lost(rank, f"cannot be reached ({error})") from error
+
+        await asyncio.gather(*map(post, mail))
+
+    def _lost(self, rank: int, how: str) -> WorkerLostError:
+        return WorkerLostError(f"worker {self._addresses[rank]} {how}")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as it looks after a journey: plain Python, sequences as tuples."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_plain, value))
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return value

@@ -1,0 +1,108 @@
+"""Crews of threads, and whole graphs cut into shares, for tests of what members do together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.graph import Graph
+
+WAIT = 120  # seconds, after which a member that was left alone fails
+
+
+class ThreadCrew:
+    """A member of a crew of threads."""
+
+    wish: str | None = None
+
+    def __init__(self, rank: int, size: int, board: list[Any], barrier: threading.Barrier) -> None:
+        self.rank, self.size = rank, size
+        self._board, self._barrier = board, barrier
+
+    def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        assert len(boxes) == self.size
+        shown = self.allgather([list(box) for box in boxes])
+        return [box[self.rank] for box in shown]
+
+    def allgather(self, value: Any) -> list[Any]:
+        self._board[self.rank] = value
+        self._barrier.wait(WAIT)
+        shown = list(self._board)
+        self._barrier.wait(WAIT)
+        return shown
+
+
+def together(size: int, work: Callable[[ThreadCrew], Any]) -> list[Any]:
+    """Run `work` once for each member, all at once; return what each returns.
+
+    An error of one member ends the wait of the others, and is raised.
+    """
+    board: list[Any] = [None] * size
+    barrier = threading.Barrier(size)
+
+    def one(rank: int) -> Any:
+        try:
+            return work(ThreadCrew(rank, size, board, barrier))
+        except BaseException:
+            barrier.abort()
+            raise
+
+    with ThreadPoolExecutor(size) as pool:
+        futures = [pool.submit(one, rank) for rank in range(size)]
+    errors = [error for future in futures if (error := future.exception()) is not None]
+    for error in errors:
+        if not isinstance(error, threading.BrokenBarrierError):
+            raise error
+    if errors:
+        raise errors[0]
+    return [future.result() for future in futures]
+
+
+class WholeVertices:
+    """Ids of a graph of which every member knows all: what tests of loops need."""
+
+    def __init__(self, graph: Graph, cuts: Any, rank: int) -> None:
+        self._all = graph._vertices
+        self._low = int(cuts[rank])
+        self.numbering = self._all.numbering
+        self.positions = np.empty(0, np.int64)  # of the share, once it is made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._all, name)
+
+    def values(self, *arguments: Any, **named: Any) -> Any:
+        return tuple(array[self.positions] for array in self._all.values(*arguments, **named))
+
+    def describe_own(self, place: int) -> str:
+        return self._all.describe(self._low + place)
+
+
+def share(graph: Graph, crew: ThreadCrew, cuts: Any = None) -> ShardGraph:
+    """Cut a member's share out of a whole graph."""
+    n = graph.number_of_vertices
+    if cuts is None:
+        cuts = [n * rank // crew.size for rank in range(crew.size + 1)]
+    cuts = np.asarray(cuts, np.int64)
+    csc = graph.csc
+    destinations = csc.rows().astype(np.int64)
+    own = (destinations >= cuts[crew.rank]) & (destinations < cuts[crew.rank + 1])
+    vertices = WholeVertices(graph, cuts, crew.rank)
+    shard = ShardGraph(
+        crew,
+        cuts,
+        csc.indices[own].astype(np.int64),
+        destinations[own],
+        {name: graph.edge_values(name)[own] for name in graph.edge_attributes},
+        vertices=vertices,
+        kind=graph._kind,
+        names=(graph._source_names, graph._destination_names),
+        weight=graph.weight,
+        directed=graph.directed,
+    )
+    vertices.positions = shard.positions
+    return shard

@@ -1,0 +1,423 @@
+"""Ids numbered by a crew: the ranks that one member would give, with a share of the ids each."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from crews import together
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from whole import Strict
+
+from cugraph_ws.cluster import wire
+from cugraph_ws.cluster.agreement import attempt, in_order
+from cugraph_ws.cluster.crew import Alone
+from cugraph_ws.cluster.dtypes import agree_together, pack_dtype, unpack_dtype
+from cugraph_ws.cluster.identities import settle
+from cugraph_ws.cluster.numbering import number_rows_together
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames import open_values
+from cugraph_ws.ids import IdType, read_ids
+from cugraph_ws.numbering import number_rows
+
+SIZES = [1, 2, 3, 5]
+TYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint32, np.uint64]
+
+
+def form_of(values):
+    if isinstance(values, np.ndarray):
+        return values.dtype
+    binary = pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)
+    return pa.large_binary() if binary else pa.large_string()
+
+
+def slices(values, cuts):
+    return [values[a:b] for a, b in itertools.pairwise(cuts)]
+
+
+def check(size, parts, cuts, *, dense=1 << 10, owners=None):
+    """Number rows that are cut among members, settle their ids, and look them up again."""
+    alone = number_rows([[part] for part in parts], dense_up_to=dense)
+    ranks = alone.numbers(0).tolist()
+    n = alone.numbering.size
+    everything = [part.to_pylist() for part in alone.numbering.decode(np.arange(n))]
+    owners = np.array(owners or [n * rank // size for rank in range(size + 1)], np.int64)
+
+    def member(crew):
+        own = [[slices(part, cuts)[crew.rank]] for part in parts]
+        forms = [form_of(part) for part in parts]
+        crew = Strict(crew)
+        numbered = number_rows_together(crew, own, forms, dense_up_to=dense)
+        numbering = settle(crew, numbered.ids, owners)
+        asked = [slices(part, cuts)[(crew.rank + 1) % size] for part in parts]
+        wanted = np.array([n - 1, -1, 0, n // 2] if n else [-1])[crew.rank % 2 :]
+        return {
+            "numbers": numbered.columns[0].tolist(),
+            "size": (numbered.ids.size, numbering.size),
+            "renumbered": numbering.renumbered,
+            "encoded": numbering.encode(asked).tolist(),
+            "wanted": wanted.tolist(),
+            "decoded": [part.to_pylist() for part in numbering.decode(wanted)],
+            "own": [
+                part.to_pylist()
+                for part in numbering.own(np.arange(owners[crew.rank + 1] - owners[crew.rank]))
+            ],
+            "bytes": numbering.nbytes,
+        }
+
+    told = together(size, member)
+    assert [number for one in told for number in one["numbers"]] == ranks
+    for which, one in enumerate(told):
+        assert one["size"] == (n, n)
+        assert one["renumbered"] == alone.numbering.renumbered
+        nexts = slices(ranks, cuts)[(which + 1) % size]
+        assert one["encoded"] == nexts
+        for part, ids in zip(one["decoded"], everything, strict=True):
+            assert part == [None if number < 0 else ids[number] for number in one["wanted"]]
+        for part, ids in zip(one["own"], everything, strict=True):
+            assert part == ids[owners[which] : owners[which + 1]]
+    return told, alone
+
+
+@st.composite
+def cut_rows(draw, rows):
+    size = draw(st.sampled_from(SIZES))
+    inner = sorted(draw(st.lists(st.integers(0, rows), min_size=size - 1, max_size=size - 1)))
+    return size, [0, *inner, rows]
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), dtype=st.sampled_from(TYPES), dense=st.sampled_from([0, 50, 1 << 17]))
+def test_integers_of_every_type_and_range(data, dtype, dense):
+    limits = np.iinfo(dtype)
+    low = data.draw(st.integers(limits.min, limits.max - 60))
+    one = data.draw(
+        st.sampled_from([st.integers(low, low + 60), st.integers(limits.min, limits.max)])
+    )
+    values = np.array(data.draw(st.lists(one, max_size=25)), dtype)
+    size, cuts = data.draw(cut_rows(len(values)))
+    check(size, [values], cuts, dense=dense)
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data(), form=st.sampled_from(["string", "large_string", "string_view", "binary"]))
+def test_text_ranks_by_code_point(data, form):
+    texts = data.draw(st.lists(st.text(max_size=3), max_size=25))
+    values = pa.chunked_array([pa.array(texts, pa.string()).cast(getattr(pa, form)())])
+    size, cuts = data.draw(cut_rows(len(values)))
+    check(size, [values], cuts)
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data(), dense=st.sampled_from([0, 1 << 10]))
+def test_several_parts_rank_lexicographically(data, dense):
+    part = st.tuples(st.integers(-3, 3), st.text("ab", max_size=2), st.integers(0, 2))
+    rows = data.draw(st.lists(part, max_size=20))
+    kinds = [pa.int64(), pa.string(), pa.uint8()]
+    columns = [
+        pa.chunked_array([pa.array([row[which] for row in rows], kind)])
+        for which, kind in enumerate(kinds)
+    ]
+    parts = [columns[0].to_numpy(), columns[1], columns[2].to_numpy()]
+    parts = parts[: data.draw(st.integers(2, 3))]
+    size, cuts = data.draw(cut_rows(len(rows)))
+    check(size, parts, cuts, dense=dense)
+
+
+def test_dictionaries_are_numbered_by_their_values():
+    values = pa.chunked_array([pa.array(["b", "a", "b", "c"]).dictionary_encode()])
+    check(3, [values], [0, 1, 2, 4])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("ids", "dense", "renumbered"),
+    [
+        ([0, 2, 1, 0], 100, "no"),
+        ([1, 3, 2, 1], 100, "compacted"),
+        ([0, 99, 7, 0], 100, "compacted"),
+        ([0, 100, 7, 0], 100, "sorted"),
+        ([2**63, 5, 2**63 + 1, 5], 100, "sorted"),
+    ],
+)
+def test_which_way_is_taken(size, ids, dense, renumbered):
+    values = np.array(ids, np.uint64 if max(ids) > 2**62 else np.int64)
+    told, _ = check(size, [values], np.linspace(0, 4, size + 1).astype(int).tolist(), dense=dense)
+    assert told[0]["renumbered"] == renumbered
+    assert (sum(one["bytes"] for one in told) == 0) == (renumbered == "no")
+
+
+@pytest.mark.parametrize("owners", [[0, 0, 40, 40], [0, 40, 40, 40], [0, 0, 0, 40], [0, 1, 2, 40]])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_any_cuts(owners, parts):
+    rng = np.random.default_rng(4)
+    values = rng.permutation(np.repeat(np.arange(40) * 10**9, 2))
+    columns = [values] if parts == 1 else [np.zeros(80, np.int64), values]
+    check(3, columns, [0, 10, 10, 80], owners=owners)
+
+
+def test_each_member_keeps_its_share_of_the_ids():
+    rng = np.random.default_rng(5)
+    for ids in (rng.integers(0, 2**60, 8000), rng.integers(0, 10, 8000)):
+        told, alone = check(4, [ids], [0, 2000, 4000, 6000, 8000], dense=0)
+        share = alone.numbering.nbytes / 4
+        assert all(abs(one["bytes"] - share) <= 8 for one in told)
+    texts = pa.chunked_array([pa.array([f"{one:04}" for one in rng.permutation(8000)])])
+    told, alone = check(4, [texts], [0, 2000, 4000, 6000, 8000])
+    assert all(one["bytes"] < 1.02 * alone.numbering.nbytes / 4 for one in told)
+
+
+def test_ranges_drawn_from_samples_are_of_like_size():
+    """Skewed ids, of which one member has most, still spread over all."""
+    rng = np.random.default_rng(6)
+    ids = (rng.lognormal(20, 5, 40_000) % 2**60).astype(np.int64)
+
+    def member(crew):
+        own = ids[:39_000] if crew.rank == 0 else ids[39_000:] if crew.rank == 1 else ids[:0]
+        shelf = number_rows_together(crew, [[own]], [np.dtype(np.int64)], dense_up_to=0).ids
+        return np.diff(shelf.cuts)
+
+    for counts in together(4, member):
+        assert counts.sum() == len(np.unique(ids))
+        assert counts.max() < 1.1 * counts.mean()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("ids", [[0, 1, 2], [4, 6, 9], [0, 6, 100]])
+def test_unknown_integers_of_any_other_type(ids, dtype):
+    values = np.array(ids, dtype)
+
+    def member(crew):
+        own = values if crew.rank == 1 else values[:0]
+        numbered = number_rows_together(crew, [[own]], [values.dtype], dense_up_to=20)
+        numbering = settle(crew, numbered.ids, np.array([0, 1, 1, 3]))
+        found = []
+        for other in TYPES:
+            limits = np.iinfo(other)
+            wanted = np.array([limits.min, limits.max, 5, 3, *ids], other)
+            found.append((wanted.tolist(), numbering.encode([wanted]).tolist()))
+        return found
+
+    for found in together(3, member):
+        for wanted, numbers in found:
+            assert numbers == [ids.index(one) if one in ids else -1 for one in wanted]
+
+
+def test_unknown_text_and_pairs():
+    texts = pa.chunked_array([["b", "d", "d"]])
+    numbers = np.array([5, 1, 7])
+
+    def member(crew):
+        own = [[texts], [numbers]] if crew.rank == 0 else [[], []]
+        numbered = number_rows_together(
+            crew, own, [pa.large_string(), np.dtype(np.int64)], dense_up_to=20
+        )
+        numbering = settle(crew, numbered.ids, np.array([0, 1, 3]))
+        asked = [("a", 5), ("b", 5), ("b", 6), ("b", 4), ("d", 0), ("d", 7), ("d", 9), ("e", 1)]
+        asked = asked if crew.rank else asked[:2]
+        columns = [pa.chunked_array([[one for one, _ in asked]]), np.array([b for _, b in asked])]
+        return numbering.encode(columns).tolist()
+
+    assert together(2, member) == [[-1, 0], [-1, 0, -1, -1, -1, 2, -1, -1]]
+
+
+def test_too_many_pairs(monkeypatch):
+    monkeypatch.setattr("cugraph_ws.numbering._INT64_MAX", 3)
+
+    def member(crew):
+        own = np.arange(2) + crew.rank
+        with pytest.raises(InputError, match=r"3 times 3 combinations.*one column of strings"):
+            number_rows_together(crew, [[own], [own]], [own.dtype] * 2, dense_up_to=20)
+
+    together(2, member)
+
+
+@pytest.mark.parametrize("form", [np.dtype(np.int64), pa.large_string(), pa.large_binary()])
+def test_no_ids(form):
+    def member(crew):
+        ids = number_rows_together(crew, [[]], [form], dense_up_to=20).ids
+        numbering = settle(crew, ids, np.zeros(3, np.int64))
+        asked = np.array([1]) if isinstance(form, np.dtype) else pa.chunked_array([["a"]])
+        return (
+            numbering.size,
+            numbering.encode([asked]).tolist(),
+            numbering.decode(np.array([-1]))[0].to_pylist(),
+        )
+
+    assert together(2, member) == [(0, [-1], [None])] * 2
+
+
+def test_alone():
+    values = np.array([7, 3, 7])
+    numbered = number_rows_together(Alone(), [[values]], [values.dtype], dense_up_to=0)
+    assert numbered.columns[0].tolist() == [1, 0, 1]
+
+
+# what travels
+
+
+@pytest.mark.parametrize("form", [pa.large_string(), pa.large_binary()])
+def test_text_travels(form):
+    values = pa.array(["", "äö", "x" * 100, ""]).cast(pa.binary()).cast(form)
+    for some in (values, values[1:3], values[:0], values[3:]):
+        arrays = wire.pack(some)
+        assert all(isinstance(one, np.ndarray) for one in arrays)
+        assert arrays[0][0] == 0
+        assert sum(one.nbytes for one in arrays) <= 8 * (len(some) + 1) + 104
+        assert wire.unpack(arrays, form).equals(some)
+    joined = wire.join([values, values[:0], values[1:2]], form)
+    assert joined.to_pylist() == [*values.to_pylist(), *values[1:2].to_pylist()]
+
+
+@pytest.mark.parametrize("values", [["a", "b", "b", "ab"], [b"\xff", b"", b"\x00"]])
+def test_places_of_splitters(values):
+    ordered = sorted(one.encode() if isinstance(one, str) else one for one in values)
+    array = pa.array(ordered, pa.large_binary())
+    for splitter in [b"", b"a", b"aa", b"b", b"\xff", b"\xff\xff"]:
+        place = wire.bounds(array, [splitter])[0]
+        assert all(one < splitter for one in ordered[:place])
+        assert all(one >= splitter for one in ordered[place:])
+        greater, equal = wire.compare(array, splitter)
+        assert greater.tolist() == [one > splitter for one in ordered]
+        assert equal.tolist() == [one == splitter for one in ordered]
+
+
+DTYPES = [
+    None,
+    np.dtype("int8"),
+    np.dtype(object),
+    np.dtype("datetime64[ms]"),
+    pd.Int32Dtype(),
+    pd.StringDtype(),
+    pd.Series(["a"]).dtype,
+    pd.DatetimeTZDtype("ns", "Europe/Berlin"),
+    pd.ArrowDtype(pa.timestamp("us", "UTC")),
+    pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string())),
+    pd.CategoricalDtype(["b", "a"]),
+    pd.CategoricalDtype(["b", "a"], ordered=True),
+    pd.CategoricalDtype([3, 1]),
+    pd.CategoricalDtype(pd.to_datetime(["2024-01-02", "2024-01-01"])),
+    pa.dictionary(pa.int8(), pa.large_string(), ordered=True),
+    pa.date32(),
+    pl.UInt8(),
+    pl.Datetime("us", "UTC"),
+    pl.Enum(["b", "a"]),
+    pl.Categorical(),
+    pl.String(),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_dtypes_travel_as_text_and_bytes(dtype):
+    def plain(value):
+        if isinstance(value, list):
+            return all(map(plain, value))
+        return value is None or isinstance(value, (str, bytes, bool))
+
+    packed = pack_dtype(dtype)
+    assert plain(packed)
+    back = unpack_dtype(packed)
+    assert type(back) is type(dtype)
+    assert back == dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        assert back.categories.equals(dtype.categories)
+        assert back.categories.dtype == dtype.categories.dtype
+        assert back.ordered == dtype.ordered
+
+
+def told_of(values, place):
+    one = read_ids(open_values(values, "ids"))
+    return [((0, place), one.type, f"column {place}")]
+
+
+def test_members_without_columns_follow_the_others():
+    series = pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["b", "x", "a"]))
+
+    def member(crew):
+        return agree_together(crew, told_of(series, 0) if crew.rank == 1 else [])
+
+    kinds = together(3, member)
+    assert all(kind.family == "text" and kind.categorical for kind in kinds)
+    assert all(kind.dtype == series.dtype for kind in kinds)
+
+
+def test_categories_of_all_members_are_joined():
+    dtypes = [pd.CategoricalDtype(["b", "a"]), pd.CategoricalDtype(["c", "a"])]
+
+    def member(crew):
+        return agree_together(crew, told_of(pd.Series(["a"], dtype=dtypes[crew.rank]), crew.rank))
+
+    assert [kind.dtype.categories.tolist() for kind in together(2, member)] == [["b", "a", "c"]] * 2
+
+
+def test_known_categories_are_shown_to_nobody():
+    dtype = pd.CategoricalDtype([f"category {one}" for one in range(1000)])
+    heard = []
+
+    def member(crew):
+        class Listening:
+            rank, size, alltoall = crew.rank, crew.size, crew.alltoall
+
+            def allgather(self, value):
+                heard.append(len(repr(value)))
+                return crew.allgather(value)
+
+        return agree_together(Listening(), told_of(pd.Series(["category 1"], dtype=dtype), 0))
+
+    assert all(kind.dtype == dtype for kind in together(2, member))
+    assert max(heard) < 1000
+
+
+def test_the_first_type_that_holds_all_is_the_results():
+    columns = [pd.Series([1], dtype="int32"), pd.Series([1], dtype="Int64"), pd.Series([1])]
+
+    def member(crew):
+        return agree_together(crew, told_of(columns[crew.rank], 2 - crew.rank))
+
+    for kind in together(3, member):
+        assert kind == IdType("integer", pa.int64(), np.dtype(np.int64))
+
+
+def test_kinds_that_do_not_go_together():
+    def member(crew):
+        values = pd.Series([1]) if crew.rank else pd.Series(["a"], dtype=object)
+        with pytest.raises(InputError) as caught:
+            agree_together(crew, told_of(values, crew.rank))
+        return str(caught.value)
+
+    first, second = together(2, member)
+    assert first == second
+    assert first.startswith(
+        "ids of two kinds: column 0 holds text (object), column 1 holds integer"
+    )
+
+
+# failing together
+
+
+def test_all_fail_with_the_first_error():
+    def member(crew):
+        def step(place):
+            if place in (3, 5):
+                raise InputError(f"step {place}")
+            return place
+
+        with pytest.raises(InputError, match="step 3"):
+            in_order(
+                crew,
+                [((0, place), lambda p=place: step(p)) for place in (crew.rank + 4, crew.rank)],
+            )
+        return attempt(crew, lambda: crew.rank)
+
+    assert together(4, member) == [0, 1, 2, 3]
+
+
+def test_other_errors_are_not_hidden():
+    def member(crew):
+        return attempt(crew, lambda: 1 // 0)
+
+    with pytest.raises(ZeroDivisionError):
+        together(2, member)
