@@ -34,6 +34,7 @@ from cugraph_ws.cuda import (
     belief_propagation,
     components,
     core,
+    forest,
     grouping,
     matching,
     multi_source,
@@ -47,7 +48,7 @@ from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import Binary, Capability, load_or_compile
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import Kind, kind_of
-from cugraph_ws.engines import cuda_frontier
+from cugraph_ws.engines import cuda_frontier, cuda_relay
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -161,6 +162,7 @@ def launches() -> tuple[Launch, ...]:
         for module in (
             schedule,
             cuda_frontier,
+            cuda_relay,
             grouping,
             components,
             core,
@@ -169,6 +171,7 @@ def launches() -> tuple[Launch, ...]:
             belief_propagation,
         ):
             small.enter_context(patch.object(module, "BLOCK", 32))  # types are the same
+        small.enter_context(patch.object(forest, "FRONTIER_BLOCK", 32))
         for other in (device_edges, numbering):
             small.enter_context(patch.object(other, "_BLOCK", 32))
         _build_graphs()
@@ -191,7 +194,7 @@ def _distinct(found: dict[Launch, None]) -> Iterator[Launch]:
         key = (one.name, one.kinds)
         if (
             not one.text
-            or one.name in ("superstep", "traverse", "virtual_warps")
+            or one.name in ("superstep", "traverse", "relay", "virtual_warps")
             or key not in seen
         ):
             yield one
@@ -288,6 +291,11 @@ def _run_programs(recorder: Recorder) -> None:
         ("SSSP gathered", lambda: ws.run(ws.SSSP, graph, source=0, direction="gather", **once)),
         ("SSSP pushed", lambda: ws.run(ws.SSSP, graph, source=0, direction="push", **once)),
         ("SSSP pulled", lambda: ws.run(ws.SSSP, graph, source=0, direction="pull", **once)),
+        (
+            "WidestPath pulled",
+            lambda: ws.run(ws.WidestPath, graph, source=0, direction="pull", engine="cuda"),
+        ),
+        ("DeltaPageRank", lambda: ws.run(ws.DeltaPageRank, graph, **once)),
     ]
     for kind in (np.int64, np.float32):
         weighted = _weighted(edges, kind)
@@ -302,6 +310,17 @@ def _run_programs(recorder: Recorder) -> None:
         (f"test: {case.name}", lambda case=case: case.run(graph, engine="cuda"))
         for case in cases.CASES
         if case.name in shown
+    ]
+    called = (
+        "pairs",
+        "sums of those who go",
+        "any, of two fields",
+        "custom combine, never at rest",
+    )
+    runs += [
+        (f"test: {case.name}", lambda case=case: case.run(graph, engine="cuda", direction="push"))
+        for case in cases.RELAYS
+        if case.name in called
     ]
     cut = [one for one in cases.CASES if one.name in shown[2:3] + shown[6:7]]
     for exchange in ("vr", "ms"):

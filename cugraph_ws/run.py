@@ -280,7 +280,8 @@ def run(
         each of high in-degree; or virtual warps of so many lanes, a baseline.
     filter : {"auto", "online", "ballot"}
         How the GPU lists a frontier that pushes: each vertex as it hears news (`online`), from a
-        bitmap afterwards (`ballot`), or the former as long as there is room.
+        bitmap afterwards (`ballot`), or the former as long as there is room.  Where floats are summed
+        the latter by itself, in order, so that the sums are the same from run to run.
     progress : bool or callable
         True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the
         run by returning False.

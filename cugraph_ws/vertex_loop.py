@@ -197,6 +197,7 @@ class VertexLoop:
         from cugraph_ws.cuda.plan import CudaPlan
         from cugraph_ws.engines.cuda import CudaExecutor
         from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
+        from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
 
         shared = isinstance(graph, ShardGraph)
         divided = self._parts > 1 or shared
@@ -219,6 +220,13 @@ class VertexLoop:
                     wanted=self._direction,
                     filter=self._filter,
                     ordered=plan.ordered,
+                )
+            ]
+        if plan.relays:
+            self._exchange = LocalExchange([])
+            return [
+                CudaRelayExecutor(
+                    bound, graph.on_device(), wanted=self._direction, filter=self._filter
                 )
             ]
         if self._filter != "auto":

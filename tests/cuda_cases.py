@@ -21,9 +21,11 @@ __all__ = [
     "FUNCTIONS",
     "METHODS",
     "PUSHES",
+    "RELAYS",
     "SUMS",
     "Case",
     "Cooling",
+    "Counted",
     "Growth",
     "Pairs",
     "Shout",
@@ -223,6 +225,87 @@ class Toll:
         return min(old.paid, gathered)
 
 
+@ws.vertex_program
+class Rumour:
+    """Never at rest: a combine of its own, of who has just heard; an aggregate and the superstep."""
+
+    heard: ws.boolean
+    count: ws.int64
+    height: ws.float64
+    weight: ws.edge(ws.float64, default=1.0)
+    start: ws.vertex_set
+    contributors = "active"
+    max_iter = 5
+
+    @ws.aggregate
+    def told(state):
+        return 1.0 if state.heard else 0.0
+
+    def init(vertex, p, own):
+        return own.start, 0, 0.0
+
+    def starts(state):
+        return state.heard
+
+    def compute(src, edge):
+        return 1, src.height + edge.weight
+
+    def combine(first, second):
+        return first[0] + second[0], max(first[1], second[1])
+
+    identity = (0, -math.inf)
+
+    def apply(old, gathered, p):
+        return True, old.count + gathered[0] + (1 if p.told > 4.0 else 0) + p.superstep, gathered[1]
+
+    def active(old, new):
+        return new.count % 4 != 3
+
+
+@ws.vertex_program
+class Routes:
+    """Shortest paths of the fewest edges, with predecessors: two fields."""
+
+    distance: ws.nullable(ws.float64, math.inf)
+    hops: ws.int64
+    before: ws.predecessor
+    weight: ws.edge(ws.float64, default=1.0)
+    start: ws.vertex_parameter
+
+    def init(vertex, p):
+        return (0.0, 0) if vertex == p.start else (math.inf, 1 << 40)
+
+    def compute(src, edge):
+        return src.distance + edge.weight, src.hops + 1
+
+    combine = min
+
+    def apply(old, gathered):
+        return gathered if gathered < (old.distance, old.hops) else (old.distance, old.hops)
+
+
+@ws.vertex_program
+class Counted:
+    """Labels, and how many vertices have the least one."""
+
+    label: ws.int64
+
+    @ws.aggregate
+    def least(state):
+        return 1.0 if state.label == 0 else 0.0
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.label
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.label, gathered)
+
+
 @dataclass(frozen=True)
 class Case:
     """A program, its arguments, options of the run, and how closely results must agree."""
@@ -279,6 +362,18 @@ PUSHES = [
     Case("the library's hops pushed", ws.BFS, {"start": [0, 3]}, PUSHED),
     Case("shortest paths pushed", ws.SSSP, {"source": 0}, PUSHED),
     Case("widest paths pushed", ws.WidestPath, {"source": [0]}, PUSHED),
+]
+
+# Programs that neither gather from all nor can be swapped.
+RELAYS = [
+    Case("pairs", Nearest, {"seeds": [1, 9]}, counted=True),
+    Case("routes, with predecessors", Routes, {"start": 0}, counted=True),
+    Case("labels, counted", Counted),
+    Case("sums of those who go", Peel, {"k": 3}, counted=True),
+    Case("any, of a flag", Reached, {"start": 0}),
+    Case("any, of two fields", Shout, {"start": [0, 5]}, counted=True),
+    Case("custom combine, never at rest", Rumour, {"start": [0, 3]}, counted=True),
+    Case("sums of floats", ws.DeltaPageRank, {"tolerance": 1e-3}, {}, SUMS, counted=True),
 ]
 
 

@@ -17,6 +17,7 @@ from cugraph_ws.codegen import kernel_file
 from cugraph_ws.cuda.codegen import (
     FRONTIER_LOOPS,
     LOOPS,
+    RELAY_LOOPS,
     Variant,
     interface_source,
     module_source,
@@ -73,10 +74,17 @@ def test_pushes_find_all_that_they_ask_for():
     check_names(module_source(interface, FRONTIER_LOOPS), FRONTIER_LOOPS)
 
 
-def test_no_two_loops_define_the_same_name():
+@pytest.mark.parametrize(("program", "given"), PROGRAMS, ids=IDS)
+def test_relays_find_all_that_they_ask_for(program, given):
+    interface = interface_of(program, given, Variant(frontier=True))
+    check_names(module_source(interface, RELAY_LOOPS), RELAY_LOOPS)
+
+
+@pytest.mark.parametrize("loops", [FRONTIER_LOOPS, RELAY_LOOPS], ids=["frontier", "relay"])
+def test_no_two_loops_define_the_same_name(loops):
     """They become one module, in which the last would win."""
     seen: dict[str, str] = {}
-    for loop in FRONTIER_LOOPS:
+    for loop in loops:
         for node in ast.parse(kernel_file("cuda", loop).read_text()).body:
             if isinstance(node, ast.FunctionDef):
                 names = [node.name]

@@ -163,38 +163,89 @@ def test_functions(name, directed):
 # --------------------------------------------------------------------------------- predecessors
 
 
-@pytest.mark.parametrize("weights", ["ties", "eighths"])
-@pytest.mark.parametrize("program", [ws.SSSP, ws.WidestPath])
-def test_predecessors_where_paths_tie(program, weights, monkeypatch):
+# How ties are searched: from those who wait, or from those attached, by one block alone or by all.
+GROWN = {
+    "who wait": {"direction": "pull"},
+    "branches": {"ALONE": 2, "ALONE_ARCS": 9},
+    "branches, one block": {},
+    "branches, all blocks": {"ALONE": -1},
+}
+
+
+def grown(monkeypatch, how: str) -> dict[str, str]:
+    """Set how ties are searched; return options for that."""
+    options = {}
+    for name, value in GROWN[how].items():
+        if name == "direction":
+            options[name] = value
+        else:
+            monkeypatch.setattr(forest, name, value)
+    monkeypatch.setattr(forest, "FRONTIER_BLOCK", 64)
+    return options
+
+
+@pytest.mark.parametrize("how", GROWN)
+@pytest.mark.parametrize(
+    ("program", "weights"),
+    [(ws.SSSP, "ties"), (ws.WidestPath, "ties"), (ws.WidestPath, "eighths")],
+)
+def test_predecessors_where_paths_tie(program, weights, how, monkeypatch):
     set_classes(monkeypatch, block=64, hub=9, chunk=4, middle=4)
+    options = grown(monkeypatch, how)
     edges = random_edges(24, 110, seed=6, weights=weights)
     if weights == "ties":
         edges = Edges(edges.source, edges.destination, edges.n, np.minimum(edges.weight, 0.5))
     case = Case(weights, program, {"source": [3]})
     with graph_of(edges) as graph:
-        check_same(on_device(case, graph, seed=7), case.run(graph, engine="python"), case)
+        found = on_device(case, graph, seed=7, multiprocessors=2, **options)
+        check_same(found, case.run(graph, engine="python"), case)
 
 
-def test_predecessors_of_a_tie_far_from_the_start():
+@hypothesis.settings(max_examples=12)
+@hypothesis.given(
+    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
+    how=st.sampled_from(list(GROWN)),
+    seed=st.integers(0, 9),
+    directed=st.booleans(),
+)
+def test_predecessors_of_random_graphs(ends, how, seed, directed):
+    """Weights of two kinds, so that most paths tie."""
+    source, destination = np.array(ends).T
+    edges = Edges(source, destination, 10, (source + destination) % 2 / 1.0, directed)
+    case = Case("", (ws.SSSP, ws.WidestPath)[seed % 2], {"source": [seed]})
+    with pytest.MonkeyPatch.context() as patch, graph_of(edges) as graph:
+        options = grown(patch, how)
+        found = on_device(case, graph, seed, multiprocessors=1 + seed % 2, **options)
+        check_same(found, case.run(graph, engine="python"), case)
+
+
+@pytest.mark.parametrize("how", GROWN)
+def test_predecessors_of_a_tie_far_from_the_start(how, monkeypatch):
     """A chain of no weight: one level of the forest for each link."""
+    options = grown(monkeypatch, how)
     chain = np.arange(7)
     case = Case("chain", ws.SSSP, {"source": [0]})
     with graph_of(Edges(chain, chain + 1, 9, np.zeros(7))) as graph:
-        found = on_device(case, graph)
+        found = on_device(case, graph, **options)
         check_same(found, case.run(graph, engine="python"), case)
     assert found.arrays["predecessor"].numbers.tolist() == [-1, 0, 1, 2, 3, 4, 5, 6, -1]
 
 
-@pytest.mark.parametrize("most", [1, 2, 1024], ids="{} levels a launch".format)
-def test_predecessors_of_a_tie_with_many(most, monkeypatch):
-    """A vertex whose row is shared out in pieces, and one behind it, whatever a launch's share."""
+@pytest.mark.parametrize(
+    ("how", "most"),
+    [("who wait", 1), ("who wait", 1024), ("branches", 1), ("branches", 2),
+     ("branches, one block", 1024), ("branches, all blocks", 1024)],
+)  # fmt: skip
+def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
+    """Vertices whose rows are shared out in pieces, and one behind, whatever a launch's share."""
     monkeypatch.setattr(forest, "LEVELS_A_LAUNCH", most)
+    options = grown(monkeypatch, how)
     middle = np.arange(1, 601)
     source = np.concatenate([np.zeros(600, np.int64), middle, [601]])
     target = np.concatenate([middle, np.full(600, 601), [602]])
     case = Case("many", ws.SSSP, {"source": [0]})
     with graph_of(Edges(source, target, 603, np.zeros(1201))) as graph:
-        found = on_device(case, graph, seed=most)
+        found = on_device(case, graph, seed=most, **options)
     assert found.arrays["predecessor"].numbers.tolist() == [-1] + [0] * 600 + [1, 601]
 
 

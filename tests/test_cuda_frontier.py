@@ -12,7 +12,7 @@ from cuda_cases import PUSHES, Case, check_same, graph_of, medley
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Labels, Nearest, Peel, Rank, Reached
+from programs import Labels, Nearest, Rank
 from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 from verify import Edges
 
@@ -43,28 +43,6 @@ SETTINGS = {
     "few due": {"DUE_PART": 1 << 40},
     "all due": {"DUE_PART": 1, "ALONE": 0},
 }
-
-
-@ws.vertex_program
-class Counted:
-    """Labels, and how many vertices have the least one."""
-
-    label: ws.int64
-
-    @ws.aggregate
-    def least(state):
-        return 1.0 if state.label == 0 else 0.0
-
-    def init(vertex):
-        return vertex
-
-    def compute(src):
-        return src.label
-
-    combine = min
-
-    def apply(old, gathered):
-        return min(old.label, gathered)
 
 
 @contextlib.contextmanager
@@ -254,12 +232,10 @@ def test_one_superstep_a_launch_without_fusing():
 @pytest.mark.parametrize(
     ("program", "given", "options", "told"),
     [
-        (Rank, {}, {}, "one by one, and twice"),
-        (Peel, {"k": 3}, {}, "one by one, and twice"),
-        (Counted, {}, {}, "its aggregates would have to be added up"),
-        (Nearest, {"seeds": [1]}, {}, "not one number of 4 or 8 bytes"),
-        (Reached, {"start": 0}, {}, "not one number of 4 or 8 bytes"),
+        (Rank, {}, {}, "gathers from all in-neighbours"),
         (ws.BFS, {"start": 0}, {"in_place": False}, "in_place=False"),
+        (Nearest, {"seeds": [1]}, {"in_place": True}, "in_place=True"),
+        (Nearest, {"seeds": [1]}, {"method": "ws"}, "method= is a schedule of gathers"),
         (ws.BFS, {"start": 0}, {"method": "ws"}, "method= is a schedule of gathers"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import sys
 import types
@@ -115,6 +116,73 @@ class TestRace:
         )
         for _, usual in bench.PARTS.values():
             assert set(usual) <= set(graphs.GENERATED)
+
+
+class TestLoops:
+    """Ways from one superstep to the next: what can be told of them without a GPU."""
+
+    @pytest.mark.parametrize("conditional", [False, True])
+    def test_kernels_compile_and_link(self, conditional):
+        code = of("gpu_loops").machine_code((9, 0), conditional=conditional)
+        assert code.startswith(b"\x7fELF")
+        for name in (b"together", b"alone", b"single"):
+            assert name in code
+        assert (b"cudaGraphSetConditional" in code) is conditional
+
+    def test_structures_are_the_drivers(self):
+        driver = pytest.importorskip("cuda.bindings.driver")
+        loops = of("gpu_loops")
+        theirs = driver.CUgraphNodeParams()
+        theirs.type = driver.CUgraphNodeType(loops.CONDITIONAL_NODE)
+        theirs.conditional.handle = 77
+        theirs.conditional.type = driver.CUgraphConditionalNodeType(loops.WHILE)
+        theirs.conditional.size = 3
+        theirs.conditional.ctx = driver.CUcontext(55)
+        ours = loops._Node(type=loops.CONDITIONAL_NODE)
+        ours.of.conditional = loops._Conditional(handle=77, type=loops.WHILE, size=3, context=55)
+        assert ctypes.string_at(theirs.getPtr(), ctypes.sizeof(ours)) == bytes(ours)
+        kernel = driver.CUDA_KERNEL_NODE_PARAMS()
+        kernel.func = driver.CUfunction(11)
+        kernel.gridDimX, kernel.gridDimY, kernel.gridDimZ = 2, 3, 4
+        kernel.blockDimX, kernel.blockDimY, kernel.blockDimZ = 5, 6, 7
+        kernel.sharedMemBytes = 8
+        same = loops._Kernel(function=11, grid=(2, 3, 4), block=(5, 6, 7), shared=8)
+        assert ctypes.string_at(kernel.getPtr(), ctypes.sizeof(same)) == bytes(same)
+        conditional = driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_CONDITIONAL
+        assert int(conditional) == loops.CONDITIONAL_NODE
+        repeated = driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_WHILE
+        assert int(repeated) == loops.WHILE
+
+    def test_what_is_missing_is_named(self, monkeypatch):
+        loops = of("gpu_loops")
+        monkeypatch.setattr(loops.importlib.util, "find_spec", lambda name: None)
+        monkeypatch.setattr(loops.Path, "glob", lambda self, pattern: [])
+        with pytest.raises(loops.NotHereError, match=r"libcudadevrt\.a"):
+            loops.device_runtime()
+
+    def test_ways_that_are_not_here_are_left_out(self, monkeypatch, capsys):
+        loops = of("gpu_loops")
+        stub = types.ModuleType("cupy")
+        stub.__dict__.update({k: v for k, v in vars(np).items() if not k.startswith("__")})
+        device = types.SimpleNamespace(
+            compute_capability="90", attributes={"MultiProcessorCount": 2}
+        )
+        stub.cuda = types.SimpleNamespace(Device=lambda: device)
+        monkeypatch.setitem(sys.modules, "cupy", stub)
+
+        def compile_nothing(capability, *, conditional):
+            raise loops.NotHereError("a compiler")
+
+        monkeypatch.setattr(loops, "machine_code", compile_nothing)
+        chains = loops.Chains(2)
+        assert loops.ways(chains) == []
+        told = capsys.readouterr().out
+        assert told.count("not here: ") == 6
+        assert "not here: a WHILE node: a compiler" in told
+        chains.begin()
+        with pytest.raises(AssertionError, match="hops along a chain"):
+            chains.check(chains.hops)
+        chains.check(np.arange(len(chains.hops)) // 2)
 
 
 class TestChecks:

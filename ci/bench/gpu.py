@@ -27,6 +27,7 @@ from gpu_efficiency import efficiency
 from gpu_frames import frames
 from gpu_frontiers import frontiers
 from gpu_graphs import GENERATED, Case, cases
+from gpu_loops import loops
 from gpu_measure import Section
 from gpu_schedules import schedules
 from gpu_searches import searches
@@ -41,6 +42,7 @@ PARTS: dict[str, tuple[Callable[[Case, Section, int], None] | None, tuple[str, .
     "frames": (frames, ("RM22", "RM33V335E", "KR24", "road-like")),
     "searches": (searches, ("RM22", "RM33V335E", "KR24", "road-like")),
     "frontiers": (frontiers, ("RM22", "KR24", "road-like")),
+    "loops": (loops, ("road-like",)),
     "efficiency": (None, ("RM22", "road-like")),
 }
 REPEATS = 5

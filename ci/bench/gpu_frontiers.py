@@ -4,8 +4,12 @@ After Table 4 and Figures 11 and 12 of SIMD-X (Liu and Huang, USENIX ATC 2019): 
 the controller, with one filter only, without fusion, and held to one direction.
 """
 
+# The functions of a vertex program take vertices and edges, and no self.
+# ruff: noqa: N805
+
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +36,66 @@ SEARCHES: dict[str, tuple[Any, str, str]] = {
     "SSSP": (ws.SSSP, "source", "distance"),
     "widest path": (ws.WidestPath, "source", "width"),
 }
+
+# Of programs whose states are not swapped: those called gather.
+CALLED: dict[str, dict[str, Any]] = {
+    OURS: {},
+    "called": {"direction": "push"},
+    "called, online filter": {"direction": "push", "filter": "online"},
+    "called, ballot filter": {"direction": "push", "filter": "ballot"},
+    "not fused": {"fused": False},
+    "all gather from active ones": {"direction": "pull"},
+}
+
+
+@ws.vertex_program
+class Routes:
+    """Shortest paths of the fewest edges: a state and a message of two fields."""
+
+    distance: ws.float32
+    hops: ws.int32
+    weight: ws.edge(ws.float32, default=1.0)
+    source: ws.vertex_parameter
+
+    def init(vertex, p):
+        return (0.0, 0) if vertex == p.source else (math.inf, 1 << 30)
+
+    def compute(src, edge):
+        return src.distance + edge.weight, src.hops + 1
+
+    combine = min
+
+    def apply(old, gathered):
+        return gathered if gathered < (old.distance, old.hops) else (old.distance, old.hops)
+
+
+@ws.vertex_program
+class Core:
+    """Which vertices are in the k-core, by their in-edges: sums that count once."""
+
+    left: ws.int32
+    alive: ws.boolean
+    degree: ws.in_degree
+    k: ws.parameter(ws.int64)
+    contributors = "active"
+
+    def init(vertex, p, own):
+        return own.degree, own.degree >= p.k
+
+    def starts(state):
+        return not state.alive
+
+    def compute(src):
+        return 1
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        left = old.left - gathered
+        return left, left >= p.k
+
+    def active(old, new):
+        return old.alive and not new.alive
 
 
 def frontiers(case: Case, section: Section, repeats: int) -> None:
@@ -76,6 +140,23 @@ def frontiers(case: Case, section: Section, repeats: int) -> None:
             ratio = measured["pushed"].median / measured["pushed, online filter"].median
             name = f"{job}: the choice of a filter ÷ online alone"
             section.targets.append(Target(name, case.name, ratio, JUST_IN_TIME))
+    for job, program, arguments, column in (
+        ("two fields", Routes, {"source": case.start}, "distance"),
+        ("sums", Core, {"k": 3}, "alive"),
+    ):
+        same = _alike(column)
+        entrants = [
+            Entrant(
+                name,
+                lambda program=program, arguments=arguments, options=options: ws.run(
+                    program, graph, **arguments, **options
+                ),
+                same,
+                edges=lambda result: sum(result.rows.edges),
+            )
+            for name, options in CALLED.items()
+        ]
+        race(section, job, entrants, repeats)
     alike = _ranks_alike()
     entrants = [
         Entrant("PageRank", lambda: ws.run(ws.PageRank, graph, tol=1e-6), alike),
@@ -86,6 +167,18 @@ def frontiers(case: Case, section: Section, repeats: int) -> None:
         ),
     ]
     race(section, "PageRank to 1e-6", entrants, repeats)
+
+
+def _alike(column: str) -> Callable[[Any], None]:
+    """Return a check that compares everybody's column with the first's."""
+    reference: list[Any] = []
+
+    def check(result: Any) -> None:
+        found = result.arrays[column]
+        assert bool((found == (reference or [found])[0]).all()), "others find other values"
+        reference.append(found)
+
+    return check
 
 
 def _ranks_alike() -> Callable[[Any], float]:

@@ -168,8 +168,16 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         total = column(found, "belief_0") + column(found, "belief_1")
         assert np.abs(total - 1).max() < 1e-9, "beliefs do not sum to 1"
 
-    def program() -> None:
-        found = ws.run(Second, graph(edges)).frame
+    def deltas() -> None:
+        result = ws.run(ws.DeltaPageRank, graph(edges), tolerance=1e-9)
+        found = column(result.frame, "pagerank")
+        expected = column(
+            ws.run(ws.PageRank, graph(edges), tol=1e-12, max_iter=500).frame, "pagerank"
+        )
+        assert np.abs(found / found.sum() - expected).sum() < 2e-8, "ranks are off"
+
+    def program(**options: Any) -> None:
+        found = ws.run(Second, graph(edges), **options).frame
         first, second = column(found, "first"), column(found, "second")
         source, destination = edges.source, edges.destination
         earlier = (first[source] < first[destination]) | (
@@ -199,6 +207,10 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         "matching": matching,
         "belief propagation": beliefs,
         "a program of one's own": program,
+        "a program of one's own, pushed": lambda: program(direction="push"),
+        "a program of one's own, ballot filter": lambda: program(direction="push", filter="ballot"),
+        "a program of one's own, gathered": lambda: program(direction="gather"),
+        "pagerank by changes": deltas,
     }
 
 

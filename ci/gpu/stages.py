@@ -35,6 +35,7 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-searches:RM33V335E",
     "bench-searches:road-like",
     "bench-frontiers",
+    "bench-loops",
     "bench-efficiency",
 )
 STAGES = ("tests", "sanitize", "leaks", *BENCHES)

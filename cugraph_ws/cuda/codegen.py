@@ -24,11 +24,14 @@ from cugraph_ws.codegen import (
 from cugraph_ws.program import VertexProgram
 
 __all__ = [
-    "FRONTIER_LOOPS", "LOOPS", "Variant", "interface_source", "module_source", "sent_fields",
+    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "interface_source", "module_source",
+    "sent_fields",
 ]  # fmt: skip
 
 LOOPS = ("layout", "rows", "superstep", "start", "forest", "refine")  # of every program
-FRONTIER_LOOPS = (*LOOPS, "frontier")  # where states are changed by compare-and-swap
+# Where states are changed by compare-and-swap, and where only its own thread changes a vertex
+FRONTIER_LOOPS = (*LOOPS, "branch", "bitmaps", "frontier")
+RELAY_LOOPS = (*LOOPS, "bitmaps", "relay")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,17 @@ import numpy as np
 from cugraph_ws.cuda.device import Device, KernelModule
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import launch_shape, launch_together, room_for_long_rows
-from cugraph_ws.kernels.cuda.layout import GOING, PIECES_QUEUED, WAITERS_LEFT, WAITING
+from cugraph_ws.kernels.cuda.layout import (
+    COUNT,
+    FRONTIER_BLOCK,
+    GOING,
+    LISTED,
+    PIECES_QUEUED,
+    STEPS,
+    WAITERS_LEFT,
+    WAITING,
+    WOKEN,
+)
 
 __all__ = ["DeviceForest"]
 
@@ -17,6 +27,10 @@ WIDE = 32  # in-degree from which a warp looks for a vertex's predecessor
 LEVELS_A_LAUNCH = 1024
 CONTROL = 12
 WIDEST = 4096  # and from which a block does
+ALONE, ALONE_ARCS = (
+    256,
+    1 << 12,
+)  # attached vertices and their out-arcs that one block does by itself
 
 
 class DeviceForest:
@@ -102,6 +116,44 @@ class DeviceForest:
             left = int(control[WAITERS_LEFT])
             going = left > 0 and int(control[GOING]) > 0 and not part.divided
         return before - left
+
+    def branch(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> int:
+        """Do as `grow`, from those attached instead of for those who wait; return how many.
+
+        Parameters
+        ----------
+        rows : tuple of device array
+            Offsets and indices of the rows of out-neighbours.
+        edges : tuple of device array
+            The program's edge attributes in their order.
+
+        Returns
+        -------
+        int
+        """
+        graph, here = self._part.graph, self._device
+        shape, bits = self._shape(graph.size), max(1, (graph.size - 1).bit_length())
+        missing = int(here.to_host(self._control)[WAITERS_LEFT])
+        control = here.xp.zeros(32, np.int64)
+        self._kernels.launch(
+            "list_attached", *shape, graph.size, self._levels, rows[0], self._waiting[0], control
+        )
+        arguments = (
+            graph.size, bits, graph.numbers, rows, edges, *self._state, self._levels, self._found,
+            room_for_long_rows(here, graph), self._waiting, LEVELS_A_LAUNCH, ALONE, ALONE_ARCS,
+            control,
+        )  # fmt: skip
+        block = here.most_threads(self._kernels, "branch", FRONTIER_BLOCK, *arguments)
+        done, going = 0, True
+        while going:
+            control[LISTED:WOKEN] = 0  # the last launch has left its counters
+            launch_together(here, self._kernels, "branch", graph.size, block, *arguments)
+            figures = here.to_host(control)
+            done, before = int(figures[STEPS]), done
+            going = int(figures[COUNT]) > 0 and done > before
+        self._kernels.launch("tell_levels", *shape, graph.size, bits, self._levels, self._found)
+        left = int((self._levels == WAITING).sum())
+        return missing - left
 
     def is_attached(self, positions: Any) -> Any:
         """Tell which of some owned vertices have their place in the forest; device array of bool."""

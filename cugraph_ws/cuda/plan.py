@@ -16,6 +16,7 @@ MOST = RECORDS // 2
 HEAVY = (
     4  # part of all arcs: a frontier with more is left for a gather, which reads an arc much faster
 )
+LEAST_HEAVY = 1 << 20  # arcs that a launch goes through before the host could have looked
 FIRST_FUSED, MOST_FUSED = 16, 1024  # supersteps of a launch, which has nobody to wait for
 
 
@@ -23,7 +24,9 @@ class CudaPlan:
     """Chooses how a program runs, and how many supersteps are queued before the host looks.
 
     A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
-    (`engines/cuda_frontier.py`).  Others gather, from all in-neighbours or from the active ones.
+    (`engines/cuda_frontier.py`).  Where every in-neighbour counts in every superstep there is no
+    frontier, and all gather from all.  Of any other program active vertices call those who gather
+    from them (`engines/cuda_relay.py`), and all gather from active ones where that is less work.
 
     Parameters
     ----------
@@ -53,6 +56,8 @@ class CudaPlan:
         Whether supersteps are a frontier's, with states changed by compare-and-swap.
     ordered : bool
         Whether priorities are taken into account.
+    relays : bool
+        Whether active vertices call those who gather.
     frontier : bool
         Whether only active vertices are heard.
     in_place : bool
@@ -94,6 +99,8 @@ class CudaPlan:
         )
         self._batch, self._most = FIRST_BATCH, MOST
         self._heavy = 0
+        self._dense: Direction = "gather"  # how a heavy frontier is worked off
+        self.relays = False
         if self.swaps:
             self.frontier = self.in_place = True
             one: Direction = "pull" if direction == "pull" else "push"
@@ -105,6 +112,22 @@ class CudaPlan:
                 self._heavy = max(1, arcs // HEAVY)
             return
         dense = gathers_from_all(bound)
+        self.relays = (
+            direction in ("auto", "push")
+            and not dense
+            and in_place is None
+            and not scheduled
+            and not divided
+        )
+        if self.relays:
+            self.frontier, self.in_place = True, False
+            self._direction = "fused" if fused else "push"
+            self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
+            # Of `any`, a pull within the launch ends early.
+            if direction == "auto" and program.combine != "any":
+                self._heavy = max(LEAST_HEAVY, arcs // HEAVY)
+                self._dense = "pull"
+            return
         if dense and direction == "pull":
             raise InputError(
                 f"direction='pull': {program.name} gathers from all in-neighbours in every superstep; "
@@ -137,14 +160,14 @@ class CudaPlan:
         """Raise if a push is asked for that there is not."""
         if direction != "push":
             return
-        if (why := why_not_swapped(bound)) is not None:
+        if gathers_from_all(bound):
             raise InputError(
-                f"direction='push': {bound.program.name} is not pushed on the GPU: {why}; use 'auto', or "
-                "engine='cpu'"
+                f"direction='push': {bound.program.name} gathers from all in-neighbours in every superstep; "
+                "use 'auto' or 'gather'"
             )
-        if in_place is False:
+        if in_place is not None and (not in_place or why_not_swapped(bound) is not None):
             raise InputError(
-                "in_place=False: a push on the GPU changes states where they are read; leave "
+                f"in_place={in_place}: a push on the GPU goes by the program where it writes; leave "
                 "direction= out"
             )
         if scheduled:
@@ -170,6 +193,6 @@ class CudaPlan:
             The direction, and how many supersteps to queue.
         """
         if self._heavy and counts.arcs > self._heavy:
-            return Choice("gather", 1, number)
+            return Choice(self._dense, 1, number)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
         return Choice(self._direction, min(batch, left), number, self._heavy)

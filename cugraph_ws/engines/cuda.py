@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cuda.codegen import FRONTIER_LOOPS, LOOPS, Variant, interface_source, sent_fields
+from cugraph_ws.cuda.codegen import (
+    FRONTIER_LOOPS,
+    LOOPS,
+    RELAY_LOOPS,
+    Variant,
+    interface_source,
+    sent_fields,
+)
 from cugraph_ws.cuda.device import Device, device
 from cugraph_ws.cuda.forest import DeviceForest
 from cugraph_ws.cuda.graph import Order
@@ -57,6 +64,8 @@ class CudaExecutor:
         Whether states are changed by compare-and-swap; see `CudaFrontierExecutor`.
     ordered : bool
         Whether the program's priorities are honoured, which takes `swaps`.
+    relays : bool
+        Whether active vertices call those who gather; see `CudaRelayExecutor`.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
     tol : float, optional
@@ -77,6 +86,7 @@ class CudaExecutor:
         in_place: bool = False,
         swaps: bool = False,
         ordered: bool = False,
+        relays: bool = False,
         method: str = "auto",
         tol: float | None = None,
     ) -> None:
@@ -104,7 +114,7 @@ class CudaExecutor:
         self._types = types
         # What peers read as messages must be the same on all partitions, those without arcs too.
         prepared = program.predecessor is None if part.divided else part.arcs > 0
-        self._outbox = bound.prepares_ahead and not in_place and prepared
+        self._outbox = bound.prepares_ahead and not in_place and not relays and prepared
         variant = Variant(
             outbox=self._outbox,
             frontier=frontier,
@@ -115,7 +125,7 @@ class CudaExecutor:
         )
         self._kernels = self._device.program_module(
             f"cugraph_ws_cuda_{program.name}", interface_source(program, types, variant),
-            FRONTIER_LOOPS if swaps else LOOPS,
+            FRONTIER_LOOPS if swaps else RELAY_LOOPS if relays else LOOPS,
         )  # fmt: skip
         copies = 1 if in_place else 2
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]

@@ -229,6 +229,13 @@ class CudaFrontierExecutor(CudaExecutor):
             sums=np.zeros(0),
         )
 
+    def grow_forest(self) -> int:
+        """Attach undecided vertices, from those attached on where there are out-neighbours."""
+        if self._pulls or self._forest is None:
+            return super().grow_forest()
+        rows = (self._rows.offsets, self._rows.indices)
+        return self._forest.branch(rows, self._both_edges[0])
+
     def queue(self) -> npt.NDArray[np.int64]:
         """Return 1, 2, … for active vertices, −1 for those that wait, and 0 for others."""
         if not self._began:

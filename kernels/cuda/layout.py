@@ -20,6 +20,7 @@ __all__ = [
     "CURSOR",
     "DEGREES",
     "ELSEWHERE",
+    "ENTRIES",
     "FIGURES",
     "FILLED",
     "FINISHED",
@@ -36,6 +37,7 @@ __all__ = [
     "LISTED",
     "MAXIMUM",
     "NEAR_ROWS",
+    "NEWS",
     "NUMBER",
     "PIECE",
     "PIECES_QUEUED",
@@ -81,11 +83,12 @@ AHEAD = 1  # their out-arcs
 UNREAD = 2  # arcs of vertices that have not been in a frontier; all arcs, if they may come again
 KEPT = 3  # 0: the frontier is in its bitmap only; 1: it is listed; 2: with its rows, as far as there is room
 STEPS = 4
+ENTRIES = 5  # of a relay's list: beside the frontier, those that have changed without news
 # Three of each counter: a superstep uses one, the next reads it, and the one after clears it, so that
 # one barrier is enough.
-LISTED, QUEUED, DEGREES, FILLED = 8, 11, 14, 17
-ROLES = 4
-WOKEN = 20  # five numbers, for blocks that have waited for one that was alone
+LISTED, QUEUED, DEGREES, FILLED, NEWS = 8, 11, 14, 17, 20
+ROLES = 5
+WOKEN = 23  # up to seven numbers, for blocks that have waited for one that was alone
 
 # `horizon` of frontiers, float64
 LIMIT = 0  # priorities up to it are due

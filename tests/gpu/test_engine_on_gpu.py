@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +16,7 @@ from cuda_cases import (
     FUNCTIONS,
     METHODS,
     PUSHES,
+    RELAYS,
     SUMS,
     Case,
     check_same,
@@ -33,7 +35,7 @@ if not has_device():
     pytest.skip("there is no GPU", allow_module_level=True)
 pytest.importorskip("cupy")
 
-BY_NAME = {case.name: case for case in [*CASES, *PUSHES]}
+BY_NAME = {case.name: case for case in [*CASES, *PUSHES, *RELAYS]}
 BATTERY = {**SHAPES, "hub": hub(100_000)}
 LARGE = {
     "rmat": rmat(14, 16, seed=3),
@@ -69,7 +71,9 @@ def large_graph(name: str) -> ws.Graph:
 
 @lru_cache
 def expected_of(name: str) -> ws.Result:
-    return BY_NAME[name].run(medley_graph(), engine="python", fused=False)
+    # Superstep by superstep a relay does what a pull does.
+    options = {"direction": "pull"} if name in {case.name for case in RELAYS} else {}
+    return BY_NAME[name].run(medley_graph(), engine="python", fused=False, **options)
 
 
 @lru_cache
@@ -182,6 +186,35 @@ def test_every_combination_of_a_frontier(name, place, direction, kept, fused):
         check_same(unordered, expected, case)
 
 
+@lru_cache
+def relayed_on(name: str, place: int) -> ws.Result:
+    return RELAYS[place].run(large_graph(name), engine="cpu", direction="pull", fused=False)
+
+
+@pytest.mark.parametrize("fused", [True, False], ids=["fused", "not fused"])
+@pytest.mark.parametrize("kept", ["auto", "online", "ballot"])
+@pytest.mark.parametrize("direction", ["auto", "push"])
+@pytest.mark.parametrize("place", range(len(RELAYS)), ids=[case.name for case in RELAYS])
+@pytest.mark.parametrize("name", ["rmat", "hub"])
+def test_every_combination_of_a_relay(name, place, direction, kept, fused):
+    case = RELAYS[place]
+    if case.tolerance != EXACT:  # rows are longer here
+        case = replace(case, tolerance=1e-9, counted=False)
+    options = {"direction": direction, "filter": kept, "fused": fused}
+    found = case.run(large_graph(name), engine="cuda", **options)
+    check_same(found, relayed_on(name, place), case)
+
+
+def test_sums_of_a_frontier_are_the_same_each_time():
+    ranks = {
+        as_host(
+            ws.run(ws.DeltaPageRank, large_graph("rmat"), engine="cuda").arrays["pagerank"]
+        ).tobytes()
+        for _ in range(4)
+    }
+    assert len(ranks) == 1
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 7, 131])
 def test_a_frontier_in_a_grid_of_any_size(blocks, monkeypatch):
     most = type(device()).most_blocks
@@ -191,6 +224,23 @@ def test_a_frontier_in_a_grid_of_any_size(blocks, monkeypatch):
     for place in (5, 6):
         found = PUSHES[place].run(large_graph("rmat"), engine="cuda", direction="push")
         check_same(found, searched_on("rmat", place), PUSHES[place])
+    for place in range(4):
+        found = RELAYS[place].run(large_graph("rmat"), engine="cuda", direction="push")
+        check_same(found, relayed_on("rmat", place), RELAYS[place])
+
+
+@pytest.mark.parametrize("how", ["auto", "pull"])
+@pytest.mark.parametrize("program", [ws.SSSP, ws.WidestPath])
+def test_predecessors_where_paths_tie(program, how):
+    """Searched from those attached, or from those who wait."""
+    streets = grid(120, 90, drop=0.2, seed=8)
+    ties = replace(streets, weight=np.minimum(streets.weight, 0.25) - 0.125)
+    case = Case("ties", program, {"source": [0]})
+    for edges in (ties, undirected(LARGE["rmat"])):
+        with graph_of(edges) as graph:
+            check_same(
+                case.run(graph, engine="cuda", direction=how), case.run(graph, engine="cpu"), case
+            )
 
 
 def _walk_roads(times: int) -> int:

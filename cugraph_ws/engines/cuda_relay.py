@@ -1,0 +1,182 @@
+"""The CUDA engine where active vertices call those who gather: frontiers of any program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.partition import whole_partition
+from cugraph_ws.cuda.schedule import launch_together, room_for_long_rows
+from cugraph_ws.engines import Choice, Counts
+from cugraph_ws.engines.cuda import CudaExecutor
+from cugraph_ws.engines.cuda_frontier import (
+    ALONE,
+    ALONE_ARCS,
+    BLOCK,
+    LAUNCH_ARCS,
+    MODES,
+    NO_LIMIT,
+    PULL_PART,
+    ROOM_SHARE,
+)
+from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.plan import Filter, WantedDirection
+
+__all__ = ["CudaRelayExecutor"]
+
+GATHER_PART = 4  # part of all arcs from which everyone gathers, where no reading ends early
+MOST_WARPS = 64  # of a multiprocessor
+NOBODY = -1  # is left to one block
+
+
+class CudaRelayExecutor(CudaExecutor):
+    """One program on a whole graph, by frontiers whose receivers gather; see `CudaExecutor`.
+
+    For programs that do not gather from all in-neighbours, whatever their state and their combine.
+    Where the plan asks for a pull, everyone gathers from active in-neighbours in a launch of its own,
+    by the schedules of dense supersteps.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program, its types and its arguments.
+    graph : DeviceGraph
+        Adjacency and edge attributes.
+    wanted : {"auto", "push"}
+        What supersteps are held to.
+    filter : {"auto", "online", "ballot"}
+        How those called are listed: while they are called, in order of position afterwards, or the
+        former while there is room.  Where the order would show in sums of floats, "auto" is "ballot".
+
+    Raises
+    ------
+    GraphMemoryError
+        If the out-neighbours would not fit.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        graph: DeviceGraph,
+        *,
+        wanted: WantedDirection = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
+    ) -> None:
+        super().__init__(bound, whole_partition(graph, bound), frontier=True, relays=True)
+        here, n, index = self._device, graph.size, graph.numbers.dtype
+        xp = here.xp
+        self._out = graph.csr
+        self._marks = xp.zeros(-(-n // 32), np.uint32)
+        self._queue = room_for_long_rows(here, graph)
+        pieces = len(self._queue[0])
+        self._parts = (
+            tuple(xp.empty(pieces, kind) for kind in bound.types.message),
+            xp.empty(pieces, np.uint8),
+        )
+        self._lists = [xp.empty(n, index) for _ in range(3)]
+        warps = MOST_WARPS * here.multiprocessors
+        self._shares = xp.empty(warps, np.int64)
+        self._totals = xp.empty(warps * self._width, np.float64)
+        self._frontiers = xp.zeros(32, np.int64)
+        self._history = xp.zeros(0, np.int64)
+        self._began = self._pulled = self._turned = False
+        if filter == "auto" and _order_shows(bound):
+            filter = "ballot"  # noqa: A001
+        room = {"auto": n // ROOM_SHARE, "online": n, "ballot": 0}[filter]
+        part = PULL_PART if bound.program.combine == "any" else GATHER_PART
+        self._settings = (
+            NO_LIMIT if wanted == "push" else max(1, graph.arcs // part), room,
+            NOBODY if filter == "ballot" or bound.program.aggregates else ALONE, ALONE_ARCS,
+            LAUNCH_ARCS,
+        )  # fmt: skip
+
+    def _take_stock(self, counted: int) -> None:
+        """Make ready for the first superstep, from the states and flags that are there."""
+        super()._take_stock(counted)
+        self._began = self._turned = False
+        self._list()
+
+    def _list(self) -> None:
+        """List who is flagged, and count their out-arcs."""
+        self._frontiers[:] = 0
+        self._launch(0, 0, 0)
+
+    def _launch(self, number: int, supersteps: int, leave: int) -> None:
+        """Run so many supersteps, or fewer."""
+        graph, here, now = self._graph, self._device, self._now
+        self._frontiers[layout.LISTED : layout.WOKEN] = 0  # the last launch has left its counters
+        self._history = here.xp.zeros(3 * supersteps, np.int64)
+        arguments = (
+            graph.size, graph.arcs, (self._out.offsets, self._out.indices),
+            (graph.csc.offsets, graph.csc.indices), self._edges, self._states[now],
+            self._states[1 - now], self._constants, (self._flags[now], self._flags[1 - now]),
+            self._marks, self._queue, self._parts, tuple(self._lists), self._bound.values, self._sums,
+            number, supersteps, leave or NO_LIMIT, self._settings, self._shares, self._totals,
+            self._frontiers, self._history,
+        )  # fmt: skip
+        block = here.most_threads(self._kernels, "relay", BLOCK, *arguments)
+        items = max(graph.size, graph.arcs)
+        launch_together(here, self._kernels, "relay", items, block, *arguments)
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Launch as many supersteps as the plan chose; they end when nobody has news."""
+        if self._graph.size == 0:
+            return
+        if choice.number != self._number:  # resumed
+            self._number = choice.number
+            self._sums[:] = self._device.xp.asarray(sums)
+        self._began = True
+        self._pulled = choice.direction == "pull"
+        if not self._pulled:
+            self._launch(choice.number, choice.supersteps, choice.arcs)
+            return
+        if self._turned:  # flags have changed places since the arguments were marshalled
+            self._prepare()
+            self._turned = False
+        self._control[:] = 0
+        self._control[layout.NUMBER] = choice.number
+        self._launches[self._now]()
+        self._now = 1 - self._now
+        self._list()
+
+    def counts(self) -> Counts:
+        """Return what the supersteps since the last call did."""
+        if self._graph.size == 0:
+            return Counts()
+        here = self._device
+        control = here.to_host(self._frontiers)
+        sent, self._active = self._active, int(control[layout.COUNT])
+        counts = Counts(
+            active=self._active,
+            arcs=int(control[layout.AHEAD]),
+            sums=here.to_host(self._sums) if len(self._sums) else np.zeros(0),
+        )
+        if not self._began:
+            return counts
+        if self._pulled:
+            self._number += 1
+            counts.read = self._graph.arcs
+            counts.history, counts.modes = [(sent, self._graph.arcs)], [("pull", "bitmap")]
+            return counts
+        done = int(control[layout.STEPS])
+        history = here.to_host(self._history).reshape(-1, 3)[:done]
+        self._number += done
+        if done % 2:
+            self._flags.reverse()
+            self._lists[:2] = self._lists[1::-1]
+            self._turned = not self._turned
+        counts.read = int(history[:, 1].sum())
+        counts.history = [(active, arcs) for active, arcs, _ in history.tolist()]
+        counts.modes = [MODES[mode] for mode in history[:, 2].tolist()]
+        return counts
+
+
+def _order_shows(bound: BoundProgram) -> bool:
+    """Tell whether the order in which messages are combined may change what they come to."""
+    picks = bound.accumulates or bound.program.combine in ("min", "max", "any")
+    kinds: list[Any] = [np.dtype(kind) for kind in bound.types.message]
+    return not picks and any(kind.kind == "f" for kind in kinds)

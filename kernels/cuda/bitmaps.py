@@ -1,0 +1,65 @@
+"""Sets of vertices, a bit each: asked, changed by many threads at once, and listed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    atomic_and,
+    atomic_or,
+    ballot,
+    ffs,
+    inline,
+    lane,
+    popc,
+    shuffle,
+)
+
+__all__ = ["add", "drop", "has", "list_words", "put_word"]
+
+
+@inline
+def has(bitmap: Any, vertex: Any) -> Any:
+    """Tell whether a vertex's bit is set."""
+    return (np.int64(bitmap[vertex >> 5]) >> (vertex & 31)) & 1 != 0
+
+
+@inline
+def add(bitmap: Any, vertex: Any) -> Any:
+    """Set a vertex's bit; return whether it was not set."""
+    before = atomic_or(bitmap, vertex >> 5, np.uint32(1 << (vertex & 31)))
+    return (np.int64(before) >> (vertex & 31)) & 1 == 0
+
+
+@inline
+def drop(bitmap: Any, vertex: Any) -> None:
+    """Clear a vertex's bit."""
+    atomic_and(bitmap, vertex >> 5, np.uint32(FULL ^ (1 << (vertex & 31))))
+
+
+@inline
+def put_word(bitmap: Any, first: Any, active: Any) -> None:
+    """Write the word of 32 vertices, each of which a lane tells of."""
+    word = ballot(FULL, active)
+    if lane() == 0:
+        bitmap[first >> 5] = word
+
+
+@inline
+def list_words(words: Any, first: Any, slot: Any, listed: Any, offsets: Any) -> Any:
+    """List the vertices of 32 words, one in each lane, from slot on; return their out-arcs."""
+    arcs = np.int64(0)
+    mask = ballot(FULL, words != 0)
+    while mask != 0:
+        place = ffs(mask) - 1
+        mask = np.uint32(mask & (mask - 1))
+        word = shuffle(FULL, np.int64(words), place)
+        at = shuffle(FULL, slot, place)
+        if (word >> lane()) & 1 != 0:
+            vertex = ((first + place) << 5) + lane()
+            listed[0][at + popc(np.uint32(word & ((1 << lane()) - 1)))] = vertex
+            arcs += offsets[vertex + 1] - offsets[vertex]
+    return arcs

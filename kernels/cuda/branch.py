@@ -1,0 +1,281 @@
+"""A forest's ties on a whole graph: branches grow from those just attached, along their out-arcs.
+
+`forest.grow` goes level by level through all who wait: work of the number of levels times that of
+waiting vertices, which are nearly all where paths are as wide as each other.  Here only those whom the
+last level attached look at their out-neighbours, so that each arc is read once.  A vertex is found by
+the first level that reaches it, and in that level by the least number: both are in one word, of which
+the minimum is kept, so that one barrier a level is enough.
+
+Whom a level finds is the same as there: a vertex that waits has no equal in-neighbour that was attached
+before the last level, or it would not wait.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.forest import NOBODY, is_tight
+from cugraph_ws.kernels.cuda.interface import initial, load, replace, with_sums
+from cugraph_ws.kernels.cuda.layout import (
+    AHEAD,
+    COUNT,
+    DEGREES,
+    FRONTIER_BLOCK,
+    LEAST_ROWS,
+    LISTED,
+    PIECE,
+    QUEUED,
+    ROLES,
+    STEPS,
+    WAITING,
+    WOKEN,
+)
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    any_of,
+    atomic_add,
+    atomic_min,
+    block,
+    blocks,
+    bounded,
+    inline,
+    kernel,
+    lane,
+    load_fresh,
+    load_once,
+    shared,
+    shuffle,
+    sync_block,
+    sync_grid,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.rows import (
+    arc_at,
+    queue_row,
+    reserve,
+    scan,
+    sum_of_lanes,
+    take_pieces,
+)
+
+__all__ = ["branch", "list_attached", "tell_levels"]
+
+
+@kernel
+def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control: Any) -> None:
+    """List the vertices of level 0, and count their out-arcs."""
+    arcs = np.int64(0)
+    for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
+        vertex = first + lane()
+        attached = False
+        if vertex < vertices:
+            attached = levels[vertex] == 0
+        if any_of(FULL, attached):
+            slot = reserve(control, COUNT, np.int32(attached))
+            if attached:
+                listed[slot] = vertex
+                arcs += offsets[vertex + 1] - offsets[vertex]
+    arcs = sum_of_lanes(arcs)
+    if lane() == 0 and arcs > 0:
+        atomic_add(control, AHEAD, arcs)
+
+
+@inline
+def lead(
+    place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any, levels: Any,
+    found: Any, key: Any, numbers: Any,
+) -> Any:  # fmt: skip
+    """Return where an arc of the lanes' rows leads, from whom, by what word, and whether that is less."""
+    mine, arc = arc_at(place, ends, start, row, begin, 1)
+    other, word = np.int64(0), np.int64(NOBODY)
+    if place < total:
+        other = np.int64(load_once(indices, arc))
+        if levels[other] != 0:
+            word = key + np.int64(numbers[mine])
+    return other, mine, arc, word, word < load_fresh(found, other)
+
+
+@inline
+def attach(
+    other: Any, source: Any, arc: Any, word: Any, less: Any, numbers: Any, edges: Any, state: Any,
+    constants: Any, values: Any, found: Any, offsets: Any,
+) -> Any:  # fmt: skip
+    """Keep a word that is less, if its arc is tight; return whether it is the first, and out-arcs."""
+    first, degree = False, np.int64(0)
+    if less:
+        own = load(state, constants, other)
+        before = replace(own, initial(constants, other, np.int64(numbers[other]), values))
+        if is_tight(load(state, constants, source), own, before, edges, arc, values):
+            first = atomic_min(found, other, word) == NOBODY
+    if first:
+        degree = offsets[other + 1] - offsets[other]
+    return first, degree
+
+
+@kernel
+@bounded(FRONTIER_BLOCK)
+def branch(
+    vertices: Any, bits: Any, numbers: Any, forward: Any, edges: Any, state: Any, constants: Any,
+    parameters: Any, sums: Any, number: Any, levels: Any, found: Any, queue: Any, lists: Any,
+    most: Any, few: Any, few_arcs: Any, control: Any,
+) -> None:  # fmt: skip
+    """Attach waiting vertices to equals that the last level attached, up to `most` levels.  Cooperative.
+
+    Parameters
+    ----------
+    vertices, bits : int
+        How many there are, and how many bits a vertex number takes.
+    numbers : int[vertices]
+        Of the vertex at each position.
+    forward : tuple of (int64[vertices + 1], int[arcs])
+        Rows of out-neighbours.
+    edges : tuple of arrays of [arcs]
+        The program's edge attributes, in their order.
+    state, constants, parameters, sums, number
+        What the program reads.
+    levels : int32[vertices]
+        0 for those attached before, and for those who are their own beginning.
+    found : int64[vertices]
+        Of others the level above the number of the least in-neighbour, `NOBODY` while they wait.
+    queue : tuple of (int[n], int32[n])
+        Scratch, n is the number of pieces of all rows longer than one.
+    lists : two of int[vertices]
+        Whom even levels and odd ones have attached.
+    most : int
+    few, few_arcs : int
+        The vertices and the arcs that a block does alone.
+    control : int64[32]
+        How many were attached last, their out-arcs, and the levels so far; see `layout`.
+    """
+    offsets, indices = forward
+    values = with_sums(parameters, sums, vertices, number)
+    local = shared(32, np.int64)
+    leads = block() == 0 and thread() == 0
+    count, work = control[COUNT], control[AHEAD]
+    level, last = control[STEPS], control[STEPS] + most
+    alone, asleep = False, False
+    turn, beat = np.int32(0), np.int32(0)
+    while True:
+        over = count == 0 or level == last
+        small = count <= few and work <= few_arcs
+        if asleep or (alone and (over or not small)):
+            if alone and leads:
+                control[WOKEN] = count
+                control[WOKEN + 1] = work
+                control[WOKEN + 2] = level
+            sync_grid()
+            if asleep:
+                count, work, level = control[WOKEN], control[WOKEN + 1], control[WOKEN + 2]
+                over = count == 0 or level == last
+                small = False
+            alone, asleep = False, False
+        if over:
+            break
+        if small and not alone:
+            if block() != 0:
+                asleep = True
+                continue
+            alone = True
+            beat = np.int32(0)
+            if thread() < 32:
+                local[thread()] = 0
+            sync_block()
+        counters, at = control, turn
+        warp = np.int32(thread() // 32 * blocks() + block())
+        warps = np.int32(blocks() * threads() // 32)
+        if alone:
+            counters, at = local, beat
+            warp, warps = np.int32(thread() // 32), np.int32(threads() // 32)
+        listed, following = lists[0], lists[1]
+        if level & 1:
+            listed, following = lists[1], lists[0]
+        key = (level + 1) << bits
+        if leads:
+            for role in range(ROLES):
+                counters[LISTED + 3 * role + (at + 1) % 3] = 0
+        rows = 32
+        while rows > LEAST_ROWS and count <= rows // 2 * warps:
+            rows //= 2
+        size, ahead = np.int64(0), np.int64(0)
+        top, pace = np.int32((count + rows - 1) // rows), warps
+        for stage in range(2):
+            if stage == 1:
+                top, pace = np.int32(size), np.int32(32 * warps)
+            for base in range(warp, top, pace):
+                row, begin, share = np.int64(0), np.int64(0), np.int32(0)
+                if stage == 1:
+                    row, begin, share = take_pieces(offsets, queue, size, base, warps)
+                else:
+                    length = np.int64(0)
+                    if lane() < rows and rows * base + lane() < count:
+                        row = np.int64(listed[rows * base + lane()])
+                        begin = offsets[row]
+                        length = offsets[row + 1] - begin
+                    if any_of(FULL, length > PIECE):
+                        queue_row(
+                            counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
+                            length if length > PIECE else 0,
+                        )  # fmt: skip
+                    share = np.int32(0 if length > PIECE else length)
+                ends = scan(share)
+                start = np.int32(ends - share)
+                total = shuffle(FULL, ends, 31)
+                for window in range(np.int32(0), total, np.int32(64)):
+                    place = np.int32(window + lane())
+                    one, from_one, arc_one, word_one, less_one = lead(
+                        place, total, ends, start, row, begin, indices, levels, found, key, numbers
+                    )
+                    two, from_two, arc_two, word_two, less_two = lead(
+                        np.int32(place + 32), total, ends, start, row, begin, indices, levels, found,
+                        key, numbers,
+                    )  # fmt: skip
+                    if any_of(FULL, less_one or less_two):
+                        new_one, degree_one = attach(
+                            one, from_one, arc_one, word_one, less_one, numbers, edges, state,
+                            constants, values, found, offsets,
+                        )  # fmt: skip
+                        new_two, degree_two = attach(
+                            two, from_two, arc_two, word_two, less_two, numbers, edges, state,
+                            constants, values, found, offsets,
+                        )  # fmt: skip
+                        ahead += degree_one + degree_two
+                        wanted = np.int32(new_one) + np.int32(new_two)
+                        slot = reserve(counters, LISTED + at, np.int32(wanted))
+                        if new_one:
+                            following[slot] = one
+                        if new_two:
+                            following[slot + np.int32(new_one)] = two
+            ahead = sum_of_lanes(ahead)
+            if lane() == 0 and ahead > 0:
+                atomic_add(counters, DEGREES + at, ahead)
+            ahead = np.int64(0)
+            if alone:
+                sync_block()
+            else:
+                sync_grid()
+            size = counters[QUEUED + at]
+            if size == 0:
+                break
+        count, work = counters[LISTED + at], counters[DEGREES + at]
+        if alone:
+            beat = np.int32((beat + 1) % 3)
+        else:
+            turn = np.int32((turn + 1) % 3)
+        level += 1
+    if leads:
+        control[COUNT] = count
+        control[AHEAD] = work
+        control[STEPS] = level
+
+
+@kernel
+def tell_levels(vertices: Any, bits: Any, levels: Any, found: Any) -> None:
+    """Take the words apart: the level of each vertex that was found, and by whom."""
+    for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
+        word = found[vertex]
+        if levels[vertex] == WAITING and word < NOBODY:
+            levels[vertex] = word >> bits
+            found[vertex] = word & ((np.int64(1) << bits) - 1)

@@ -1,0 +1,667 @@
+"""A frontier's supersteps whose receivers gather, many of them in one cooperative launch.
+
+For programs whose states are not to be changed by whoever has news for them: of several fields, or
+of fewer bytes than can be swapped, or where every message counts once.  A superstep has two phases:
+
+- Active vertices call their out-neighbours: each gets a bit, and the first to set it lists the vertex.
+- Who was called gathers from its active in-neighbours.  Nobody else changes it, so that nothing is
+  swapped; its new state is written beside the old one, which others may be reading.
+
+The new states are put in place by the next superstep's calls, which read none.  So all read what the
+last superstep left, as on every engine.  Where a frontier has more than a part of all arcs, nobody is
+called, and everyone gathers: a pull.
+
+Lists of those called are online, or ballots: made of the bits, in order of position.  In which order a
+row's messages are combined depends then on the graph and the frontier alone, and sums of floats come
+out the same from run to run.
+
+As in `frontier`, small phases are left to one block, and every thread decides alike what is next.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.bitmaps import add, drop, list_words
+from cugraph_ws.kernels.cuda.interface import (
+    ANY,
+    SETTLES,
+    TERMS,
+    is_active,
+    is_settled,
+    keep,
+    load,
+    merge,
+    message,
+    nothing,
+    put,
+    put_message,
+    same,
+    take_message,
+    terms,
+    update,
+    with_sums,
+)
+from cugraph_ws.kernels.cuda.layout import (
+    AHEAD,
+    ALONE,
+    BALLOT,
+    COUNT,
+    DEGREES,
+    ENTRIES,
+    FRONTIER_BLOCK,
+    HASTE,
+    KEPT,
+    LEAST_ROWS,
+    LISTED,
+    NEWS,
+    PIECE,
+    PULL,
+    QUEUED,
+    ROLES,
+    STEPS,
+    WOKEN,
+)
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    any_of,
+    atomic_add,
+    ballot,
+    block,
+    blocks,
+    bounded,
+    ffs,
+    inline,
+    kernel,
+    lane,
+    load_fresh,
+    load_once,
+    popc,
+    shared,
+    shuffle,
+    shuffle_xor,
+    sync_block,
+    sync_grid,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.rows import (
+    arc_at,
+    queue_row,
+    reserve,
+    scan,
+    sum_of_lanes,
+    take_pieces,
+)
+from cugraph_ws.kernels.cuda.superstep import (
+    WARP_FIGURES,
+    add_row,
+    add_terms,
+    fetch,
+    fold_block,
+    fold_lanes,
+    fold_segments,
+    gather_strided,
+    no_tally,
+    put_tally,
+    put_terms,
+)
+
+__all__ = ["relay"]
+
+
+@inline
+def meet(alone: Any) -> None:
+    """Wait for all who work: the grid, or the block that is alone."""
+    if alone:
+        sync_block()
+    else:
+        sync_grid()
+
+
+@inline
+def rows_a_warp(entries: Any, warps: Any) -> Any:
+    """Return how many rows of a list a warp takes: fewer where not every warp would get some."""
+    rows = 32
+    while rows > LEAST_ROWS and entries <= rows // 2 * warps:
+        rows //= 2
+    return rows
+
+
+@inline
+def is_over(count: Any, work: Any, done: Any, steps: Any, leave: Any) -> Any:
+    """Tell whether a launch has come to its end before a superstep's calls."""
+    return count == 0 or done == steps or (done > 0 and work > leave)
+
+
+@inline
+def list_flagged(
+    vertices: Any, flags: Any, others: Any, listed: Any, offsets: Any, control: Any, turn: Any
+) -> None:
+    """List who is flagged, and count their out-arcs; nobody is flagged for the superstep after."""
+    arcs = np.int64(0)
+    for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
+        vertex = first + lane()
+        active = False
+        if vertex < vertices:
+            active = flags[vertex] != 0
+            others[vertex] = np.uint8(0)
+        if any_of(FULL, active):
+            slot = reserve(control, LISTED + turn, np.int32(active))
+            if active:
+                listed[slot] = vertex
+                arcs += offsets[vertex + 1] - offsets[vertex]
+    arcs = sum_of_lanes(arcs)
+    if lane() == 0 and arcs > 0:
+        atomic_add(control, DEGREES + turn, arcs)
+
+
+@inline
+def call(place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any) -> Any:
+    """Return the vertex that an arc leads to, and whether there is an arc."""
+    _, arc = arc_at(place, ends, start, row, begin, 1)
+    other = np.int64(0)
+    if place < total:
+        other = np.int64(load_once(indices, arc))
+    return other, place < total
+
+
+@inline
+def enter(other: Any, there: Any, marks: Any) -> Any:
+    """Set a called vertex's bit; return whether it was not set, for one of those who ask at once."""
+    if there and (np.int64(load_fresh(marks, other >> 5)) >> (other & 31)) & 1 == 0:
+        return add(marks, other)
+    return False
+
+
+@inline
+def write_down(first: Any, other: Any, slot: Any, room: Any, listed: Any, offsets: Any) -> Any:
+    """List a vertex that was called `first`, if there is room; return its number of in-arcs."""
+    degree = np.int64(0)
+    if first:
+        degree = offsets[other + 1] - offsets[other]
+        if slot < room:
+            listed[slot] = other
+    return degree
+
+
+@inline
+def call_all(
+    share: Any, row: Any, begin: Any, indices: Any, marks: Any, listed: Any, room: Any,
+    counters: Any, which: Any, offsets: Any,
+) -> Any:  # fmt: skip
+    """Call the vertices that the arcs of the lanes' rows lead to; return the in-arcs of new ones."""
+    ends = scan(share)
+    start = np.int32(ends - share)
+    total = shuffle(FULL, ends, 31)
+    degrees = np.int64(0)
+    for at in range(np.int32(0), total, np.int32(64)):
+        place = np.int32(at + lane())
+        one, try_one = call(place, total, ends, start, row, begin, indices)
+        two, try_two = call(np.int32(place + 32), total, ends, start, row, begin, indices)
+        try_one = enter(one, try_one, marks)
+        try_two = enter(two, try_two, marks)
+        wanted = np.int32(try_one) + np.int32(try_two)
+        if any_of(FULL, wanted > 0):
+            slot = reserve(counters, which, np.int32(wanted))
+            degrees += write_down(try_one, one, slot, room, listed, offsets)
+            slot += np.int32(try_one)
+            degrees += write_down(try_two, two, slot, room, listed, offsets)
+    return degrees
+
+
+@inline
+def list_in_order(
+    words: Any, warp: Any, warps: Any, marks: Any, listed: Any, offsets: Any, shares: Any
+) -> None:
+    """List who was called by position, and clear the bits: each warp a stretch of the bitmap."""
+    stretch = (words + warps - 1) // warps
+    begin = min(np.int64(warp) * stretch, words)
+    end = min(begin + stretch, words)
+    count = np.int64(0)
+    for word in range(begin + lane(), end, 32):
+        count += np.int64(popc(marks[word]))
+    count = sum_of_lanes(count)
+    if lane() == 0:
+        shares[warp] = count
+    sync_grid()
+    below = np.int64(0)
+    for other in range(lane(), warp, 32):
+        below += shares[other]
+    below = sum_of_lanes(below)
+    for first in range(begin, end, 32):
+        mine = np.uint32(0)
+        if first + lane() < end:
+            mine = marks[first + lane()]
+            marks[first + lane()] = np.uint32(0)
+        wanted = np.int32(popc(mine))
+        ends = scan(wanted)
+        if any_of(FULL, wanted > 0):
+            list_words(mine, first, np.int64(below + ends - wanted), (listed,), offsets)
+        below += np.int64(shuffle(FULL, ends, 31))
+
+
+@inline
+def ask(
+    place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any, edges: Any,
+    state: Any, constants: Any, flags: Any, values: Any,
+) -> Any:  # fmt: skip
+    """Return the message along an arc of the lanes' rows, and whether there is one."""
+    _, arc = arc_at(place, ends, start, row, begin, 1)
+    last = arc
+    if place < total:
+        last = arc + 1
+    return fetch(arc, last, indices, edges, state, constants, (), flags, values)
+
+
+@inline
+def ask_all(
+    gathered: Any, found: Any, share: Any, row: Any, begin: Any, indices: Any, edges: Any,
+    state: Any, constants: Any, flags: Any, values: Any,
+) -> Any:  # fmt: skip
+    """Add to what each lane has gathered the messages along its row; its lanes share all arcs."""
+    ends = scan(share)
+    start = np.int32(ends - share)
+    total = shuffle(FULL, ends, 31)
+    longest = np.int32(share)
+    bits = np.int32(16)
+    while bits > 0:
+        longest = max(longest, shuffle_xor(FULL, longest, bits))
+        bits = np.int32(bits >> 1)
+    longest = min(longest, np.int32(32))
+    window = np.int32(0)
+    while window < total:
+        place = np.int32(window + lane())
+        one, live_one = ask(
+            place, total, ends, start, row, begin, indices, edges, state, constants, flags, values
+        )
+        two, live_two = ask(
+            np.int32(place + 32), total, ends, start, row, begin, indices, edges, state, constants,
+            flags, values,
+        )  # fmt: skip
+        gathered, found = fold_segments(
+            window, one, live_one, start, ends, longest, gathered, found
+        )
+        if window + 32 < total:
+            gathered, found = fold_segments(
+                np.int32(window + 32), two, live_two, start, ends, longest, gathered, found
+            )
+        window = np.int32(window + 64)
+    return gathered, found
+
+
+@inline
+def ask_in_haste(
+    begin: Any, length: Any, indices: Any, edges: Any, state: Any, constants: Any, flags: Any,
+    values: Any,
+) -> Any:  # fmt: skip
+    """Read the first few in-arcs until one has a message: any is as good as all."""
+    gathered = nothing()
+    found = False
+    tried = np.int64(0)
+    while not found and tried < min(length, HASTE):
+        arc = begin + tried
+        sender = np.int64(indices[arc])
+        if flags[sender] != 0:
+            gathered = message(load(state, constants, sender), edges, arc, values)
+            found = True
+        tried += 1
+    return gathered, found, tried
+
+
+@inline
+def answer(
+    row: Any, gathered: Any, found: Any, state: Any, fresh: Any, constants: Any, values: Any,
+    flags: Any, listed: Any, counters: Any, which: Any, offsets: Any,
+) -> Any:  # fmt: skip
+    """Give a vertex that has heard something its new state, if it is one, and list it.
+
+    Returns
+    -------
+    (int64, int64)
+        Whether that is news, and to how many out-neighbours.
+    """
+    changed, news = False, False
+    if found:
+        old = load(state, constants, row)
+        new = update(old, gathered, values)
+        changed = not same(old, new)
+        if changed:
+            put(fresh, row, new)
+            news = is_active(old, new, values)
+    degree = np.int64(0)
+    if any_of(FULL, changed):
+        slot = reserve(counters, which, np.int32(changed))
+        if changed:
+            listed[slot] = row
+        if news:
+            flags[row] = np.uint8(1)
+            degree = offsets[row + 1] - offsets[row]
+    return np.int64(news), degree
+
+
+@inline
+def count_in(value: Any, counters: Any, which: Any) -> None:
+    """Add all lanes' numbers to a counter."""
+    if any_of(FULL, value > 0):
+        total = sum_of_lanes(value)
+        if lane() == 0:
+            atomic_add(counters, which, total)
+
+
+@inline
+def add_up(vertices: Any, state: Any, constants: Any, values: Any, sums: Any, tallies: Any) -> None:
+    """Add up the program's aggregates over all vertices, in the same order each time."""
+    figures = shared(WARP_FIGURES, np.float64)
+    active, total, greatest, added = no_tally()
+    for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
+        added = add_terms(added, terms(load(state, constants, vertex), values))
+    tally = fold_block((active, total, greatest, added), figures)
+    if thread() == 0:
+        put_tally(tallies, block(), tally)
+    sync_grid()
+    if block() == 0:
+        everyone = no_tally()
+        for row in range(thread(), blocks(), threads()):
+            everyone = add_row(tallies, row, everyone)
+        everyone = fold_block(everyone, figures)
+        if thread() == 0:
+            put_terms(sums, 0, everyone[3])
+    sync_grid()
+
+
+@kernel
+@bounded(FRONTIER_BLOCK)
+def relay(
+    vertices: Any, arcs: Any, forward: Any, backward: Any, edges: Any, state: Any, fresh: Any,
+    constants: Any, flags: Any, marks: Any, queue: Any, parts: Any, lists: Any, parameters: Any,
+    sums: Any, number: Any, steps: Any, leave: Any, settings: Any, shares: Any, tallies: Any,
+    control: Any, records: Any,
+) -> None:  # fmt: skip
+    """Run up to `steps` supersteps, the first of them with this number.  Cooperative.
+
+    Parameters
+    ----------
+    vertices, arcs : int
+    forward, backward : tuple of (int64[vertices + 1], int[arcs])
+        Rows of out-neighbours and of in-neighbours.
+    edges : tuple of arrays of [arcs]
+        The program's edge attributes, in the order of the in-neighbours.
+    state, fresh, constants : tuples of arrays of [vertices]
+        `fresh` is scratch.
+    flags : two of uint8[vertices]
+        Who is active; of the superstep that begins and, scratch, of the one after.  They have changed
+        places after an odd number of supersteps, as the first two lists have.
+    marks : uint32[vertices / 32]
+        Who has been called; zeros.
+    queue : tuple of (int[n], int32[n])
+        Scratch, n is the number of pieces of all rows longer than one.
+    parts : tuple of (tuple of arrays of [n], uint8[n])
+        Scratch: what a piece's arcs said, and whether any did.
+    lists : three of int[vertices]
+        Who has changed in the last superstep, and in the one before; who has been called.
+    parameters, sums
+        What the program reads.
+    number, steps : int
+    leave : int
+        Arcs of a frontier above which the launch ends, but not before its first superstep.
+    settings : tuple of int
+        The arcs of a frontier above which everyone gathers, the room in the list of those called, the
+        vertices and the arcs that a block does alone, and the arcs after which the launch ends.
+    shares : int64[warps]
+        Scratch.
+    tallies : float64[blocks * (FIGURES + TERMS)]
+        Scratch, for aggregates.
+    control : int64[32]
+        The frontier's size and arcs, and counters; see `layout`.
+    records : int64[3 * steps]
+        For each superstep the vertices that were active, the arcs that were read, and how.
+    """
+    pull_above, room, few, few_arcs, most_arcs = settings
+    out_offsets, out_indices = forward
+    in_offsets, in_indices = backward
+    called = lists[2]
+    words = np.int64((vertices + 31) // 32)
+    local = shared(32, np.int64)
+    leads = block() == 0 and thread() == 0
+    turn, beat, done = np.int32(0), np.int32(0), np.int32(0)
+    if control[KEPT] == 0:
+        list_flagged(vertices, flags[0], flags[1], lists[0], out_offsets, control, turn)
+        sync_grid()
+        count, work = control[LISTED + turn], control[DEGREES + turn]
+        entries = count
+        turn = np.int32(1)
+    else:
+        count, work = control[COUNT], control[AHEAD]
+        entries = control[ENTRIES]
+    before = np.int64(0)  # entries of the list before
+    calling, listed, everyone = True, True, False
+    alone, asleep = False, False  # one block works, the others wait
+    spent = np.float32(0.0)  # one register
+    while True:
+        over = calling and (is_over(count, work, done, steps, leave) or spent > most_arcs)
+        small = listed and entries <= few and work <= few_arcs
+        if asleep or (alone and (over or not small)):
+            # The block that was alone wakes the others.
+            if alone and leads:
+                control[WOKEN] = entries
+                control[WOKEN + 1] = count
+                control[WOKEN + 2] = work
+                control[WOKEN + 3] = before
+                control[WOKEN + 4] = done
+                control[WOKEN + 5] = np.int64(calling)
+                control[WOKEN + 6] = np.int64(listed)
+            sync_grid()
+            if asleep:
+                entries, count, work = control[WOKEN], control[WOKEN + 1], control[WOKEN + 2]
+                before, done = control[WOKEN + 3], np.int32(control[WOKEN + 4])
+                calling, listed = control[WOKEN + 5] != 0, control[WOKEN + 6] != 0
+                everyone = False
+                over = calling and (is_over(count, work, done, steps, leave) or spent > most_arcs)
+                small = False
+            alone, asleep = False, False
+        if over:
+            break
+        if small and not alone and not (calling and work > pull_above):
+            if block() != 0:
+                asleep = True
+                continue
+            alone = True
+            beat = np.int32(0)
+            if thread() < 32:
+                local[thread()] = 0
+            sync_block()
+        counters, at = control, turn
+        # Neighbouring warps are of different blocks, so that few rows are spread over many.
+        warp = np.int32(thread() // 32 * blocks() + block())
+        warps = np.int32(blocks() * threads() // 32)
+        if alone:
+            counters, at = local, beat
+            warp, warps = np.int32(thread() // 32), np.int32(threads() // 32)
+        now, after, changed, next_changed = flags[0], flags[1], lists[0], lists[1]
+        if done & 1:
+            now, after, changed, next_changed = flags[1], flags[0], lists[1], lists[0]
+        values = with_sums(parameters, sums, vertices, np.int64(number + done))
+        if leads:
+            for role in range(ROLES):
+                counters[LISTED + 3 * role + (at + 1) % 3] = 0
+        if not alone:
+            spent = np.float32(spent + np.float32(work))
+        size = np.int64(0)
+        rows = rows_a_warp(entries, warps)
+        if calling:
+            everyone = work > pull_above and not alone
+            if leads:
+                records[3 * done] = count
+                records[3 * done + 1] = 0 if everyone else work
+                records[3 * done + 2] = (PULL if everyone else 0) + (ALONE if alone else 0)
+            for place in range(32 * warp + lane(), before, 32 * warps):
+                after[next_changed[place]] = np.uint8(0)
+            degrees = np.int64(0)
+            top, pace = np.int32((entries + rows - 1) // rows), warps
+            for stage in range(2):
+                if stage == 1:
+                    top, pace = np.int32(size), np.int32(32 * warps)
+                for base in range(warp, top, pace):
+                    row, begin, share = np.int64(0), np.int64(0), np.int32(0)
+                    if stage == 1:
+                        row, begin, share = take_pieces(out_offsets, queue, size, base, warps)
+                    else:
+                        length = np.int64(0)
+                        if lane() < rows and rows * base + lane() < entries:
+                            row = np.int64(changed[rows * base + lane()])
+                            if done > 0:
+                                put(state, row, keep(load(fresh, constants, row)))
+                            if not everyone and now[row] != 0:
+                                begin = out_offsets[row]
+                                length = out_offsets[row + 1] - begin
+                        if any_of(FULL, length > PIECE):
+                            queue_row(
+                                counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
+                                length if length > PIECE else 0,
+                            )  # fmt: skip
+                        share = np.int32(0 if length > PIECE else length)
+                    if any_of(FULL, share > 0):
+                        degrees += call_all(
+                            share, row, begin, out_indices, marks, called, room, counters,
+                            LISTED + at, in_offsets,
+                        )  # fmt: skip
+                count_in(degrees, counters, DEGREES + at)
+                degrees = np.int64(0)
+                meet(alone)
+                size = counters[QUEUED + at]
+                if size == 0:
+                    break
+            before = entries
+            entries, work = counters[LISTED + at], counters[DEGREES + at]
+            listed = everyone or entries <= room
+            if everyone:
+                entries, work = np.int64(vertices), np.int64(arcs)
+            calling = False
+        else:
+            if not listed:
+                list_in_order(words, warp, warps, marks, called, in_offsets, shares)
+                if leads:
+                    records[3 * done + 2] += BALLOT
+                sync_grid()
+            if everyone:
+                rows = 32
+            read, found_news, ahead = np.int64(0), np.int64(0), np.int64(0)
+            for base in range(warp, np.int32((entries + rows - 1) // rows), warps):
+                row, begin, length = np.int64(0), np.int64(0), np.int64(0)
+                if lane() < rows and rows * base + lane() < entries:
+                    if everyone:
+                        row = np.int64(rows * base + lane())
+                    else:
+                        row = np.int64(called[rows * base + lane()])
+                        if listed:
+                            drop(marks, row)
+                    if not (SETTLES and is_settled(load(state, constants, row), values)):
+                        begin = in_offsets[row]
+                        length = in_offsets[row + 1] - begin
+                gathered, found = nothing(), False
+                if ANY:
+                    gathered, found, tried = ask_in_haste(
+                        begin, length, in_indices, edges, state, constants, now, values
+                    )
+                    read += tried
+                    if found or length <= HASTE:
+                        length = np.int64(0)
+                if any_of(FULL, length > PIECE):
+                    queue_row(
+                        counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
+                        length if length > PIECE else 0,
+                    )  # fmt: skip
+                share = np.int32(0 if length > PIECE else length)
+                read += length
+                if any_of(FULL, share > 0):
+                    gathered, found = ask_all(
+                        gathered, found, share, row, begin, in_indices, edges, state, constants,
+                        now, values,
+                    )  # fmt: skip
+                one, degree = answer(
+                    row, gathered, found, state, fresh, constants, values, after, next_changed,
+                    counters, LISTED + at, out_offsets,
+                )  # fmt: skip
+                found_news += one
+                ahead += degree
+            count_in(read, records, 3 * done + 1)
+            count_in(found_news, counters, NEWS + at)
+            count_in(ahead, counters, DEGREES + at)
+            meet(alone)
+            size = counters[QUEUED + at]
+            if size > 0:
+                for slot in range(warp, np.int32(size), warps):
+                    row = np.int64(queue[0][slot])
+                    begin = in_offsets[row] + np.int64(queue[1][slot]) * PIECE
+                    gathered, found = gather_strided(
+                        begin + lane(), min(begin + PIECE, in_offsets[row + 1]), 32, in_indices,
+                        edges, state, constants, (), now, values,
+                    )  # fmt: skip
+                    gathered = fold_lanes(gathered, 32)
+                    found = any_of(FULL, found)
+                    if lane() == 0:
+                        put_message(parts[0], slot, gathered)
+                        parts[1][slot] = np.uint8(1) if found else np.uint8(0)
+                meet(alone)
+                found_news, ahead = np.int64(0), np.int64(0)
+                for base in range(warp, np.int32((size + 31) // 32), warps):
+                    begins = False
+                    if 32 * base + lane() < size:
+                        begins = queue[1][32 * base + lane()] == 0
+                    mask = ballot(FULL, begins)
+                    while mask != 0:  # a row whose pieces begin here
+                        head = np.int64(32 * base + ffs(mask) - 1)
+                        mask = np.uint32(mask & (mask - 1))
+                        row = np.int64(queue[0][head])
+                        pieces = (in_offsets[row + 1] - in_offsets[row] + PIECE - 1) // PIECE
+                        gathered, found = nothing(), False
+                        for piece in range(head + lane(), head + pieces, 32):
+                            gathered = merge(gathered, take_message(parts[0], piece))
+                            found = found or parts[1][piece] != 0
+                        gathered = fold_lanes(gathered, 32)
+                        found = any_of(FULL, found)
+                        one, degree = answer(
+                            row, gathered, found and lane() == 0, state, fresh, constants, values,
+                            after, next_changed, counters, LISTED + at, out_offsets,
+                        )  # fmt: skip
+                        found_news += one
+                        ahead += degree
+                count_in(found_news, counters, NEWS + at)
+                count_in(ahead, counters, DEGREES + at)
+                meet(alone)
+            entries, count, work = (
+                counters[LISTED + at],
+                counters[NEWS + at],
+                counters[DEGREES + at],
+            )
+            if TERMS:  # nobody is alone
+                for place in range(32 * warp + lane(), entries, 32 * warps):
+                    row = np.int64(next_changed[place])
+                    put(state, row, keep(load(fresh, constants, row)))
+                sync_grid()
+                add_up(vertices, state, constants, values, sums, tallies)
+            calling, listed, everyone = True, True, False
+            done = np.int32(done + 1)
+        if alone:
+            beat = np.int32((beat + 1) % 3)
+        else:
+            turn = np.int32((turn + 1) % 3)
+    first, pace = block() * threads() + thread(), blocks() * threads()
+    after, changed, next_changed = flags[1], lists[0], lists[1]
+    if done & 1:
+        after, changed, next_changed = flags[0], lists[1], lists[0]
+    if done > 0:
+        for place in range(first, entries, pace):
+            row = np.int64(changed[place])
+            put(state, row, keep(load(fresh, constants, row)))
+        for place in range(first, before, pace):
+            after[next_changed[place]] = np.uint8(0)
+    if leads:
+        control[COUNT] = count
+        control[AHEAD] = work
+        control[ENTRIES] = entries
+        control[KEPT] = 1
+        control[STEPS] = done
