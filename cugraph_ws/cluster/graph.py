@@ -406,8 +406,7 @@ def _summary(returned: Any, traced: bool) -> tuple[list[Any], dict[str, Any], An
 
 def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
     """Have a Dask frame's partitions computed where they fall, and kept."""
-    held = client.persist(frame)
-    parts: list[Future[Any]] = client.compute(held.to_delayed())
+    parts: list[Future[Any]] = client.compute(frame.to_delayed())
     wait(parts)
     for part in parts:
         if part.status == "error":
