@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -265,6 +266,28 @@ def test_schedulers_that_do_not_answer(scheduler, message, monkeypatch, capsys):
     err = capsys.readouterr().err
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_ctrl_c_on_a_terminal_ends_with_130():
+    ring = {"source": range(50), "destination": [*range(1, 50), 0], "w": [1.0] * 50}
+    Path("ring").mkdir()
+    pq.write_table(pa.table(ring), "ring/0.parquet")  # settles very slowly
+    line = "neural-network ring --weight w --activation 1 --tol 0 --max-iter 1000000000 --progress"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cugraph_ws.cli", *line.split(), "--workers", "2", "-o", "many"],
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert "superstep" in process.stderr.readline()
+        os.killpg(process.pid, signal.SIGINT)  # workers are in the group, as on a terminal
+        _, err = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 130
+    assert "interrupted after" in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert not Path("many").exists()
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
