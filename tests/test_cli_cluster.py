@@ -280,7 +280,7 @@ def test_ctrl_c_on_a_terminal_ends_with_130():
     try:
         assert "superstep" in process.stderr.readline()
         os.killpg(process.pid, signal.SIGINT)  # workers are in the group, as on a terminal
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=180)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
