@@ -306,7 +306,7 @@ def test_what_the_driver_says_of_a_gpu(fake_driver):
             multiprocessors=132,
             cache=1 << 25,
             uuid="GPU-00010203-0405-0607-0809-0a0b0c0d0e0f",
-        )  # fmt: skip
+        )
     ]
     assert devices.has_device()
 
