@@ -110,9 +110,11 @@ def _paths(job: Job, targets: tuple[str, ...]) -> Callable[[Result], pa.Table] |
     return lambda result: shortest_path(result, job.vertex_ids(targets, "--to"))
 
 
-def _one_search(each: bool, targets: tuple[str, ...]) -> None:
+def _one_search(job: Job, each: bool, targets: tuple[str, ...]) -> None:
     if each and targets:
         raise click.UsageError("--to follows one search; leave --each out")
+    if targets and job.on_cluster:
+        raise click.UsageError("--to is for one machine; leave --workers and --scheduler out")
 
 
 @click.command("bfs")
@@ -137,7 +139,7 @@ def bfs_command(
     from cugraph_ws.algorithms.multi_source import MultiSource
 
     _need(start, start_file)
-    _one_search(each, to)
+    _one_search(job, each, to)
     with job.graph() as graph:
         starts = _given_set(job, "start", start, start_file)
         if each:
@@ -171,7 +173,7 @@ def sssp_command(
     from cugraph_ws.algorithms.sssp import SSSP
 
     _need(start, start_file)
-    _one_search(each, to)
+    _one_search(job, each, to)
     with job.graph() as graph:
         starts = _given_set(job, "start", start, start_file)
         if each:
@@ -195,6 +197,7 @@ def widest_path_command(
     from cugraph_ws.algorithms.widest_path import WidestPath
 
     _need(start, start_file)
+    _one_search(job, False, to)
     with job.graph() as graph:
         starts = _given_set(job, "start", start, start_file)
         job.run(graph, WidestPath, make=_paths(job, to), source=starts)

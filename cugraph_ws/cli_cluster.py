@@ -156,9 +156,9 @@ def _schema(job: Job) -> pa.Schema:
     first = min(path.rglob("*.parquet"), default=None) if path.is_dir() else path
     if first is None:
         raise FileError(f"{path}: the folder has no .parquet files; give another one")
+    if job.format not in (None, "parquet"):
+        raise FileError(f"{path}: a cluster reads Parquet alone; leave --format out")
     try:
-        if job.format not in (None, "parquet"):
-            raise FileError(f"{path}: a cluster reads Parquet alone; leave --format out")
         return parquet.read_schema(first)
     except (OSError, pa.ArrowException) as error:
         raise FileError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -71,20 +72,37 @@ class Job:
     quiet: bool
     rows: int
     output: Path | None
+    workers: int | None
+    scheduler: str | None
+    tls_ca: Path | None
+    tls_cert: Path | None
+    tls_key: Path | None
     id_types: list[Any] = field(default_factory=list, init=False)
 
     def check_outputs(self) -> None:
         """Make sure that everything to be written can be, before anything is read."""
         from cugraph_ws.writers import check_writable
 
-        for path in (self.output, self.trace):
-            if path is not None:
-                check_writable(path)
+        if self.on_cluster and self.output is not None:
+            from cugraph_ws.cli_cluster import check_folder
+
+            check_folder(self.output)
+        elif self.output is not None:
+            check_writable(self.output)
+        if self.trace is not None:
+            check_writable(self.trace)
         if self.checkpoint is not None:
             check_writable(self.checkpoint, any_name=True)
 
-    def graph(self, attributes: Sequence[str] = ()) -> Graph:
-        """Read the files and build the graph.
+    @property
+    def on_cluster(self) -> bool:
+        """Whether the job is for the workers of a cluster."""
+        from cugraph_ws.cli_cluster import cluster_options
+
+        return cluster_options(self)
+
+    def graph(self, attributes: Sequence[str] = ()) -> AbstractContextManager[Graph]:
+        """Read the files and build the graph, which is there in a `with`.
 
         Parameters
         ----------
@@ -95,6 +113,10 @@ class Job:
         from cugraph_ws.readers import read_edges, read_frame
 
         self.check_outputs()
+        if self.on_cluster:
+            from cugraph_ws.cli_cluster import cluster_graph
+
+            return cluster_graph(self, attributes)
         edges = read_edges(self.edges, self.format)
         vertices = None
         if self.vertices is not None:
@@ -122,13 +144,16 @@ class Job:
         progress: Progress = self.progress is not False and not self.quiet
         if self.progress:
             progress = "always"
+        checkpoint, resume = self.checkpoint, self.resume
+        if self.on_cluster:  # workers may have started in another folder
+            checkpoint, resume = (path and path.absolute() for path in (checkpoint, resume))
         return {
             "engine": self.engine,
             "progress": progress,
             "timeout": self.timeout,
-            "checkpoint": self.checkpoint,
+            "checkpoint": checkpoint,
             "every": self.every,
-            "resume": self.resume,
+            "resume": resume,
         }
 
     def run(
@@ -165,7 +190,7 @@ class Job:
         except Interrupted as interrupted:
             done = interrupted.result
             if self.partial and done is not None:
-                deliver_result(self, done, rank_by, make)
+                deliver_result(self, graph, done, rank_by, make)
             after = "" if done is None else f" after {done.iterations:,} supersteps"
             raise Interrupted(f"{program.name} was interrupted{after}", done) from None
         if not (result.converged or self.partial or (limited and result.stopped == "max_iter")):
@@ -176,7 +201,7 @@ class Job:
                 "with --partial",
                 result,
             )
-        deliver_result(self, result, rank_by, make)
+        deliver_result(self, graph, result, rank_by, make)
 
     def vertex_id(self, text: str, argument: str) -> Any:
         """Return the vertex id that a word of the command line means.
@@ -335,6 +360,22 @@ RUN_OPTIONS = (
         help="Write the state so far where a run is stopped before its end.",
     ),
 )
+CLUSTER_OPTIONS = (
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Run on a cluster of N workers on this machine; EDGES and -o are Parquet folders.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS|FILE",
+        help="Run on a Dask cluster: tcp://…, tls://… or a scheduler file, .json.",
+    ),
+    click.option("--tls-ca", type=A_FILE, metavar="FILE", help="Certificate of its authority."),
+    click.option("--tls-cert", type=A_FILE, metavar="FILE", help="One's own certificate."),
+    click.option("--tls-key", type=A_FILE, metavar="FILE", help="One's own key."),
+)
 OUTPUT_OPTIONS = (
     click.option(
         "--progress/--no-progress",
@@ -354,7 +395,8 @@ OUTPUT_OPTIONS = (
         "--output",
         type=A_FILE,
         metavar="FILE",
-        help="Write the result: .parquet, .csv or .tsv, the last two also with .gz.",
+        help="Write the result: .parquet, .csv or .tsv, the last two also with .gz; a cluster "
+        "writes a folder.",
     ),
     debug_option,
 )
@@ -383,7 +425,7 @@ def job_options(command: F) -> Callable[..., Any]:
         return command(job, **given)
 
     common: list[click.Parameter] = []
-    for decorate in (*GRAPH_OPTIONS, *RUN_OPTIONS, *OUTPUT_OPTIONS):
+    for decorate in (*GRAPH_OPTIONS, *RUN_OPTIONS, *CLUSTER_OPTIONS, *OUTPUT_OPTIONS):
         holder = decorate(lambda: None)
         common += holder.__click_params__  # type: ignore[attr-defined]  # where click keeps them
     edges = click.Argument(["edges"], type=A_FILE)

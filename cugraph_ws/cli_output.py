@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cugraph_ws.cli_options import Job
+    from cugraph_ws.graph import Graph
     from cugraph_ws.run import Result
 
 __all__ = ["deliver", "deliver_result", "say", "show_table"]
@@ -24,29 +25,34 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
     Parameters
     ----------
     job : Job
-    frame : pyarrow.Table
+    frame : pyarrow.Table, or Dask frame
     rank_by : str, optional
         Column whose greatest values come first where rows are shown; default: order of vertices.
     """
-    if job.output is not None:
-        from cugraph_ws.writers import write_frame
+    from cugraph_ws.cli_cluster import ranked, top_rows, write_folder
+    from cugraph_ws.cluster.spread import is_dask_frame
+    from cugraph_ws.writers import write_frame
 
+    if job.output is not None and is_dask_frame(frame):
+        say(job, f"{write_folder(frame, job.output):,} rows in {job.output}")
+        return
+    if job.output is not None:
         write_frame(frame, job.output)
         say(job, f"{frame.num_rows:,} rows in {job.output}")
         return
-    top = frame
-    if rank_by is not None:
-        others = [name for name in frame.column_names if name != rank_by]
-        order = [(rank_by, "descending"), *((name, "ascending") for name in others)]
-        top = frame.sort_by(order)
+    if is_dask_frame(frame):
+        top, whole = top_rows(frame, job.rows, rank_by)
+    else:
+        top, whole = ranked(frame, rank_by), frame.num_rows
     show_table(top.slice(0, job.rows))
-    hidden = frame.num_rows - min(job.rows, frame.num_rows)
+    hidden = whole - min(job.rows, whole)
     if hidden:
         say(job, f"and {hidden:,} more rows; -o FILE writes all")
 
 
 def deliver_result(
     job: Job,
+    graph: Graph,
     result: Result,
     rank_by: str | None = None,
     make: Callable[[Result], pa.Table] | None = None,
@@ -56,6 +62,8 @@ def deliver_result(
     Parameters
     ----------
     job : Job
+    graph : Graph
+        What it ran on.
     result : Result
     rank_by : str, optional
         As for `deliver`.
@@ -70,7 +78,6 @@ def deliver_result(
     if result.stopped != "converged":
         click.echo(f"stopped by {result.stopped} after {result.iterations:,} supersteps", err=True)
         return
-    graph = result.graph
     size = f"{graph.number_of_vertices:,} vertices, {graph.number_of_edges:,} edges"
     residual = "" if math.isnan(result.residual) else f", residual {result.residual:.2g}"
     say(job, f"{size}: {result.iterations:,} supersteps{residual}")

@@ -256,6 +256,10 @@ class Driver:
         size._obj.value = 1 << 33
         return 0
 
+    def do_DeviceGetUuid_v2(self, sixteen, handle):
+        sixteen[:] = range(16)
+        return 0
+
     def do_DeviceGetAttribute(self, value, number, handle):
         value._obj.value = {75: 9, 76: 0, 16: 132, 38: 1 << 25}[number]
         return 0
@@ -295,7 +299,14 @@ def fake_driver(monkeypatch):
 
 def test_what_the_driver_says_of_a_gpu(fake_driver):
     assert installed_gpus() == [
-        Gpu(name="Emulated", memory=1 << 33, capability=(9, 0), multiprocessors=132, cache=1 << 25)
+        Gpu(
+            name="Emulated",
+            memory=1 << 33,
+            capability=(9, 0),
+            multiprocessors=132,
+            cache=1 << 25,
+            uuid="GPU-00010203-0405-0607-0809-0a0b0c0d0e0f",
+        )
     ]
     assert devices.has_device()
 

@@ -3,6 +3,7 @@
 import importlib.util
 import math
 import sys
+from collections import Counter
 from pathlib import Path
 
 import networkx as nx
@@ -25,7 +26,7 @@ def example(name):
 
 def test_all_are_here():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {
-        "etl", "heaviest_dependency", "own_algorithm", "widest_path",
+        "etl", "etl_on_a_cluster", "heaviest_dependency", "own_algorithm", "widest_path",
     }  # fmt: skip
 
 
@@ -60,6 +61,24 @@ def test_etl(tmp_path, capsys):
     assert sum(ranks.column("pagerank").to_pylist()) == pytest.approx(1)
     assert pq.read_table(tmp_path / "core.parquet").num_rows > 0
     assert "vertices" in capsys.readouterr().out
+
+
+def test_etl_on_a_cluster(tmp_path, capsys):
+    folder = example("etl_on_a_cluster").main(out=tmp_path)
+    written = pq.read_table(folder).sort_by("vertex")
+    edges = pq.read_table(tmp_path / "edges")
+    ranks = ws.pagerank(edges)
+    assert written["vertex"].to_pylist() == ranks["vertex"].to_pylist()
+    assert written["pagerank"].to_pylist() == pytest.approx(ranks["pagerank"].to_pylist())
+    graph = nx.DiGraph(zip(*(edges[name].to_pylist() for name in edges.column_names), strict=True))
+    degrees = Counter(edges["destination"].to_pylist())
+    for vertex, greatest in zip(
+        *(written[name].to_pylist() for name in ("vertex", "greatest")), strict=True
+    ):
+        reaching = {vertex} if vertex % 97 else {vertex, *nx.ancestors(graph, vertex)}
+        least = max(degrees[one] for one in reaching)
+        assert greatest == least if vertex % 97 == 0 else greatest >= least
+    assert "on 2 workers" in capsys.readouterr().out
 
 
 def test_heaviest_dependency():

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import cugraph_ws as ws
+from cugraph_ws import generators
 from cugraph_ws.cli import commands
 
 ROOT = Path(__file__).parents[1]
@@ -64,6 +67,24 @@ schedule.BLOCK = 32
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_cluster_block_takes_parquet_to_parquet(tmp_path):
+    edges = generators.erdos_renyi(50, 200, seed=1, frame="pyarrow")
+    (tmp_path / "edges").mkdir()
+    for place in range(2):
+        pq.write_table(edges.slice(100 * place, 100), tmp_path / "edges" / f"{place}.parquet")
+    body = "".join(f"    {line}\n" for line in "".join(blocks("python cluster")).splitlines())
+    script = tmp_path / "readme.py"
+    script.write_text(
+        f"import cugraph_ws as ws\n\ndef main():\n{body}\nif __name__ == '__main__':\n    main()\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = pq.read_table(tmp_path / "ranks").sort_by("vertex").to_pydict()
+    expected = ws.pagerank(edges)
+    assert found["vertex"] == expected["vertex"].to_pylist()
+    assert found["pagerank"] == pytest.approx(expected["pagerank"].to_pylist())
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ class Crewed:
         """Wait a little; tell whether all are done, raise if something is wrong."""
         waiting = [future for future in self.futures if not future.done()]
         if waiting:
-            with suppress(TimeoutError):
+            with suppress(TimeoutError), self._client.as_current():  # wait() looks for one
                 wait(waiting, timeout=LOOK, return_when="FIRST_COMPLETED")
         failed = any(future.status in ("error", "cancelled", "lost") for future in self.futures)
         left = set(self._client.nthreads())
@@ -178,7 +178,8 @@ class Crewed:
             if address in left and not future.done()
         ]
         if theirs:
-            with suppress(TimeoutError):  # who computes still will not have its result kept
+            # Who computes still will not have its result kept.
+            with suppress(TimeoutError), self._client.as_current():
                 wait(theirs, timeout=GRACE)
         self._client.cancel([future for future in self.futures if not future.done()], force=True)
 

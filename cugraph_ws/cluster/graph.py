@@ -347,7 +347,8 @@ class ClusterGraph:
                 client.submit(part_of, future, which, key=f"{future.key}-frame-{which}")
                 for future in futures
             ]
-            wait(parts)
+            with client.as_current():
+                wait(parts)
             frames.append(dd.from_delayed(parts, meta=meta, verify_meta=False))
         if "iterations" in facts:
             result = ClusterResult(frame=frames[0], **facts)
@@ -406,9 +407,9 @@ def _summary(returned: Any, traced: bool) -> tuple[list[Any], dict[str, Any], An
 
 def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
     """Have a Dask frame's partitions computed where they fall, and kept."""
-    held = client.persist(frame)
-    parts: list[Future[Any]] = client.compute(held.to_delayed())
-    wait(parts)
+    parts: list[Future[Any]] = client.compute(frame.to_delayed())
+    with client.as_current():  # wait() looks for one
+        wait(parts)
     for part in parts:
         if part.status == "error":
             part.result()  # raises what went wrong

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["local_cluster", "need_dask"]
 
+# A terminal's Ctrl-C is for the process that runs the client; it ends the workers when it ends.
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+
 
 def need_dask(*others: str) -> None:
     """Make sure that Dask is installed.
@@ -75,6 +78,7 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
     else:
         if workers is not None:
             options.setdefault("threads_per_worker", 1)
+        options.setdefault("preload", [DEAF])
         started = LocalCluster(n_workers=workers, processes=True, **options)
     with started as cluster, Client(cluster) as client:
         yield client

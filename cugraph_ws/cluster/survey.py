@@ -11,8 +11,9 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import psutil
@@ -26,6 +27,7 @@ from cugraph_ws.cuda.driver import installed_gpus
 from cugraph_ws.generators import rmat
 from cugraph_ws.graph import Graph
 from cugraph_ws.memory import available_memory
+from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import run
 
 __all__ = ["engine_of", "pairs", "survey_member"]
@@ -122,9 +124,10 @@ def _own_gpu() -> dict[str, Any] | None:
 def _supersteps(engine: str) -> Callable[[], float]:
     """Build a graph, compile a program, and return what measures arcs per second."""
     graph = Graph(rmat(SCALE[engine], seed=0, frame="pyarrow"))
+    program = cast(VertexProgram, PageRank)
 
     def supersteps(seconds: float, most: int) -> tuple[int, float]:
-        result = run(PageRank, graph, engine=engine, tol=0.0, max_iter=most, timeout=seconds)
+        result = run(program, graph, engine=engine, tol=0.0, max_iter=most, timeout=seconds)
         return sum(result.rows.edges), sum(result.rows.milliseconds) / 1000
 
     def measure() -> float:
@@ -148,8 +151,8 @@ def _links(crew: DaskCrew) -> dict[int, tuple[float, float]]:
     found = {}
     for partners in pairs(crew.size):
         other = partners[crew.rank]
-        greeting = _fastest(lambda other=other: crew.swap(other, nothing), GREETINGS)
-        carrying = _fastest(lambda other=other: crew.swap(other, parcel), PARCELS)
+        greeting = _fastest(partial(crew.swap, other, nothing), GREETINGS)
+        carrying = _fastest(partial(crew.swap, other, parcel), PARCELS)
         if other != crew.rank:
             found[other] = BOX / max(carrying, 1e-9), greeting
         crew.allgather(None)  # nobody sends while another pair is not through
