@@ -6,6 +6,7 @@
 #   ci/gpu.sh                          everything
 #   ci/gpu.sh tests sanitize leaks     some of it
 #   ci/gpu.sh bench                    all benchmarks
+#   ci/gpu.sh cluster                  Dask-CUDA on all GPUs of this machine, of which it needs two
 #   ci/gpu.sh bench-schedules:KR24     one part of them, on one graph
 #   GPU_BENCH_DATA=FOLDER ci/gpu.sh bench-supersteps:data     on all edge lists of a folder
 #

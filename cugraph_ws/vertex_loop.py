@@ -193,7 +193,7 @@ class VertexLoop:
 
     def _on_cuda(self, bound: BoundProgram, graph: Graph) -> list[Executor]:
         """Make the plan, the partitions and their exchange, and an executor for each."""
-        from cugraph_ws.cuda.partition import device_partition, whole_partition
+        from cugraph_ws.cuda.partition import device_partition, shard_partition, whole_partition
         from cugraph_ws.cuda.plan import CudaPlan
         from cugraph_ws.engines.cuda import CudaExecutor
         from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
@@ -234,7 +234,7 @@ class VertexLoop:
                 f"filter={self._filter!r}: {self.name} has no frontier that is listed; leave it out"
             )
         if isinstance(graph, ShardGraph):
-            (part,) = held = [device_partition(graph.partition(bound))]
+            (part,) = held = [shard_partition(graph, bound)]
             self._exchange = CrewExchange(
                 graph,
                 method=self._sends,

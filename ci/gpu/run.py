@@ -48,14 +48,18 @@ def expand(names: list[str]) -> list[str]:
     wanted: list[str] = []
     for name in names:
         below = [
-            one for one in stages.STAGES if one == name or one.startswith((f"{name}:", f"{name}-"))
+            one
+            for one in (*stages.STAGES, *stages.CLUSTER)
+            if one == name or one.startswith((f"{name}:", f"{name}-"))
         ]
         if not below and name.partition(":")[0] in {
             one.partition(":")[0] for one in stages.BENCHES
         }:
             below = [name]  # a part on graphs of the caller's choice
         if not below:
-            kinds = dict.fromkeys(one.partition(":")[0] for one in stages.STAGES)
+            kinds = dict.fromkeys(
+                one.partition(":")[0] for one in (*stages.STAGES, *stages.CLUSTER)
+            )
             sys.exit(f"there is no stage {name!r}; choose of {', '.join(kinds)}, bench")
         wanted += below
     return wanted

@@ -20,7 +20,17 @@ from typing import Any
 from summaries import read_junit, read_sanitizer
 from tree import ROOT
 
-__all__ = ["BENCHES", "STAGES", "bench", "leaks", "sanitize", "side_by_side", "tests"]
+__all__ = [
+    "BENCHES",
+    "CLUSTER",
+    "STAGES",
+    "bench",
+    "cluster",
+    "leaks",
+    "sanitize",
+    "side_by_side",
+    "tests",
+]
 
 SECONDS = 470.0  # for a stage
 PROCESSES = 8  # side by side on one GPU, where time is not measured
@@ -39,6 +49,7 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-efficiency",
 )
 STAGES = ("tests", "sanitize", "leaks", *BENCHES)
+CLUSTER = ("cluster",)  # needs several GPUs: only where it is asked for
 TOOLS = {  # what CuPy asks the driver, to find out what there is, may fail
     "memcheck": ["--report-api-errors", "no"],
     "racecheck": [],
@@ -132,11 +143,21 @@ def tests() -> Facts:
     """Run the tests that `tests.txt` names on the GPU, side by side where pytest-xdist is there."""
     listed = (Path(__file__).parent / "tests.txt").read_text().splitlines()
     chosen = [line for line in listed if line and not line.startswith("#")]
+    return _tested(chosen, side_by_side=True)
+
+
+def cluster() -> Facts:
+    """Run the tests of Dask-CUDA clusters on all GPUs of this machine."""
+    return _tested(["tests/gpu_cluster"], side_by_side=False)
+
+
+def _tested(chosen: list[str], *, side_by_side: bool) -> Facts:
+    """Run pytest and return what came out."""
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder, "junit.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
                    f"--junitxml={junit}", *chosen]  # fmt: skip
-        if importlib.util.find_spec("xdist") is not None:
+        if side_by_side and importlib.util.find_spec("xdist") is not None:
             # pytest-benchmark, where that is there too, warns of it, and a warning is an error.
             command += ["-n", str(PROCESSES), "-p", "no:benchmark"]
         done = child(command, SECONDS)

@@ -8,10 +8,9 @@ in the order of theirs, so that those of one owner lie together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from itertools import pairwise
 from threading import RLock
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +28,9 @@ from cugraph_ws.frames import FrameKind, VertexNumbers
 from cugraph_ws.graph import Graph, GraphReport
 from cugraph_ws.numbering import number_integers
 from cugraph_ws.queries import EXAMPLES, check_choice
+
+if TYPE_CHECKING:
+    from cugraph_ws.cuda.graph import DeviceGraph
 
 __all__ = ["ShardGraph"]
 
@@ -126,6 +128,7 @@ class ShardGraph(Graph):
         self._copy = None
         self._degrees: dict[Any, Array] = {}
         self._orders: dict[Order, Adjacency] = {}
+        self._kept: dict[str, Any] = {}  # shared by all who have joined a crew with this share
         self._duplicates = self._self_loops = None
         self._all_arcs = total(crew, arcs.csc.number_of_arcs)
         self._edges = self._count(np.ones(arcs.csc.number_of_arcs, np.bool_))
@@ -276,6 +279,36 @@ class ShardGraph(Graph):
         answers = self.crew.alltoall([[column[wanted[0] - self.low]] for wanted in asked])
         return np.concatenate([answer[0] for answer in answers])[back]
 
+    def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
+        """Return the share as the CUDA engine reads it; made when first needed, then kept.
+
+        Returns
+        -------
+        graph : DeviceGraph
+            Rows of own vertices, by falling in-degree, and ghosts without rows.
+        numbers : device array, shape (length,)
+            Vertex number of each of its positions.
+        boundaries : list of device array
+            As `boundaries`, in its positions.
+        """
+        with self._lock:
+            if "device" not in self._kept:
+                from cugraph_ws.cuda.device import device
+                from cugraph_ws.cuda.grouping import number_dtype
+                from cugraph_ws.cuda.partition import laid_out
+
+                csc, xp = self.csc, device().xp
+                values = {name: self.edge_values(name) for name in self._carried}
+                graph = laid_out(self.length, csc.offsets, csc.indices, values)
+                numbers = xp.asarray(self.positions, number_dtype(self.number_of_vertices))
+                self._kept["device"] = (
+                    graph,
+                    xp.take(numbers, graph.numbers),
+                    [xp.take(graph.positions, xp.asarray(held)) for held in self.boundaries],
+                )
+            kept: tuple[DeviceGraph, Any, list[Any]] = self._kept["device"]
+            return kept
+
     def partition(self, bound: BoundProgram) -> Partition:
         """Return what an executor works on."""
         return Partition(
@@ -327,12 +360,15 @@ class ShardGraph(Graph):
             self._orders[order] = Adjacency(offsets, indices)
             return self._orders[order]
 
-    @cached_property
+    @property
     def _position_of_rank(self) -> Array:
-        ranks = np.arange(self.length, dtype=np.int64)
-        position = np.empty(self.length, self._host().csc.indices.dtype)
-        position[self._by_position(ranks)] = ranks
-        return position
+        if "positions" not in self._kept:
+            ranks = np.arange(self.length, dtype=np.int64)
+            position = np.empty(self.length, self._host().csc.indices.dtype)
+            position[self._by_position(ranks)] = ranks
+            self._kept["positions"] = position
+        kept: Array = self._kept["positions"]
+        return kept
 
     def _turned(self, by_arc: Array) -> Array:
         """Reorder an array by arc of the CSR from ranks to positions."""

@@ -7,7 +7,7 @@ graph is a partition without ghosts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +21,16 @@ from cugraph_ws.cuda.rows import Rows, expand_rows, gather, group_edges
 
 if TYPE_CHECKING:
     from cugraph_ws.cluster.partition import Partition
+    from cugraph_ws.cluster.shard import ShardGraph
 
-__all__ = ["DevicePartition", "device_partition", "partition_of_arrays", "whole_partition"]
+__all__ = [
+    "DevicePartition",
+    "device_partition",
+    "laid_out",
+    "partition_of_arrays",
+    "shard_partition",
+    "whole_partition",
+]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
@@ -163,22 +171,10 @@ def whole_partition(graph: DeviceGraph, bound: BoundProgram) -> DevicePartition:
         Edge attributes are brought to the device when they are first asked for.
     """
     xp = device().xp
-
-    def edges(order: Order) -> tuple[DeviceArray, ...]:
-        arrays = []
-        for column, kind in zip(bound.edge_columns, bound.types.edges, strict=True):
-            if column is None:
-                arrays.append(xp.empty(0, kind))
-                continue
-            # Kernels cast what they read: narrower columns stay as they are, and move fewer bytes.
-            values = graph.values(column, order)
-            wider = values.dtype.itemsize > np.dtype(kind).itemsize
-            arrays.append(values.astype(kind) if wider else values)
-        return tuple(arrays)
-
     n = graph.size
     return DevicePartition(
-        graph, vertices=n, owned=n, numbers=graph.numbers, constants=bound.constants, edges=edges,
+        graph, vertices=n, owned=n, numbers=graph.numbers, constants=bound.constants,
+        edges=_attributes(graph, bound),
         boundaries=[xp.empty(0, graph.numbers.dtype)], ghosts=[(n, n)],
     )  # fmt: skip
 
@@ -254,11 +250,90 @@ def partition_of_arrays(
     GraphMemoryError
         If it would not fit on the GPU; raised before anything is copied.
     """
+    xp = device().xp
+    columns = {str(place): column for place, column in enumerate(edges)}
+    named = {name: column for name, column in columns.items() if len(column)}
+    graph = laid_out(len(numbers), offsets, indices, named)
+
+    # Where there is no arc, what is prepared once for each vertex reads that of arc 0 all the same.
+    empty = 0 if len(indices) else 1
+
+    def by_arc(order: Order) -> tuple[DeviceArray, ...]:
+        return tuple(
+            graph.values(name, order) if name in named else xp.zeros(empty, column.dtype)
+            for name, column in columns.items()
+        )
+
+    return DevicePartition(
+        graph,
+        vertices=vertices,
+        owned=len(offsets) - 1,
+        numbers=xp.take(xp.asarray(numbers, number_dtype(vertices)), graph.numbers),
+        constants=tuple(constants),
+        edges=by_arc,
+        boundaries=[xp.take(graph.positions, xp.asarray(one)) for one in boundaries],
+        ghosts=[(int(first), int(last)) for first, last in ghosts],
+    )
+
+
+def shard_partition(shard: ShardGraph, bound: BoundProgram) -> DevicePartition:
+    """Return a member's share of a graph as a program's partition.
+
+    Parameters
+    ----------
+    shard : ShardGraph
+        Its rows are laid out on the device once, and kept there.
+    bound : BoundProgram
+        The program; its constants are by the share's positions.
+
+    Returns
+    -------
+    DevicePartition
+
+    Raises
+    ------
+    GraphMemoryError
+        If it would not fit on the GPU; raised before anything is copied.
+    """
+    graph, numbers, boundaries = shard.laid_out()
+    return DevicePartition(
+        graph,
+        vertices=shard.number_of_vertices,
+        owned=shard.owned,
+        numbers=numbers,
+        constants=bound.constants,
+        edges=_attributes(graph, bound),
+        boundaries=boundaries,
+        ghosts=shard.ghosts,
+    )
+
+
+def laid_out(size: int, offsets: Any, indices: Any, values: Mapping[str, Any]) -> DeviceGraph:
+    """Lay rows of owned vertices, and ghosts without rows, out by falling in-degree.
+
+    Parameters
+    ----------
+    size : int
+        Number of owned vertices and ghosts.
+    offsets : array of int64, shape (owned + 1,)
+    indices : array of int32 or int64, shape (arcs,)
+    values : mapping of str to array, each of shape (arcs,)
+        Edge attributes.
+
+    Returns
+    -------
+    DeviceGraph
+
+    Raises
+    ------
+    GraphMemoryError
+        If it would not fit on the GPU; raised before anything is copied.
+    """
     owner = device()
     xp = owner.xp
-    size, owned, arcs = len(numbers), len(offsets) - 1, len(indices)
+    owned, arcs = len(offsets) - 1, len(indices)
     index = number_dtype(size)
-    wide = sum(np.dtype(column.dtype).itemsize for column in edges if len(column))
+    wide = sum(np.dtype(column.dtype).itemsize for column in values.values())
     copied = 2 * index.itemsize * arcs + 8 * size
     check_device_memory(estimate(arcs, size, wide, False), beside=copied)
     starts = xp.asarray(offsets, np.int64)
@@ -269,31 +344,30 @@ def partition_of_arrays(
     del rows, starts, degrees
     layout, sources, order = group_edges(owner, ends, size, both=False, keep=wide > 0)
     del ends
-    named = {
-        str(place): gather(owner, xp.asarray(column), order)
-        for place, column in enumerate(edges)
-        if len(column)
-    }
+    named = {name: gather(owner, xp.asarray(column), order) for name, column in values.items()}
     graph = DeviceGraph(owner, layout, sources, named, undirected=False, names=tuple(named))
     owner.trim()
+    return graph
 
+
+def _attributes(
+    graph: DeviceGraph, bound: BoundProgram
+) -> Callable[[Order], tuple[DeviceArray, ...]]:
+    """Return what reads a program's edge attributes; they come to the device when first asked for."""
+    xp = device().xp
     # Where there is no arc, what is prepared once for each vertex reads that of arc 0 all the same.
-    empty = 0 if arcs else 1
-    kinds = [(str(place), column.dtype) for place, column in enumerate(edges)]
+    empty = 0 if graph.arcs else 1
 
-    def by_arc(order: Order) -> tuple[DeviceArray, ...]:
-        return tuple(
-            graph.values(name, order) if name in named else xp.zeros(empty, kind)
-            for name, kind in kinds
-        )
+    def edges(order: Order) -> tuple[DeviceArray, ...]:
+        arrays = []
+        for column, kind in zip(bound.edge_columns, bound.types.edges, strict=True):
+            if column is None:
+                arrays.append(xp.zeros(empty, kind))
+                continue
+            # Kernels cast what they read: narrower columns stay as they are, and move fewer bytes.
+            values = graph.values(column, order)
+            wider = values.dtype.itemsize > np.dtype(kind).itemsize
+            arrays.append(values.astype(kind) if wider else values)
+        return tuple(arrays)
 
-    return DevicePartition(
-        graph,
-        vertices=vertices,
-        owned=owned,
-        numbers=xp.take(xp.asarray(numbers, number_dtype(vertices)), graph.numbers),
-        constants=tuple(constants),
-        edges=by_arc,
-        boundaries=[xp.take(graph.positions, xp.asarray(one)) for one in boundaries],
-        ghosts=[(int(first), int(last)) for first, last in ghosts],
-    )
+    return edges

@@ -1,0 +1,149 @@
+"""Graphs on the GPUs of a Dask-CUDA cluster, against one GPU."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import Nearest, Peel, Rank
+
+import cugraph_ws as ws
+from cugraph_ws.cuda.driver import installed_gpus
+
+if len(installed_gpus()) < 2:
+    pytest.skip("needs two GPUs", allow_module_level=True)
+cp = pytest.importorskip("cupy")
+cudf = pytest.importorskip("cudf")
+dask_cudf = pytest.importorskip("dask_cudf")
+pytest.importorskip("dask_cuda")
+
+VERTICES, EDGES = 20_000, 150_000
+WAIT = 60.0  # seconds for workers to come back
+FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "pagerank": (ws.pagerank, {}),
+    "pagerank of shares": (ws.pagerank, {"personalization": {3: 1.0, 17: 2.0}}),
+    "bfs": (ws.bfs, {"start": [3, 99]}),
+    "sssp": (ws.sssp, {"source": 3}),
+    "widest path": (ws.widest_path, {"source": 3}),
+    "components": (ws.weakly_connected_components, {}),
+    "cores": (ws.core_number, {}),
+}
+
+
+def edges() -> Any:
+    """Return a skewed graph, with ids that have gaps."""
+    random = np.random.default_rng(5)
+    ends = (random.random((2, EDGES)) ** 2 * VERTICES).astype(np.int64) * 3
+    weights = random.integers(1, 100, EDGES) / 8
+    return cudf.DataFrame({"source": ends[0], "destination": ends[1], "weight": weights})
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with ws.local_cluster() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def frame() -> Any:
+    return edges()
+
+
+@pytest.fixture
+def spread(client: Any, frame: Any) -> Iterator[Any]:
+    client.wait_for_workers(len(installed_gpus()), timeout=WAIT)
+    with ws.Graph(dask_cudf.from_cudf(frame, npartitions=5), weight="weight") as graph:
+        yield graph
+
+
+@pytest.fixture(scope="module")
+def whole(frame: Any) -> Iterator[Any]:
+    with ws.Graph(frame, weight="weight") as graph:
+        yield graph
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    """Compare a Dask frame with a cuDF frame: integers exactly, others to 1e-6."""
+    found = found.compute().reset_index(drop=True)
+    assert isinstance(found, cudf.DataFrame)
+    assert list(found.columns) == list(expected.columns)
+    for name in expected.columns:
+        one, other = found[name].to_pandas(), expected[name].to_pandas()
+        assert (one.isna() == other.isna()).all(), name
+        known = ~other.isna()
+        np.testing.assert_allclose(one[known], other[known], rtol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name: str, spread: Any, whole: Any) -> None:
+    function, options = FUNCTIONS[name]
+    assert_same(function(spread, **options), function(whole, **options))
+
+
+@pytest.mark.parametrize("exchange", ["auto", "vr", "ms", "all"])
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [(Nearest, {"seeds": [0, 21]}), (Peel, {"k": 4}), (Rank, {"max_iter": 20, "tol": 0.0})],
+)
+def test_programs(
+    program: Any, options: dict[str, Any], exchange: str, spread: Any, whole: Any
+) -> None:
+    found = ws.run(program, spread, exchange=exchange, **options)
+    expected = ws.run(program, whole, **options)
+    assert_same(found.frame, expected.frame)
+    assert found.trace["bytes_sent"].sum() > 0
+
+
+def test_results_are_where_they_were_computed(client: Any, spread: Any) -> None:
+    ranks = ws.pagerank(spread).persist()
+    held = client.who_has(ranks)
+    assert {worker for workers in held.values() for worker in workers} == {
+        one["worker"] for one in spread.partitions
+    }
+
+
+def test_work_is_divided(spread: Any) -> None:
+    arcs = [one["arcs"] for one in spread.partitions]
+    assert sum(arcs) == EDGES
+    assert max(arcs) < 0.6 * EDGES * 2 / len(arcs)
+
+
+def kill_soon(client: Any, seconds: float) -> threading.Timer:
+    victim = next(iter(client.run(os.getpid).values()))
+    timer = threading.Timer(seconds, lambda: os.kill(victim, signal.SIGKILL))
+    timer.start()
+    return timer
+
+
+def test_a_lost_worker_is_named_and_the_graph_built_again(
+    client: Any, spread: Any, whole: Any
+) -> None:
+    ws.pagerank(spread)  # compiles
+    timer = kill_soon(client, 0.5)
+    begun = time.monotonic()
+    with pytest.raises(ws.WorkerLostError, match=r"tcp://.* was lost, and with it .* vertices"):
+        ws.run(ws.PageRank, spread, tol=0.0, alpha=0.9999, max_iter=1_000_000)
+    assert time.monotonic() - begun < 30.0, "nobody waits for a worker that is gone"
+    timer.join()
+    client.wait_for_workers(len(installed_gpus()), timeout=WAIT)
+    assert_same(ws.pagerank(spread), ws.pagerank(whole))
+
+
+def test_a_run_with_a_checkpoint_goes_on(
+    client: Any, spread: Any, whole: Any, tmp_path: Any
+) -> None:
+    options = {"tol": 0.0, "alpha": 0.999, "max_iter": 3_000}
+    expected = ws.run(ws.PageRank, whole, **options)
+    timer = kill_soon(client, 1.0)
+    found = ws.run(
+        ws.PageRank, spread, checkpoint=str(tmp_path / "state.parquet"), every=50, **options
+    )
+    timer.join()
+    assert found.iterations == expected.iterations
+    assert_same(found.frame, expected.frame)

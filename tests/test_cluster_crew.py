@@ -1,0 +1,206 @@
+"""Vertex programs on crews of threads: the same answers as on one machine, over any kind of mail."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from crews import ThreadCrew, share, together
+from emulator.device import emulated
+from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached, Widest
+from shapes import SHAPES, build, rmat, undirected
+
+import cugraph_ws as ws
+from cugraph_ws import progress
+from cugraph_ws.cluster.council import Council
+from cugraph_ws.cluster.crew import Alone
+from cugraph_ws.cluster.nccl import HEADER, NcclCrew
+
+GRAPHS = {
+    "rmat": rmat(5, 4, seed=11),
+    "path": SHAPES["path"],
+    "ties": SHAPES["ties and zeros"],
+    "undirected": undirected(SHAPES["random sparse"]),
+    "isolated": SHAPES["all isolated"],
+}
+PROGRAMS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "hops": (Hops, {"start": 0}),
+    "nearest": (Nearest, {"seeds": [0]}),
+    "labels": (Labels, {}),
+    "reached": (Reached, {"start": [0]}),
+    "widest": (Widest, {"start": 0}),
+    "paths": (Paths, {"max_iter": 2}),
+    "peeled": (Peel, {"k": 2}),
+    "rank": (Rank, {"max_iter": 5, "tol": 0.0}),
+    "pagerank": (ws.PageRank, {"max_iter": 5, "tol": 0.0, "personalization": {0: 2.0}}),
+    "sssp": (ws.SSSP, {"source": [0]}),
+}
+
+
+def assert_parts(parts: Sequence[Any], whole: Any, tolerance: float = 1e-12) -> None:
+    found = pd.concat(parts, ignore_index=True)
+    pd.testing.assert_frame_equal(found, whole, rtol=tolerance, check_exact=False)
+
+
+@pytest.mark.parametrize("members", [1, 2, 3, 7])
+@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_same_as_on_one_machine(name: str, kind: str, members: int) -> None:
+    program, options = PROGRAMS[name]
+    exchange = ["vr", "ms", "all", "auto"][len(name + kind) % 4]
+    with build(GRAPHS[kind]) as graph:
+        whole = ws.run(program, graph, **options)
+
+        def work(crew: ThreadCrew) -> tuple[Any, int, str]:
+            result = ws.run(program, share(graph, crew), exchange=exchange, **options)
+            return result.frame, result.iterations, result.stopped
+
+        results = together(members, work)
+        assert_parts([frame for frame, _, _ in results], whole.frame)
+    assert len({facts for _, *facts in results for facts in [tuple(facts)]}) == 1
+
+
+@pytest.mark.parametrize("exchange", ["vr", "all"])
+@pytest.mark.parametrize("name", ["nearest", "peeled", "pagerank", "sssp"])
+def test_on_gpus(name: str, exchange: str) -> None:
+    program, options = PROGRAMS[name]
+    with build(GRAPHS["rmat"]) as graph, emulated(seed=3, multiprocessors=2):
+        whole = ws.run(program, graph, **options).frame
+        parts = together(
+            2,
+            lambda crew: (
+                ws.run(
+                    program, share(graph, crew), engine="cuda", exchange=exchange, **options
+                ).frame
+            ),
+        )
+    # what edges read of PageRank is rounded to 24 bits on a GPU
+    assert_parts(parts, whole, 1e-6)
+
+
+class ThreadLinks:
+    """Links between threads: an array is sent by being copied into a queue."""
+
+    def __init__(self, crew: ThreadCrew, ways: dict[tuple[int, int], queue.Queue[Any]]) -> None:
+        self._rank, self._ways = crew.rank, ways
+        self.exchanges = 0
+
+    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        self.exchanges += 1
+        assert not sent[self._rank], "nobody writes to himself"
+        assert not taken[self._rank]
+        for peer, box in enumerate(sent):
+            for array in box:
+                self._ways[self._rank, peer].put(array.copy())
+        for peer, box in enumerate(taken):
+            for array in box:
+                came = self._ways[peer, self._rank].get(timeout=60)
+                assert came.nbytes == array.nbytes, "lengths are told before"
+                array[...] = came.reshape(array.shape)
+
+
+def over_links(size: int, work: Any) -> list[Any]:
+    ways = {(a, b): queue.Queue[Any]() for a in range(size) for b in range(size)}
+    return together(size, lambda crew: work(NcclCrew(crew, ThreadLinks(crew, ways))))
+
+
+BOXES = {
+    "nothing": [],
+    "empty": [np.empty(0, np.int32), np.empty((0, 3))],
+    "small": [np.arange(7), np.array([True, False]), np.ones((2, 3), np.float32)],
+    "long": [np.arange(HEADER), np.full(3 * HEADER, 0.5)],
+    "many": [np.full(3, number) for number in range(500)],  # more than a header lists
+}
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_boxes_arrive_as_they_were_sent(size: int) -> None:
+    kinds = list(BOXES)
+
+    def work(crew: NcclCrew) -> None:
+        for turn in range(len(kinds)):
+            boxes = [BOXES[kinds[(turn + crew.rank + peer) % len(kinds)]] for peer in range(size)]
+            for source, box in enumerate(crew.alltoall(boxes)):
+                expected = BOXES[kinds[(turn + source + crew.rank) % len(kinds)]]
+                assert len(box) == len(expected)
+                for array, other in zip(box, expected, strict=True):
+                    assert array.dtype == other.dtype
+                    np.testing.assert_array_equal(array, other)
+
+    with emulated():
+        over_links(size, work)
+
+
+def test_values_are_shown_to_all() -> None:
+    values = [None, {"a": (1, 2.5)}, "x" * (2 * HEADER)]
+
+    def work(crew: NcclCrew) -> None:
+        assert crew.allgather(values[crew.rank]) == values
+        assert crew.wish is None
+
+    with emulated():
+        over_links(3, work)
+
+
+def test_a_program_over_links() -> None:
+    with build(GRAPHS["rmat"]) as graph, emulated(seed=4):
+        whole = ws.run(ws.SSSP, graph, source=[0]).frame
+        parts = over_links(
+            2, lambda crew: ws.run(ws.SSSP, share(graph, crew), engine="cuda", source=[0]).frame
+        )
+    assert_parts(parts, whole)
+
+
+def test_a_crew_of_one_meets_itself() -> None:
+    box = [np.arange(3)]
+    assert Alone().alltoall([box]) == [box]
+    assert Alone().allgather(5) == [5]
+
+
+@pytest.mark.parametrize("wish", ["timeout", "interrupt", "callback"])
+def test_the_first_member_ends_a_run_for_all(wish: str) -> None:
+    def work(crew: ThreadCrew) -> list[str | None]:
+        council = Council(crew)
+        answers = [council.ask(wish if crew.rank == 0 and turn == 5 else None) for turn in range(6)]
+        while answers[-1] is None:
+            answers.append(council.ask(None))
+        return answers
+
+    first, *others = together(3, work)
+    assert first[-1] == wish
+    assert all(answers == first for answers in others), "all in the same superstep"
+
+
+def test_wishes_of_other_members_do_not_count() -> None:
+    def work(crew: ThreadCrew) -> str | None:
+        return Council(crew).ask("callback" if crew.rank == 1 else None)
+
+    assert together(2, work) == [None, None]
+
+
+def test_progress_stops_all_members() -> None:
+    def slow(update: progress.ProgressUpdate) -> bool:
+        time.sleep(0.02)  # members meet about every tenth of a second
+        return update.superstep < 3
+
+    def work(crew: ThreadCrew) -> tuple[str, int]:
+        result = ws.run(
+            ws.PageRank,
+            share(graph, crew),
+            progress=slow if crew.rank == 0 else False,
+            tol=0.0,
+            alpha=0.9999,
+            max_iter=100_000,
+        )
+        return result.stopped, result.iterations
+
+    with build(GRAPHS["rmat"]) as graph:
+        (stopped, iterations), other = together(2, work)
+    assert stopped == "callback"
+    assert other == (stopped, iterations)
+    assert 3 <= iterations < 1000
