@@ -21,6 +21,7 @@ from cugraph_ws.codegen import (
     vertex_text,
     without_interface,
 )
+from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
 __all__ = ["FRONTIER_LOOPS", "LOOPS", "Variant", "interface_source", "module_source"]
@@ -133,7 +134,7 @@ def interface_source(program: VertexProgram, types: Types, variant: Variant) -> 
 
 @lru_cache
 def _loop_text(loop: str) -> str:
-    tree = ast.parse(kernel_file("cuda", loop).read_text())
+    tree = parse(kernel_file("cuda", loop).read_text())
     kept = [
         node
         for node in without_interface(tree)
