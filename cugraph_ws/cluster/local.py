@@ -51,7 +51,7 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
 
     if workers is not None:
         check_count("workers", workers, least=1)
-    options.setdefault("dashboard_address", None)
+    options.setdefault("dashboard_address", ":0")  # any free port: None is 8787
     if has_device() and importlib.util.find_spec("dask_cuda") is not None:
         from dask_cuda import LocalCUDACluster
 
