@@ -303,6 +303,23 @@ def _run_programs(recorder: Recorder) -> None:
         for case in cases.CASES
         if case.name in shown
     ]
+    cut = [one for one in cases.CASES if one.name in shown[2:3] + shown[6:7]]
+    for exchange in ("vr", "ms"):
+        halves: dict[str, Any] = {"engine": "cuda", "partitions": 2, "exchange": exchange}
+        runs += [
+            (
+                "PageRank on partitions",
+                lambda given=halves: ws.run(ws.PageRank, graph, max_iter=1, **given),
+            ),
+            ("SSSP on partitions", lambda given=halves: ws.run(ws.SSSP, graph, source=0, **given)),
+            *[
+                (
+                    f"test: {case.name}, on partitions",
+                    lambda case=case, given=halves: case.run(graph, **given),
+                )
+                for case in cut
+            ],
+        ]
     for label, run in runs:
         recorder.label = label
         run()

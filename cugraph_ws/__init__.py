@@ -23,6 +23,7 @@ from cugraph_ws.algorithms.paths import shortest_path
 from cugraph_ws.algorithms.sssp import SSSP, sssp
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
 from cugraph_ws.cluster.local import local_cluster
+from cugraph_ws.cluster.scan import ClusterScan, cluster_scan
 from cugraph_ws.declarations import (
     boolean,
     distribution,
@@ -78,6 +79,7 @@ __all__ = [
     "SSSP",
     "BeliefPropagation",
     "Circuit",
+    "ClusterScan",
     "ConvergenceError",
     "CoreNumber",
     "CugraphWsError",
@@ -106,6 +108,7 @@ __all__ = [
     "bfs",
     "boolean",
     "circuit",
+    "cluster_scan",
     "core_number",
     "distribution",
     "edge",

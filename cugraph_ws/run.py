@@ -22,6 +22,7 @@ from cugraph_ws.arguments import check_count, check_number
 from cugraph_ws.checkpoint import Checkpoints
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.council import Council
+from cugraph_ws.cluster.refinement import ExchangeMethod
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines import choose_engine
@@ -60,6 +61,8 @@ class Step:
         Norm of each superstep in the call, where it took several; else empty.
     bytes_sent : int
         Bytes exchanged between partitions.
+    bytes_useful : int
+        Of those, values of vertices that had changed.
     history : list of (int, int)
         Active vertices and arcs of each superstep in the call; empty for one superstep.
     modes : list of (str, str)
@@ -72,6 +75,7 @@ class Step:
     direction: str = ""
     filter: str = ""
     bytes_sent: int = 0
+    bytes_useful: int = 0
     residuals: list[float] = field(default_factory=list)
     history: list[tuple[int, int]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
@@ -148,7 +152,7 @@ class Result:
         Why it ended.
     trace : DataFrame
         One row a superstep: superstep, direction, filter, active, edges, milliseconds, residual,
-        bytes_sent, fused.
+        bytes_sent, bytes_useful, fused.
     """
 
     graph: Graph = field(repr=False)
@@ -220,7 +224,7 @@ def run(
     fused: bool = True,
     predecessors: bool = True,
     partitions: int = 1,
-    exchange: Literal["vr", "ms"] = "vr",
+    exchange: ExchangeMethod = "auto",
     method: Method = "auto",
     filter: Filter = "auto",  # noqa: A002 - the papers' word
     progress: Progress = False,
@@ -267,9 +271,10 @@ def run(
     partitions : int
         Into how many partitions to cut the graph, which exchange what changes at their boundaries;
         on one machine it is for trying out.
-    exchange : {"vr", "ms"}
+    exchange : {"auto", "vr", "ms", "all"}
         What partitions send each other: of the vertices at a boundary those that have changed
-        (Vertex Refinement), or all (the maximal subset).
+        (`vr`, Vertex Refinement), or all (`ms`, the maximal subset); or all that they own (`all`, a
+        baseline). By default `vr` or `ms`, whichever is less.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         The GPU's schedule: warp segmentation, with a warp for each vertex of middle and blocks for
         each of high in-degree; or virtual warps of so many lanes, a baseline.
@@ -465,7 +470,7 @@ def _drive(
                     history,
                     now - started,
                     step.residuals or [residual],
-                    step.bytes_sent,
+                    (step.bytes_sent, step.bytes_useful),
                     step.modes,
                 )
                 if interrupts.pressed:

@@ -20,8 +20,9 @@ class Trace:
 
     Attributes
     ----------
-    superstep, active, edges, bytes_sent : list of int
-        Number of the superstep from 0, vertices that sent or computed, arcs read, bytes exchanged.
+    superstep, active, edges, bytes_sent, bytes_useful : list of int
+        Number of the superstep from 0, vertices that sent or computed, arcs read, bytes exchanged,
+        and of those the values of vertices that had changed.
     direction, filter : list of str
         What ran, and how the frontier was held: "all", "list" or "bitmap"; on a GPU, lists are
         "online" or "ballot" (see `run`).
@@ -40,6 +41,7 @@ class Trace:
     milliseconds: list[float] = field(default_factory=list)
     residual: list[float] = field(default_factory=list)
     bytes_sent: list[int] = field(default_factory=list)
+    bytes_useful: list[int] = field(default_factory=list)
     fused: list[bool] = field(default_factory=list)
 
     def add(
@@ -49,7 +51,7 @@ class Trace:
         history: list[tuple[int, int]],
         seconds: float,
         residuals: Sequence[float],
-        bytes_sent: int,
+        exchanged: tuple[int, int],
         modes: Sequence[tuple[str, str]] = (),
     ) -> None:
         """Add the supersteps of one call.
@@ -64,8 +66,8 @@ class Trace:
             Wall-clock time of the call.
         residuals : sequence of float
             Norm of each superstep's change, or one of all.
-        bytes_sent : int
-            Bytes exchanged after the call.
+        exchanged : (int, int)
+            Bytes exchanged after the call, and how many of them were of use.
         modes : sequence of (str, str)
             Direction and filter of each superstep, if they may differ.
         """
@@ -81,7 +83,8 @@ class Trace:
         self.edges.extend(edges for _, edges in history)
         self.milliseconds.extend(share * weight for weight in weights)
         self.residual.extend(norms)
-        self.bytes_sent.extend([bytes_sent] * len(history))
+        self.bytes_sent.extend([exchanged[0]] * len(history))
+        self.bytes_useful.extend([exchanged[1]] * len(history))
         self.fused.extend([direction == "fused"] * len(history))
 
     def columns(self) -> dict[str, npt.NDArray[np.generic] | list[str]]:
@@ -95,6 +98,7 @@ class Trace:
             "milliseconds": np.array(self.milliseconds, np.float64),
             "residual": np.array(self.residual, np.float64),
             "bytes_sent": np.array(self.bytes_sent, np.int64),
+            "bytes_useful": np.array(self.bytes_useful, np.int64),
             "fused": np.array(self.fused, np.bool_),
         }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from cugraph_ws.binding import BoundProgram, bind
 from cugraph_ws.cluster.crew_exchange import CrewExchange
 from cugraph_ws.cluster.exchange import Exchange, LocalExchange
 from cugraph_ws.cluster.partition import Partition, split
+from cugraph_ws.cluster.refinement import ExchangeMethod, Refinement
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import as_host
@@ -53,7 +54,7 @@ class VertexLoop:
         Whether the predecessor column is found at the end.
     partitions : int
         Into how many partitions to cut the graph.
-    exchange : {"vr", "ms"}
+    exchange : {"auto", "vr", "ms", "all"}
         What they send each other.
     method : str
         The CUDA engine's schedule, as in `run()`.
@@ -78,7 +79,7 @@ class VertexLoop:
         threads: int | None = None,
         predecessors: bool = True,
         partitions: int = 1,
-        exchange: Literal["vr", "ms"] = "vr",
+        exchange: ExchangeMethod = "auto",
         method: Method = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
     ) -> None:
@@ -98,11 +99,10 @@ class VertexLoop:
         self._priorities = priorities
         self._fused = fused
         self._threads = threads
-        if exchange not in ("vr", "ms"):
-            raise InputError(f"exchange={exchange!r} is not known; choose 'vr' or 'ms'")
+        Refinement(exchange)  # raises if there is no such method
         self._predecessors = predecessors and program.predecessor is not None
         self._parts = partitions
-        self._refine = exchange == "vr"
+        self._sends: ExchangeMethod = exchange
         self._executors: list[Executor] = []
         self._partitions: list[Partition] = []
         self._exchange: Exchange
@@ -134,7 +134,10 @@ class VertexLoop:
             )
         engine = choose_engine(self._engine, graph)
         bound: BoundProgram = bind(
-            self._program, graph, self._arguments, on_device=engine == "cuda"
+            self._program,
+            graph,
+            self._arguments,
+            on_device=engine == "cuda" and self._parts == 1 and not isinstance(graph, ShardGraph),
         )
         self._bound = bound
         self._graph = graph
@@ -172,10 +175,10 @@ class VertexLoop:
         )
         if isinstance(graph, ShardGraph):
             self._partitions = [graph.partition(bound)]
-            self._exchange = CrewExchange(graph, refine=self._refine)
+            self._exchange = CrewExchange(graph, method=self._sends, dense=plan.dense)
         else:
             self._partitions = split(graph, bound, self._parts)
-            self._exchange = LocalExchange(self._partitions, refine=self._refine)
+            self._exchange = LocalExchange(self._partitions, method=self._sends, dense=plan.dense)
         return [
             CpuExecutor(
                 bound,
@@ -189,26 +192,26 @@ class VertexLoop:
         ]
 
     def _on_cuda(self, bound: BoundProgram, graph: Graph) -> list[Executor]:
-        """Make the plan and the executor of the whole graph, which exchanges nothing."""
+        """Make the plan, the partitions and their exchange, and an executor for each."""
+        from cugraph_ws.cuda.partition import device_partition, whole_partition
         from cugraph_ws.cuda.plan import CudaPlan
         from cugraph_ws.engines.cuda import CudaExecutor
         from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
 
-        if self._parts != 1:
-            raise InputError(
-                f"partitions={self._parts}: engine='cuda' holds a graph in one piece; leave it out"
-            )
+        shared = isinstance(graph, ShardGraph)
+        divided = self._parts > 1 or shared
         self._plan = plan = CudaPlan(
             bound,
-            graph.on_device().arcs,
+            graph.number_of_arcs if divided else graph.on_device().arcs,
             direction=self._direction,
             in_place=self._in_place,
             fused=self._fused,
             priorities=self._priorities,
             scheduled=self._method != "auto",
+            divided=divided,
         )
-        self._exchange = LocalExchange([])
         if plan.swaps:
+            self._exchange = LocalExchange([])
             return [
                 CudaFrontierExecutor(
                     bound,
@@ -222,15 +225,37 @@ class VertexLoop:
             raise InputError(
                 f"filter={self._filter!r}: {self.name} has no frontier that is listed; leave it out"
             )
+        if isinstance(graph, ShardGraph):
+            (part,) = held = [device_partition(graph.partition(bound))]
+            self._exchange = CrewExchange(
+                graph,
+                method=self._sends,
+                dense=not plan.frontier,
+                boundaries=part.boundaries,
+                ghosts=part.ghosts,
+            )
+        elif divided:
+            self._partitions = split(graph, bound, self._parts)
+            held = [device_partition(partition) for partition in self._partitions]
+        else:
+            held = [whole_partition(graph.on_device(), bound)]
+        if not shared:
+            self._exchange = LocalExchange(
+                self._partitions,
+                method=self._sends,
+                dense=not plan.frontier,
+                boundaries=[part.boundaries for part in held],
+            )
         return [
             CudaExecutor(
                 bound,
-                graph.on_device(),
+                part,
                 frontier=plan.frontier,
                 in_place=plan.in_place,
                 method=self._method,
                 tol=self.tol,
             )
+            for part in held
         ]
 
     def step(self) -> Step:
@@ -239,7 +264,7 @@ class VertexLoop:
         choice = self._plan.choose(self._counts, self._number, left)
         for executor in self._executors:
             executor.superstep(choice, self._counts.sums)
-        self._counts, sent = self._exchange.settle(self._executors, choice)
+        self._counts, traffic = self._exchange.settle(self._executors, choice)
         counts = self._counts
         self._number += len(counts.history)
         norm = self._program.residual
@@ -257,7 +282,8 @@ class VertexLoop:
             residuals=residuals,
             direction=choice.direction,
             filter=filters.get(choice.direction, "list"),
-            bytes_sent=sent,
+            bytes_sent=traffic.sent,
+            bytes_useful=traffic.useful,
             history=counts.history,
             modes=counts.modes,
         )

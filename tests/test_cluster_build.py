@@ -596,6 +596,42 @@ def test_a_partition_that_is_no_frame():
     assert told[0] == told[1] == message(lambda: Graph([1, 2]))
 
 
+@pytest.mark.parametrize("ids", [300, -(2**40), 2**40])
+def test_values_of_ids_that_the_graphs_dtype_lacks(ids):
+    """An id of a wider type is unknown, not what is left of it in the narrow one."""
+    frame = some_edges().astype({"source": np.int8, "destination": np.int8})
+    wide = pd.DataFrame({"vertex": [ids, 3], "v": [1, 2]})
+
+    def work(shard):
+        own = Partitions([wide] if shard.crew.rank == 1 else [])
+        return [
+            message(lambda: shard.vertex_values(wide, "prior", int, 0)),
+            message(lambda: shard.vertex_values(own, "prior", int, 0)),
+        ]
+
+    for told in build(2, deal(cut(frame, 4), 2), work=work):
+        assert all(f"prior: {ids} is not a vertex of the graph;" in one for one in told)
+
+
+def test_no_self_loops_to_refuse():
+    frame = some_edges().query("source != destination")
+    check(frame, weight="w", self_loops="error", directed=False)
+
+
+def test_means_of_integers_are_floats_for_members_without_edges_too():
+    frame = pd.DataFrame({"source": [0, 0], "destination": [1, 1], "k": [1, 2]})
+    check(frame, attributes="k", duplicates="mean", size=5)
+
+
+def test_a_sum_that_one_member_cannot_count_stops_all():
+    frame = pd.DataFrame(
+        {"source": [0, 0, 1, 1], "destination": [1, 1, 0, 0], "k": [1, 2, 2**62, 2**62]}
+    )
+    options = {"attributes": "k", "duplicates": "sum"}
+    expected = message(lambda: Graph(frame, **options))
+    assert errors_of(2, [[(0, frame)], []], **options) == [expected] * 2
+
+
 BAD_VALUES = [
     ("y", float, 0),
     ("name", float, 0),

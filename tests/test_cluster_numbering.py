@@ -186,7 +186,7 @@ def test_ranges_drawn_from_samples_are_of_like_size():
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("ids", [[0, 1, 2], [4, 6, 9], [4, 6, 100]])
+@pytest.mark.parametrize("ids", [[0, 1, 2], [4, 6, 9], [0, 6, 100]])
 def test_unknown_integers_of_any_other_type(ids, dtype):
     values = np.array(ids, dtype)
 

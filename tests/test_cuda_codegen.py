@@ -8,12 +8,20 @@ import numpy as np
 import pytest
 from cuda_cases import Pairs, Shout, Steps
 from emulator import Emulator, load
-from programs import Hops, Paths, Rank, Reached
+from programs import Hops, Nearest, Paths, Peel, Rank, Reached, Widest
 from shapes import SHAPES, build
 
+import cugraph_ws as ws
 from cugraph_ws.binding import bind
 from cugraph_ws.codegen import kernel_file
-from cugraph_ws.cuda.codegen import FRONTIER_LOOPS, LOOPS, Variant, interface_source, module_source
+from cugraph_ws.cuda.codegen import (
+    FRONTIER_LOOPS,
+    LOOPS,
+    Variant,
+    interface_source,
+    module_source,
+    sent_fields,
+)
 
 PROGRAMS = [(Hops, {"start": 0}), (Paths, {}), (Rank, {}), (Reached, {"start": 0}), (Pairs, {}),
             (Steps, {}), (Shout, {"start": 0})]  # fmt: skip
@@ -104,6 +112,52 @@ def test_what_a_variant_fixes(variant):
     text = interface_of(Rank, {}, variant)
     assert ("load_fresh(" in text) is variant.in_place
     assert ("store_fresh(" in text) is variant.in_place
+
+
+@ws.vertex_program
+class Apart:
+    """Takes its source apart without naming fields."""
+
+    one: ws.int64
+    two: ws.int64
+    unread: ws.int64
+
+    def init(vertex):
+        return vertex, vertex, vertex
+
+    def compute(src):
+        one, two, _ = src
+        return one + two
+
+    combine = min
+
+    def apply(old, gathered):
+        return gathered, old.two, old.unread
+
+
+def test_what_is_sent_is_what_messages_are_made_of():
+    fields = {Hops: (0,), Rank: (1,), Peel: (), Nearest: (0, 1), Widest: (0,), Apart: (0, 1, 2)}
+    assert {program: sent_fields(program) for program in fields} == fields
+    copied = [
+        text_of(Rank, Variant()),
+        text_of(Rank, Variant(outbox=True)),
+        text_of(Peel, Variant()),
+    ]
+    assert [text.count("target[0][to]") for text in copied] == [1, 1, 0]
+    assert "target[1][to]" not in copied[0]
+
+
+def text_of(program, variant):
+    return interface_of(program, {}, variant)
+
+
+def test_news_is_a_difference_unless_states_change_in_place():
+    old, new = (np.array([1.0, 2.0]),), (np.array([1.0, 3.0]),)
+    for in_place, told in ((False, [False, True]), (True, [True, True])):
+        space = load(interface_of(Paths, {}, Variant(in_place=in_place)))
+        assert [bool(space["differs"](old, new, vertex)) for vertex in range(2)] == told
+    nothing_read = load(interface_of(Peel, {}))
+    assert not nothing_read["differs"]((), (), 0)
 
 
 def test_bools_are_bytes_in_memory_and_words_in_shuffles():

@@ -337,7 +337,6 @@ def test_checkpoints_go_from_engine_to_engine(name, engines, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"partitions": 2}, "partitions=2"),
         ({"direction": "back"}, "direction='back' is not known"),
         ({"method": "vwc-3"}, "method='vwc-3' is not known"),
         ({"program": Rank, "direction": "pull"}, "gathers from all"),

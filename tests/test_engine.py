@@ -31,7 +31,10 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws import plan
-from cugraph_ws.engines import choose_engine, context, cpu
+from cugraph_ws.binding import bind
+from cugraph_ws.cluster.partition import split
+from cugraph_ws.cluster.refinement import Refinement
+from cugraph_ws.engines import Parcel, choose_engine, context, cpu
 
 ENGINES = ["cpu", "python"]
 # A skewed graph, a long one, one with ties and zeros, and one without edges.
@@ -140,7 +143,7 @@ def test_partitions_change_nothing(program, partitions):
             assert cut == whole
 
 
-@pytest.mark.parametrize("exchange", ["vr", "ms"])
+@pytest.mark.parametrize("exchange", ["auto", "vr", "ms", "all"])
 @pytest.mark.parametrize("mode", [{}, {"in_place": True}], ids=str)
 def test_partitions_of_dense_programs(exchange, mode):
     edges = rmat(6, 4, seed=24)
@@ -152,8 +155,67 @@ def test_partitions_of_dense_programs(exchange, mode):
 
 
 def test_an_exchange_that_is_not_known():
-    with build(SHAPES["path"]) as graph, pytest.raises(ws.InputError, match="exchange='all'"):
-        ws.run(Hops, graph, start=0, partitions=2, exchange="all")
+    with build(SHAPES["path"]) as graph, pytest.raises(ws.InputError, match="exchange='some'"):
+        ws.run(Hops, graph, start=0, partitions=2, exchange="some")
+
+
+def crossing(edges: Edges, cuts: list[int]) -> list[tuple[int, list[int]]]:
+    """For each pair of partitions, the first, and its vertices that the second has arcs from."""
+    source, target, _ = edges.arcs()
+    owner = np.searchsorted(cuts, np.arange(edges.n), side="right") - 1
+    pairs = [(one, other) for one in range(len(cuts) - 1) for other in range(len(cuts) - 1)]
+    return [
+        (one, np.unique(source[(owner[source] == one) & (owner[target] == other)]).tolist())
+        for one, other in pairs
+        if one != other
+    ]
+
+
+@pytest.mark.parametrize("exchange", ["vr", "ms", "all"])
+def test_bytes_of_a_search_over_partitions(exchange):
+    """A search that pulls: who was reached in a superstep has news after it."""
+    edges = rmat(6, 4, seed=14)
+    with build(edges) as graph:
+        bound = bind(ws.BFS, graph, {"start": [0]})
+        cuts = np.cumsum([0, *[part.owned for part in split(graph, bound, 3)]]).tolist()
+        options = {"start": [0], "engine": "python", "direction": "pull", "in_place": False}
+        result = ws.run(ws.BFS, graph, partitions=3, exchange=exchange, **options)
+        level = result.arrays["distance"]
+        reached = np.where(level.valid, level.values, -1)
+    expected = []
+    for step in range(1, result.iterations + 1):
+        sent = useful = 0
+        for one, boundary in crossing(edges, cuts):
+            told = sum(reached[vertex] == step for vertex in boundary)
+            owned = range(cuts[one], cuts[one + 1])
+            if exchange == "all":
+                sent += 5 * len(owned)  # four bytes for a level, one for whether it is news
+                told = sum(reached[vertex] == step for vertex in owned)
+            else:
+                sent += 8 * told if exchange == "vr" else 5 * len(boundary)
+            useful += 4 * told
+        expected.append((sent, useful))
+    trace = result.trace
+    found = zip(trace["bytes_sent"].tolist(), trace["bytes_useful"].tolist(), strict=True)
+    assert list(found) == expected
+    assert sum(useful for _, useful in expected) > 0
+
+
+def test_the_exchange_follows_what_changes():
+    """By itself a parcel is the subset while most of it changes, then refined."""
+    chosen = Refinement("auto", dense=True)
+    assert not chosen.refines(1)
+    field = (np.zeros(10),)
+    for useful, refined in ((10, False), (6, True), (7, False), (0, True)):
+        chosen.learn(1, Parcel(None, field, None, useful), 10)
+        assert chosen.refines(1) is refined, "12 bytes for each of those against 80"
+        assert not chosen.refines(2), "each peer by itself"
+    with_flags = Refinement("auto")
+    assert with_flags.refines(0)
+    with_flags.learn(0, Parcel(None, field, np.ones(10, bool), 7), 10)
+    assert with_flags.refines(0), "84 bytes against 90"
+    assert [Refinement(one).refines(0) for one in ("vr", "ms", "all")] == [True, False, False]
+    assert Refinement("all").everything
 
 
 @given(

@@ -12,7 +12,7 @@ from cugraph_ws.trace import Trace
 
 COLUMNS = [
     "superstep", "direction", "filter", "active", "edges", "milliseconds", "residual",
-    "bytes_sent", "fused",
+    "bytes_sent", "bytes_useful", "fused",
 ]  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def test_dense_supersteps_read_every_edge():
 def test_what_partitions_send():
     edges = SHAPES["cycle"]
     _, trace = trace_of(Hops, edges, start=0, partitions=4)
-    assert trace["bytes_sent"].sum() > 0
+    assert trace["bytes_sent"].sum() > trace["bytes_useful"].sum() > 0
     _, alone = trace_of(Peel, SHAPES["all isolated"], partitions=4)
     assert alone["bytes_sent"].sum() == 0
 
@@ -80,8 +80,8 @@ def test_no_superstep_is_a_frame_without_rows():
 
 def test_the_time_of_a_fused_call_is_shared_out_by_work():
     trace = Trace()
-    trace.add("fused", "list", [(1, 8), (4, 25)], 0.004, [float("nan")], 16)
-    trace.add("pull", "bitmap", [(9, 70)], 0.002, [0.5], 0)
+    trace.add("fused", "list", [(1, 8), (4, 25)], 0.004, [float("nan")], (16, 12))
+    trace.add("pull", "bitmap", [(9, 70)], 0.002, [0.5], (0, 0))
     columns = trace.columns()
     np.testing.assert_allclose(columns["milliseconds"], [1.0, 3.0, 2.0])
     assert columns["superstep"].tolist() == [0, 1, 2]
@@ -89,13 +89,15 @@ def test_the_time_of_a_fused_call_is_shared_out_by_work():
     assert columns["filter"] == ["list", "list", "bitmap"]
     assert columns["fused"].tolist() == [True, True, False]
     assert columns["edges"].tolist() == [8, 25, 70]
+    assert columns["bytes_sent"].tolist() == [16, 16, 0]
+    assert columns["bytes_useful"].tolist() == [12, 12, 0]
 
 
 def test_a_plot_has_a_colour_for_each_mode():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     rows = Trace()
-    rows.add("fused", "list", [(1, 3), (40, 90), (7, 0)], 0.3, [np.nan], 0,
+    rows.add("fused", "list", [(1, 3), (40, 90), (7, 0)], 0.3, [np.nan], (0, 0),
              [("push", "online"), ("pull", "bitmap"), ("push", "online")])  # fmt: skip
     axes = rows.plot()
     shown = {one.get_text() for one in axes.get_legend().get_texts()}

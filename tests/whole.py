@@ -19,7 +19,7 @@ class Strict:
     """A member that hears what processes would: copies that are read-only, and plain values."""
 
     def __init__(self, crew: ThreadCrew) -> None:
-        self.rank, self.size, self._crew = crew.rank, crew.size, crew
+        self.rank, self.size, self.wish, self._crew = crew.rank, crew.size, crew.wish, crew
 
     def alltoall(self, boxes: Any) -> list[list[Any]]:
         for box in boxes:

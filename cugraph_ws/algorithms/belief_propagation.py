@@ -12,6 +12,9 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.cluster.agreement import attempt
+from cugraph_ws.cluster.parts import Partitions, Parts
+from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
@@ -161,6 +164,12 @@ class BeliefPropagation:
 
         return DeviceBelief(self)
 
+    def on_crew(self) -> Loop:
+        """Return the same loop for a share of a graph."""
+        from cugraph_ws.cluster.belief_propagation import CrewBelief
+
+        return CrewBelief(self)
+
     def read(
         self, graph: Graph, to_host: Callable[[Any], Any] | None = None
     ) -> tuple[Any, Floats | None]:
@@ -175,7 +184,7 @@ class BeliefPropagation:
         Returns
         -------
         log_priors : array of float64, shape (vertices, states)
-            By vertex number, without the self-loops' couplings.
+            By vertex number, of a share of its own vertices, without the self-loops' couplings.
         coupling : ndarray of float64, shape (states, states), or None
             The one for all edges; None if each has a strength of its own.
 
@@ -348,8 +357,13 @@ def _read_priors(graph: Graph, priors: Any, to_host: Callable[[Any], Any] | None
     names: list[str]
     there = to_host is not None
     download = np.asarray if to_host is None else to_host
-    if is_frame(priors):
-        frame = open_frame(priors, "priors", on_device=there)
+    if is_frame(priors) or isinstance(priors, Partitions):
+        frame: Any
+        if isinstance(priors, Partitions):
+            assert isinstance(graph, ShardGraph)
+            frame = Parts(graph.crew, priors, "priors")
+        else:
+            frame = open_frame(priors, "priors", on_device=there)
         ids = id_columns(frame, graph._source_names)
         names = [name for name in frame.names if name not in ids]
         read = [
@@ -370,6 +384,16 @@ def _read_priors(graph: Graph, priors: Any, to_host: Callable[[Any], Any] | None
         raise InputError(f"priors: two states or more are needed, but there are {len(names)}")
     values = np.column_stack([column for column, _ in read])
     values[~read[0][1]] = 1.0
+    values = values[: graph.owned]
+    if isinstance(graph, ShardGraph):
+        attempt(graph.crew, lambda: _check_priors(graph, values, download))
+    else:
+        _check_priors(graph, values, download)
+    return values
+
+
+def _check_priors(graph: Graph, values: Any, download: Callable[[Any], Any]) -> None:
+    """Raise InputError naming a vertex whose prior probabilities are none."""
     usable = (values >= 0).all(axis=1) & np.isfinite(values).all(axis=1) & values.any(axis=1)
     if not download(usable.all()):
         vertex = int(download(usable.argmin()))
@@ -377,7 +401,6 @@ def _read_priors(graph: Graph, priors: Any, to_host: Callable[[Any], Any] | None
             f"priors: vertex {graph.describe(vertex)} has {download(values[vertex]).tolist()}; "
             f"probabilities must be finite, not negative, and not all 0"
         )
-    return values
 
 
 def _read_coupling(coupling: Any, states: int, *, symmetric: bool) -> Floats:

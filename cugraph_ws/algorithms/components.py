@@ -104,6 +104,12 @@ class WeaklyConnectedComponents:
 
         return DeviceComponents()
 
+    def on_crew(self) -> Loop:
+        """Return the same loop for a share of a graph."""
+        from cugraph_ws.cluster.components import CrewComponents
+
+        return CrewComponents()
+
     def start(self, graph: Graph) -> None:
         """Make every vertex a tree of its own."""
         self._rows = graph.csc

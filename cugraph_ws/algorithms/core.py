@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.arguments import check_count
+from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
@@ -136,6 +137,10 @@ def k_core(
         **options,
     )
     core = np.asarray(result.arrays["core_number"])
+    if isinstance(opened, ShardGraph):
+        from cugraph_ws.cluster.core import edges_of_core
+
+        return edges_of_core(opened, core, k)
     inside = core >= (core.max(initial=0) if k is None else k)
     rows = opened.csc
     return opened.edge_frame(inside[rows.indices] & np.repeat(inside, rows.degrees))
@@ -175,6 +180,12 @@ class CoreNumber:
         from cugraph_ws.cuda.core import DeviceCores
 
         return DeviceCores(self._degree_type)
+
+    def on_crew(self) -> Loop:
+        """Return the same loop for a share of a graph."""
+        from cugraph_ws.cluster.core import CrewCores
+
+        return CrewCores(self._degree_type)
 
     def start(self, graph: Graph) -> None:
         """Count the degrees."""

@@ -117,6 +117,12 @@ class MaximalBipartiteMatching:
 
         return DeviceMatching(self._left, self._seed, self._key)
 
+    def on_crew(self) -> Loop:
+        """Return the same loop for a share of a graph."""
+        from cugraph_ws.cluster.matching import CrewMatching
+
+        return CrewMatching(self._left, self._seed, self._key)
+
     def start(self, graph: Graph) -> None:
         """Read which vertices are on the left, and refuse edges within a side."""
         vertices, rows = graph.number_of_vertices, graph.csc
@@ -182,9 +188,28 @@ def _check_sides(graph: Graph, left: npt.NDArray[np.bool_]) -> None:
     for destination, source in parallel(find_inside, tasks):
         if destination < 0:
             continue
-        side = "left" if left[source] else "right"
-        raise InputError(
-            f"left: the edge {graph.describe(source)} -> {graph.describe(destination)} has both "
-            f"ends on the {side}; every edge must join the left with the right: correct `left`, "
-            f"or leave such edges out"
+        raise side_error(
+            graph.describe(source), graph.describe(destination), on_left=bool(left[source])
         )
+
+
+def side_error(source: str, destination: str, *, on_left: bool) -> InputError:
+    """Return the error about an edge within a side.
+
+    Parameters
+    ----------
+    source, destination : str
+        The ids of its ends, as text.
+    on_left : bool
+        Which side it is.
+
+    Returns
+    -------
+    InputError
+    """
+    side = "left" if on_left else "right"
+    return InputError(
+        f"left: the edge {source} -> {destination} has both "
+        f"ends on the {side}; every edge must join the left with the right: correct `left`, "
+        f"or leave such edges out"
+    )

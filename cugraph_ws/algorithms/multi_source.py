@@ -57,6 +57,7 @@ class MultiSource:
     diverged = False
     tol: float | None = None
     max_iter: int | None = None  # of the run, whose steps are batches of searches
+    _threads: int | None = 1  # of each search
 
     def __init__(
         self,
@@ -89,6 +90,19 @@ class MultiSource:
             parameters=self._parameters,
         )
 
+    def on_crew(self) -> Loop:
+        """Return the same loop for a share of a graph: one search after the other, by all."""
+        from cugraph_ws.cluster.multi_source import CrewSearches
+
+        return CrewSearches(
+            self._program,
+            self._argument,
+            self._sources,
+            engine=self._engine,
+            max_iter=self._limit,
+            **self._parameters,
+        )
+
     @property
     def converged(self) -> bool:
         """Whether every source has been searched from."""
@@ -100,7 +114,7 @@ class MultiSource:
             raise InputError(f"sources={self._sources!r} must be a list of vertices")
         self._graph = graph
         self._numbers = graph.numbers(self._sources, "sources")
-        size = (len(self._numbers), graph.number_of_vertices)
+        size = (len(self._numbers), graph.owned)
         first = self._loop(0) if len(self._numbers) else None
         kind = first.state()["distance"].dtype if first is not None else np.dtype(np.int64)
         self._distance = np.zeros(size, kind)
@@ -108,26 +122,31 @@ class MultiSource:
         self._predecessor = np.full(size, -1, np.int64)
 
     def _loop(self, place: int) -> VertexLoop:
-        members = np.zeros(self._graph.number_of_vertices, np.bool_)
-        members[self._numbers[place]] = True
         loop = VertexLoop(
             self._program,
-            {self._argument: members, **self._parameters},
+            {self._argument: self._members(self._numbers[place]), **self._parameters},
             engine=self._engine,
             max_iter=self._limit,
-            threads=1,
+            threads=self._threads,
         )
         loop.start(self._graph)
         return loop
 
+    def _members(self, number: np.int64) -> npt.NDArray[np.bool_]:
+        """Mark one vertex."""
+        members = np.zeros(self._graph.number_of_vertices, np.bool_)
+        members[number] = True
+        return members
+
     def _search(self, place: int) -> tuple[int, int]:
-        """Search from one source; return its supersteps and the arcs read."""
+        """Search from one source; return the arcs read, and the bytes sent."""
         loop = self._loop(place)
-        steps = arcs = 0
+        steps = arcs = sent = 0
         while not loop.converged and (self._limit is None or steps < self._limit):
             step = loop.step()
             steps += len(step.history)
             arcs += step.edges
+            sent += step.bytes_sent
         columns = loop.columns()
         distance, predecessor = columns["distance"], columns["predecessor"]
         assert isinstance(predecessor, VertexNumbers)
@@ -137,7 +156,7 @@ class MultiSource:
             assert isinstance(distance, np.ndarray)
             self._distance[place], self._valid[place] = distance, True
         self._predecessor[place] = predecessor.numbers
-        return steps, arcs
+        return arcs, sent
 
     def step(self) -> Step:
         """Search from the next few sources."""
@@ -154,7 +173,7 @@ class MultiSource:
         self._done = stop
         return Step(
             active=len(self._numbers) - stop,
-            edges=sum(arcs for _, arcs in totals),
+            edges=sum(arcs for arcs, _ in totals),
             direction="push",
             filter="list",
         )
@@ -188,14 +207,18 @@ class MultiSource:
 
     def columns(self) -> dict[str, Column]:
         """Return one row for each source searched from, in their order, and vertex."""
-        done, vertices = self._done, self._graph.number_of_vertices
+        done, vertices = self._done, self._vertices()
         rows = slice(0, done)
         return {
-            "source": VertexNumbers(np.repeat(self._numbers[rows], vertices)),
-            "vertex": VertexNumbers(np.tile(np.arange(vertices), done)),
+            "source": VertexNumbers(np.repeat(self._numbers[rows], len(vertices))),
+            "vertex": VertexNumbers(np.tile(vertices, done)),
             "distance": Masked(self._distance[rows].ravel(), self._valid[rows].ravel()),
             "predecessor": VertexNumbers(self._predecessor[rows].ravel(), nullable=True),
         }
+
+    def _vertices(self) -> npt.NDArray[np.int64]:
+        """Return the vertices that each source has a row for."""
+        return np.arange(self._graph.number_of_vertices)
 
 
 @spreads

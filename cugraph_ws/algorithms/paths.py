@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column, Frame, Masked, VertexNumbers, open_frame
 from cugraph_ws.graph import Graph
@@ -65,7 +66,7 @@ def shortest_path(result: Any, targets: Any) -> Any:
     tree = _tree_of_result(result) if isinstance(result, Result) else _tree_of_frame(result)
     numbers = tree.graph.numbers(_listed(targets), "targets")
     _, first = np.unique(numbers, return_index=True)
-    numbers = numbers[np.sort(first)]
+    numbers = tree.own(numbers[np.sort(first)])
     numbers = numbers[tree.reached(numbers)]
     path, position, vertex = _walk(tree, numbers)
     columns: dict[str, Any] = {
@@ -74,13 +75,15 @@ def shortest_path(result: Any, targets: Any) -> Any:
         "vertex": VertexNumbers(vertex),
     }
     if tree.name is not None:
-        columns[tree.name] = tree.values[vertex]
+        columns[tree.name] = tree.read(tree.values, vertex)
     return tree.graph.frame_like(columns)
 
 
 @dataclass(frozen=True)
 class _Tree:
-    """A search's tree, by vertex number.
+    """A search's tree, by vertex number; of a share of a graph, that of its own vertices.
+
+    Members of a crew walk in step, each the paths to its own vertices.
 
     Attributes
     ----------
@@ -104,22 +107,44 @@ class _Tree:
 
     def reached(self, vertices: Integers) -> Mask:
         """Tell which vertices the search has reached; others are null, or the type's maximum."""
-        values = self.values[vertices]
+        values = self.read(self.values, vertices)
         limits = np.finfo(values.dtype) if values.dtype.kind == "f" else np.iinfo(values.dtype)
-        found: Mask = self.valid[vertices] & (values != limits.max)
+        found: Mask = self.read(self.valid, vertices) & (values != limits.max)
         return found
+
+    def own(self, targets: Integers) -> Integers:
+        """Return the targets whose paths are walked here."""
+        if isinstance(self.graph, ShardGraph):
+            targets = targets[self.graph.owners(targets) == self.graph.crew.rank]
+        return targets
+
+    def read(self, column: Array, vertices: Integers) -> Array:
+        """Return entries of a column by vertex."""
+        if isinstance(self.graph, ShardGraph):
+            return self.graph.fetch(column, vertices)
+        entries: Array = column[vertices]
+        return entries
+
+    def before(self, vertices: Integers) -> Integers:
+        """Return predecessors; -1 leads to itself."""
+        if not isinstance(self.graph, ShardGraph):
+            return self.predecessors[vertices]
+        before = np.full(len(vertices), -1)
+        there = vertices >= 0
+        before[there] = self.graph.fetch(self.predecessors, vertices[there])
+        return before
 
 
 def _walk(tree: _Tree, targets: Integers) -> tuple[Integers, Integers, Integers]:
     """Return path, position and vertex of each row; paths are numbered as the targets."""
-    previous = tree.predecessors
     path, vertex, ahead = np.arange(len(targets)), targets, targets
     paths, vertices = [path], [vertex]
-    while len(path):
-        vertex, ahead = previous[vertex], previous[previous[ahead]]
+    while tree.graph.any_member(len(path) > 0):
+        vertex, ahead = tree.before(vertex), tree.before(tree.before(ahead))
         goes_on = vertex >= 0
         path, vertex, ahead = path[goes_on], vertex[goes_on], ahead[goes_on]
-        if (vertex == ahead).any():  # of two walkers, one twice as fast: they meet in circles alone
+        # Of two walkers, one twice as fast: they meet in circles alone.
+        if tree.graph.any_member(bool((vertex == ahead).any())):
             raise InputError("result: the predecessors run in a circle; give a search's own result")
         paths.append(path)
         vertices.append(vertex)
@@ -137,7 +162,7 @@ def _tree_of_result(result: Result) -> _Tree:
             f"result: it has no column {PREDECESSOR!r}, it has {', '.join(result.arrays)}; run a "
             f"program that declares `{PREDECESSOR}: ws.predecessor`"
         )
-    if len(predecessor.numbers) != result.graph.number_of_vertices:
+    if result.graph.any_member(len(predecessor.numbers) != result.graph.owned):
         raise InputError("result: it has the rows of several searches; give the rows of one")
     name = next((name for name in VALUES if name in result.arrays), None)
     column = np.zeros(len(predecessor.numbers)) if name is None else result.arrays[name]

@@ -124,15 +124,14 @@ def build_shard(
     starts = np.cumsum([0, *(len(part.frame) for part in parts.own)])
     first_rows = np.array([part.first_row for part in parts.own], np.int64)
     loops = None
-    kept = None
     if self_loops != "keep":
         marks = ends[0] == ends[1]
         loops = total(crew, np.count_nonzero(marks))
         if loops and self_loops == "error":
             _refuse_loops(crew, told, marks, ends[0], starts, first_rows)
-        if loops:
-            kept = ~marks
-    route = Route(ends[0], ends[1], starts, [part.place[0] for part in parts.own], kept, directed)
+        del marks
+    places = [part.place[0] for part in parts.own]
+    route = Route(ends[0], ends[1], starts, places, self_loops == "keep", directed)
     del parts, extra
     cuts = balanced_cuts(crew, size, route.targets(), weights)
     arcs = route.aim(crew, cuts)

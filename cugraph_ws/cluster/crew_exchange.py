@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.cluster.exchange import Traffic
+from cugraph_ws.cluster.refinement import ExchangeMethod, Sender
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.engines import Choice, Counts, Executor, Parcel
 
@@ -24,8 +26,14 @@ class CrewExchange:
     ----------
     shard : ShardGraph
         The own share.
-    refine : bool
-        Whether to send only what has changed.
+    method : {"auto", "vr", "ms", "all"}
+        What is sent; see `Refinement`.
+    dense : bool
+        Whether every superstep computes all vertices.
+    boundaries : list of array, optional
+        The share's boundaries and
+    ghosts : list of (int, int), optional
+        its ghosts, where the executor numbers them in another order than the share.
 
     Notes
     -----
@@ -34,70 +42,102 @@ class CrewExchange:
     holders have told once.
     """
 
-    def __init__(self, shard: ShardGraph, *, refine: bool = True) -> None:
-        self._shard = shard
-        self._refine = refine
-        degrees = shard.csr.degrees
-        told = shard.crew.alltoall([[degrees[first:last]] for first, last in shard.ghosts])
-        self._arcs_there = [box[0] for box in told]
+    def __init__(
+        self,
+        shard: ShardGraph,
+        *,
+        method: ExchangeMethod = "vr",
+        dense: bool = False,
+        boundaries: list[Any] | None = None,
+        ghosts: list[tuple[int, int]] | None = None,
+    ) -> None:
+        self._crew = shard.crew
+        held = shard.boundaries if boundaries is None else boundaries
+        self._ghosts = shard.ghosts if ghosts is None else ghosts
+        self._sender = Sender(held, self._crew.rank, shard.owned, method, dense=dense)
+        self._on_host = boundaries is None
+        # where peers number what they send, if they send everything
+        self._theirs = held
+        if self._sender.everything:
+            self._theirs = [box[0] for box in self._crew.alltoall([[one] for one in held])]
+        if self._on_host:
+            degrees = shard.csr.degrees
+            told = self._crew.alltoall([[degrees[first:last]] for first, last in self._ghosts])
+            self._arcs_there = [box[0] for box in told]
 
-    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, int]:
-        """Bring ghosts up to date after a superstep; return the counts of all, and bytes sent."""
+    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
+        """Bring ghosts up to date after a superstep; return the counts of all, and what was sent."""
         (executor,) = executors
+        packed = self._sender.pack(executor)
+        parcels = self._sender.seal(executor, packed)
         counts = executor.counts()
-        gathered = choice.direction == "gather"
-        parcels = self._parcels(executor)
-        arcs = 0 if gathered else sum(map(self._arcs_of, parcels, self._arcs_there))
-        sent = sum(parcel.nbytes for parcel in parcels if parcel is not None)
-        counts = replace(counts, arcs=counts.arcs + arcs)
-        head = _pack_counts(counts, sent)
-        boxes = self._shard.crew.alltoall([[*head, *_pack(parcel)] for parcel in parcels])
+        if self._on_host and choice.direction != "gather":
+            arcs = sum(
+                _arcs_of(
+                    parcel.only(self._sender.boundaries[peer])
+                    if self._sender.everything
+                    else parcel,
+                    self._arcs_there[peer],
+                )
+                for peer, parcel in parcels.items()
+            )
+            counts = replace(counts, arcs=counts.arcs + arcs)
+        traffic = Traffic(
+            sum(parcel.nbytes for parcel in parcels.values()),
+            sum(parcel.useful * parcel.width for parcel in parcels.values()),
+        )
+        head = _pack_counts(counts, traffic)
+        boxes = self._crew.alltoall(
+            [[*head, *_pack(parcels.get(peer))] for peer in range(self._crew.size)]
+        )
         everyone = []
-        for (first, last), box in zip(self._shard.ghosts, boxes, strict=True):
+        for peer, box in enumerate(boxes):
             everyone.append(_unpack_counts(box[: len(head)]))
-            parcel = _unpack(box[len(head) :])
-            if parcel is not None:
-                executor.unpack(first, last, parcel)
-        return Counts.merged([one for one, _ in everyone]), sum(sent for _, sent in everyone)
+            self._take(executor, peer, _unpack(box[len(head) :]))
+        merged = Counts.merged([one for one, _ in everyone])
+        return merged, Traffic(*(sum(some) for some in zip(*(one for _, one in everyone))))
 
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
         """Tell which ghosts have their place in the predecessor forest."""
         (executor,) = executors
-        boxes = self._shard.crew.alltoall(
-            [_pack(parcel) for parcel in self._parcels(executor, forest=True)]
+        packed = self._sender.pack(executor, forest=True)
+        parcels = self._sender.seal(executor, packed, forest=True)
+        boxes = self._crew.alltoall(
+            [_pack(parcels.get(peer)) for peer in range(self._crew.size)]
         )
-        for (first, last), box in zip(self._shard.ghosts, boxes, strict=True):
-            parcel = _unpack(box)
-            if parcel is not None:
-                executor.unpack(first, last, parcel, forest=True)
+        for peer, box in enumerate(boxes):
+            self._take(executor, peer, _unpack(box), forest=True)
+
+    def _take(
+        self, executor: Executor, peer: int, parcel: Parcel | None, *, forest: bool = False
+    ) -> None:
+        """Bring the ghosts of one member up to date."""
+        first, last = self._ghosts[peer]
+        if parcel is None or first == last:
+            return
+        if self._sender.everything and not forest:
+            parcel = parcel.only(self._theirs[peer])
+        executor.unpack(first, last, parcel, forest=forest)
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
         """Return the counts of all members, ghosts' arcs included."""
         (own,) = counts
-        boxes = self._shard.crew.alltoall([_pack_counts(own, 0)] * self._shard.crew.size)
+        boxes = self._crew.alltoall([_pack_counts(own, Traffic())] * self._crew.size)
         return Counts.merged([_unpack_counts(box)[0] for box in boxes])
 
     def total(self, number: int) -> int:
         """Return the sum of one number of each member."""
-        return int(np.sum(self._shard.crew.allgather(int(number))))
+        return int(np.sum(self._crew.allgather(int(number))))
 
     def collect(self, shares: Sequence[dict[str, Array]]) -> dict[str, Array]:
         """Return the own share: by owned vertex is how a member's results are."""
         return shares[0]
 
-    def _parcels(self, executor: Executor, *, forest: bool = False) -> list[Parcel | None]:
-        return [
-            executor.pack(boundary, refine=self._refine, forest=forest) if len(boundary) else None
-            for boundary in self._shard.boundaries
-        ]
 
-    @staticmethod
-    def _arcs_of(parcel: Parcel | None, arcs: Array) -> int:
-        """Count the arcs that a parcel sets to work where it goes."""
-        if parcel is None:
-            return 0
-        which = parcel.places if parcel.places is not None else parcel.active
-        return int(arcs.sum() if which is None else arcs[which].sum())
+def _arcs_of(parcel: Parcel, arcs: Array) -> int:
+    """Count the arcs that a parcel sets to work where it goes."""
+    which = parcel.places if parcel.places is not None else parcel.active
+    return int(arcs.sum() if which is None else arcs[which].sum())
 
 
 def _pack(parcel: Parcel | None) -> list[Array]:
@@ -105,7 +145,7 @@ def _pack(parcel: Parcel | None) -> list[Array]:
     if parcel is None:
         return []
     none = np.empty(0, np.int64)
-    told = np.array([parcel.places is not None, parcel.active is not None])
+    told = np.array([parcel.places is not None, parcel.active is not None, parcel.useful])
     optional = [none if one is None else one for one in (parcel.places, parcel.active)]
     return [told, *optional, *parcel.fields]
 
@@ -114,20 +154,22 @@ def _unpack(box: Sequence[Array]) -> Parcel | None:
     if not box:
         return None
     told, places, active, *fields = box
-    return Parcel(places if told[0] else None, tuple(fields), active if told[1] else None)
+    return Parcel(
+        places if told[0] else None, tuple(fields), active if told[1] else None, int(told[2])
+    )
 
 
-def _pack_counts(counts: Counts, sent: int) -> list[Array]:
+def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:
     """Lay counts out as three arrays."""
-    numbers = [counts.active, counts.arcs, counts.waiting, counts.read, sent]
+    numbers = [counts.active, counts.arcs, counts.waiting, counts.read, *traffic]
     changes = [counts.total_change, counts.greatest_change, *counts.sums]
     history = np.array(counts.history, np.int64).reshape(-1, 2)
     return [np.array(numbers, np.int64), np.array(changes, np.float64), history]
 
 
-def _unpack_counts(box: Sequence[Array]) -> tuple[Counts, int]:
+def _unpack_counts(box: Sequence[Array]) -> tuple[Counts, Traffic]:
     numbers, changes, history = box
-    active, arcs, waiting, read, sent = numbers.tolist()
+    active, arcs, waiting, read, *traffic = numbers.tolist()
     counts = Counts(
         active=active,
         arcs=arcs,
@@ -138,4 +180,4 @@ def _unpack_counts(box: Sequence[Array]) -> tuple[Counts, int]:
         history=[tuple(row) for row in history.tolist()],
         sums=changes[2:].copy(),
     )
-    return counts, sent
+    return counts, Traffic(*traffic)

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.partition import Partition
+from cugraph_ws.cluster.refinement import ExchangeMethod, Sender
+from cugraph_ws.cuda.device import array_module
 from cugraph_ws.engines import Choice, Counts, Executor
 
-__all__ = ["Exchange", "LocalExchange"]
+__all__ = ["Exchange", "LocalExchange", "Traffic"]
+
+
+class Traffic(NamedTuple):
+    """What an exchange has sent.
+
+    Attributes
+    ----------
+    sent : int
+        Bytes.
+    useful : int
+        Bytes of the values of vertices that had changed, or become active: what had to be sent
+        (Khorasani, Gupta, Bhuyan 2015, Table I).
+    """
+
+    sent: int = 0
+    useful: int = 0
 
 
 class Exchange(Protocol):
     """Moves boundary state between partitions; every process calls it for its own executors."""
 
-    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, int]:
+    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
         """Bring ghosts up to date after a superstep and mark them active.
 
         Parameters
@@ -31,8 +49,8 @@ class Exchange(Protocol):
         -------
         counts : Counts
             Of all partitions, here and elsewhere.
-        sent : int
-            Bytes sent, by all.
+        traffic : Traffic
+            Of all.
         """
 
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
@@ -49,47 +67,79 @@ class Exchange(Protocol):
 
 
 class LocalExchange:
-    """The exchange of partitions in one process.
+    """The exchange of partitions in one process: parcels are handed over as they are.
 
     Parameters
     ----------
     partitions : sequence of Partition
         The partitions, one for each executor.
-    refine : bool
-        Whether to send only what has changed.
+    method : {"auto", "vr", "ms", "all"}
+        What is sent; see `Refinement`.
+    dense : bool
+        Whether every superstep computes all vertices.
+    boundaries : sequence of list of array, optional
+        Where executors number their vertices in another order than the partitions: the boundaries of
+        each, as its executor takes them.
+
+    Raises
+    ------
+    InputError
+        If there is no such method.
     """
 
-    def __init__(self, partitions: Sequence[Partition], *, refine: bool = True) -> None:
+    def __init__(
+        self,
+        partitions: Sequence[Partition],
+        *,
+        method: ExchangeMethod = "vr",
+        dense: bool = False,
+        boundaries: Sequence[list[Any]] | None = None,
+    ) -> None:
         self._partitions = partitions
-        self._refine = refine
+        self._senders = [
+            Sender(held, place, partition.owned, method, dense=dense)
+            for place, (partition, held) in enumerate(
+                zip(
+                    partitions,
+                    [one.boundaries for one in partitions] if boundaries is None else boundaries,
+                    strict=True,
+                )
+            )
+        ]
 
-    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, int]:
-        """Bring ghosts up to date after a superstep; return the counts, and the bytes sent."""
-        sent = self._deliver(executors)
-        return self.merge([executor.counts() for executor in executors]), sent
+    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
+        """Bring ghosts up to date after a superstep; return the counts, and what was sent."""
+        traffic = self._deliver(executors)
+        return self.merge([executor.counts() for executor in executors]), traffic
 
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
         """Tell which ghosts have their place in the predecessor forest."""
         self._deliver(executors, forest=True)
 
-    def _deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> int:
-        """Bring ghosts up to date and mark them active; return the bytes sent."""
+    def _deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> Traffic:
+        """Bring ghosts up to date and mark them active; return what was sent."""
         if len(executors) == 1:
-            return 0  # a whole graph has no boundary
-        sent = 0
-        parcels = []
-        for sender, (executor, partition) in enumerate(
-            zip(executors, self._partitions, strict=True)
-        ):
-            for receiver, boundary in enumerate(partition.boundaries):
-                if len(boundary):
-                    parcel = executor.pack(boundary, refine=self._refine, forest=forest)
-                    parcels.append((sender, receiver, parcel))
-                    sent += parcel.nbytes
-        for sender, receiver, parcel in parcels:
-            first, last = self._partitions[receiver].ghosts[sender]
-            executors[receiver].unpack(first, last, parcel, forest=forest)
-        return sent
+            return Traffic()  # a whole graph has no boundary
+        packed = [
+            sender.pack(executor, forest=forest)
+            for sender, executor in zip(self._senders, executors, strict=True)
+        ]
+        sent = [
+            (place, peer, parcel)
+            for place, (sender, executor) in enumerate(zip(self._senders, executors, strict=True))
+            for peer, parcel in sender.seal(executor, packed[place], forest=forest).items()
+        ]
+        for place, peer, parcel in sent:
+            first, last = self._partitions[peer].ghosts[place]
+            boundary = self._senders[place].boundaries[peer]
+            if len(boundary):
+                whole = self._senders[place].everything and not forest
+                taken = parcel.only(boundary) if whole else parcel
+                executors[peer].unpack(first, last, taken, forest=forest)
+        return Traffic(
+            sum(parcel.nbytes for _, _, parcel in sent),
+            0 if forest else sum(parcel.useful * parcel.width for _, _, parcel in sent),
+        )
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
         """Return the counts of all partitions."""
@@ -105,9 +155,10 @@ class LocalExchange:
             return shares[0]
         numbers = [part.numbers[: part.owned] for part in self._partitions]
         columns = {}
-        for name in shares[0]:
-            column = np.empty(self._partitions[0].vertices, shares[0][name].dtype)
-            for place, share in zip(numbers, shares, strict=True):
-                column[place] = share[name]
+        for name, first in shares[0].items():
+            xp = array_module(not isinstance(first, np.ndarray))
+            column = xp.empty(self._partitions[0].vertices, first.dtype)
+            for places, share in zip(numbers, shares, strict=True):
+                column[xp.asarray(places)] = share[name]
             columns[name] = column
         return columns

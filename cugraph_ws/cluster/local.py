@@ -13,7 +13,24 @@ from cugraph_ws.errors import EngineError
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["local_cluster"]
+__all__ = ["local_cluster", "need_dask"]
+
+
+def need_dask(*others: str) -> None:
+    """Make sure that Dask is installed.
+
+    Parameters
+    ----------
+    *others : str
+        Packages of the same extra that are needed besides.
+
+    Raises
+    ------
+    EngineError
+        If it is not.
+    """
+    if any(importlib.util.find_spec(name) is None for name in ("dask", "distributed", *others)):
+        raise EngineError("Dask is not installed; pip install cugraph-ws[dask]")
 
 
 @contextmanager
@@ -43,15 +60,14 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
     >>> with ws.local_cluster(2) as client:  # doctest: +SKIP
     ...     ranks = ws.pagerank(dask_edges).compute()
     """
-    if importlib.util.find_spec("distributed") is None:
-        raise EngineError("Dask is not installed; pip install cugraph-ws[dask]")
+    need_dask()
     from distributed import Client, LocalCluster
 
     from cugraph_ws.cuda.device import has_device
 
     if workers is not None:
         check_count("workers", workers, least=1)
-    options.setdefault("dashboard_address", ":0")  # any free port: None is 8787
+    options.setdefault("dashboard_address", "127.0.0.1:0")  # a port that is free
     if has_device() and importlib.util.find_spec("dask_cuda") is not None:
         from dask_cuda import LocalCUDACluster
 

@@ -19,7 +19,7 @@ from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, W
 from cugraph_ws.progress import ProgressUpdate
 from cugraph_ws.run import Result
 
-__all__ = ["Duty", "Returned", "build_member", "call_member", "part_of"]
+__all__ = ["Duty", "Returned", "at_work", "build_member", "call_member", "part_of"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Returned:
 
 
 @contextmanager
-def _at_work(duty: Duty) -> Iterator[DaskCrew]:
+def at_work(duty: Duty) -> Iterator[DaskCrew]:
     """Join a crew, out of the worker's thread pool: other tasks and crews go on beside it."""
     here = get_worker().address
     if here != duty.addresses[duty.rank]:
@@ -120,7 +120,7 @@ def build_member(
         What the driver wants to know of the share.
     """
     key = get_worker().get_current_task()
-    with _at_work(duty) as crew:
+    with at_work(duty) as crew:
         shard = build_shard(
             crew,
             list(zip(places, frames, strict=True)),
@@ -172,7 +172,7 @@ def call_member(
     -------
     Returned
     """
-    with _at_work(duty) as crew:
+    with at_work(duty) as crew:
         graph = _share(key, crew)
         named = {**options, **{name: Partitions(list(own)) for name, own in parts.items()}}
         if topic is not None:

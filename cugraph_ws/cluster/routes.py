@@ -31,8 +31,8 @@ class Route:
         At which row each own partition starts.
     places : sequence of int
         The place of each own partition in the whole frame.
-    kept : ndarray of bool, shape (rows,), optional
-        Which rows are sent; all without.
+    loops : bool
+        Whether self-loops are sent.
     directed : bool
     """
 
@@ -42,25 +42,23 @@ class Route:
         destinations: Array,
         starts: Numbers,
         places: Sequence[int],
-        kept: npt.NDArray[np.bool_] | None,
+        loops: bool,
         directed: bool,
     ) -> None:
         self._sources, self._destinations = sources, destinations
         self._starts, self._places = starts, np.array(places, np.int64)
-        self._kept, self._directed = kept, directed
+        self._loops, self._directed = loops, directed
         self._order = np.empty(0, np.int64)  # of arcs that are sent: twice the row, one more back
         self._bounds: list[int] = []
         self._senders: list[Numbers] = []
 
     def targets(self) -> list[Array]:
         """Return the destinations of own arcs."""
-        rows = slice(None) if self._kept is None else self._kept
-        if self._directed:
-            return [self._destinations[rows]]
-        back = self._sources != self._destinations
-        if self._kept is not None:
-            back &= self._kept
-        return [self._destinations[rows], self._sources[back]]
+        if self._directed and self._loops:
+            return [self._destinations]
+        apart = self._sources != self._destinations
+        to = self._destinations if self._loops else self._destinations[apart]
+        return [to] if self._directed else [to, self._sources[apart]]
 
     def aim(self, crew: Crew, cuts: Numbers) -> int:
         """Choose the order in which arcs are sent to the owners, together.
@@ -81,7 +79,10 @@ class Route:
         def owner(numbers: Array) -> Array:
             return (np.searchsorted(cuts[1:-1], numbers, side="right")).astype(small)
 
-        rows = np.arange(len(self._sources)) if self._kept is None else np.flatnonzero(self._kept)
+        if self._loops:
+            rows = np.arange(len(self._sources))
+        else:
+            rows = np.flatnonzero(self._sources != self._destinations)
         if self._directed:
             owners = owner(self._destinations[rows])
             arcs = 2 * rows

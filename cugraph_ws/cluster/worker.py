@@ -179,6 +179,27 @@ class DaskCrew:
         told = self._meet(dict.fromkeys(self._others, ((), plain)))
         return [plain if rank == self.rank else told[rank][1] for rank in range(self.size)]
 
+    def swap(self, rank: int, arrays: Sequence[Any]) -> list[Any]:
+        """Meet one member alone: give it arrays, and take those that it gives.
+
+        It counts as a meeting of both: members that sit out meet themselves, to keep in step.
+
+        Parameters
+        ----------
+        rank : int
+            The other one; the own rank gives back the own arrays.
+        arrays : sequence of ndarray
+
+        Returns
+        -------
+        list of ndarray
+            Not to be written to.
+        """
+        if rank == self.rank:
+            self._step += 1
+            return list(arrays)
+        return list(self._meet({rank: (arrays, None)})[rank][0])
+
     def _meet(self, mail: Mapping[int, tuple[Sequence[Any], Any]]) -> dict[int, Any]:
         """Send everybody mail, and wait for everybody's."""
         if not mail:

@@ -21,7 +21,7 @@ from cugraph_ws.algorithms.belief_propagation import (
 from cugraph_ws.cuda.core import count_self_loops
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.order import arc_rows
-from cugraph_ws.run import Step
+from cugraph_ws.run import Loop, Step
 
 if TYPE_CHECKING:
     from cugraph_ws.graph import Graph
@@ -52,6 +52,10 @@ class DeviceBelief:
     def on_cuda(self) -> DeviceBelief:
         """Return the loop itself."""
         return self
+
+    def on_crew(self) -> Loop:
+        """Return the same algorithm for a share of a graph, on the CPU."""
+        return self._loop.on_crew()
 
     def start(self, graph: Graph) -> None:
         """Pair the arcs, read priors and couplings, and start from messages that say nothing."""

@@ -24,9 +24,11 @@ from cugraph_ws.codegen import (
 from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
-__all__ = ["FRONTIER_LOOPS", "LOOPS", "Variant", "interface_source", "module_source"]
+__all__ = [
+    "FRONTIER_LOOPS", "LOOPS", "Variant", "interface_source", "module_source", "sent_fields",
+]  # fmt: skip
 
-LOOPS = ("layout", "rows", "superstep", "start", "forest")  # of every program
+LOOPS = ("layout", "rows", "superstep", "start", "forest", "refine")  # of every program
 FRONTIER_LOOPS = (*LOOPS, "frontier")  # where states are changed by compare-and-swap
 
 
@@ -132,6 +134,33 @@ def interface_source(program: VertexProgram, types: Types, variant: Variant) -> 
     return "\n\n".join(parts) + "\n"
 
 
+def sent_fields(program: VertexProgram) -> tuple[int, ...]:
+    """Return which state fields of a ghost are read, and so have to be sent.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+
+    Returns
+    -------
+    tuple of int
+        Places among the state fields: those that `compute` reads, or all if predecessors are asked
+        for, which compare states.
+    """
+    everything = tuple(range(len(program.state)))
+    compute = program.sources["compute"]
+    source = compute.parameters[0]
+    tree = ast.parse(compute.text)
+    names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id == source]
+    reads = [
+        one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.value in names
+    ]
+    if program.predecessor is not None or len(reads) < len(names):  # it may be taken apart
+        return everything
+    return tuple(place for place, name in enumerate(program.state) if name in reads)
+
+
 @lru_cache
 def _loop_text(loop: str) -> str:
     tree = parse(kernel_file("cuda", loop).read_text())
@@ -159,12 +188,18 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         ]  # fmt: skip
         return row(parts) if types.tuple_message else parts[0]
 
+    sent = range(len(types.message) if variant.outbox else len(sent_fields(program)))
+    compared = " or ".join(f"old[{place}][vertex] != new[{place}][vertex]" for place in sent)
     held = row([f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message])
     lines = [
         f"OUTBOX = {variant.outbox}",
         f"FRONTIER = {variant.frontier}",
         f"LANES = {variant.lanes}",
         f"TERMS = {len(program.aggregates)}",
+        "@inline\ndef copy_sent(source, place, target, to):",
+        *([f"    target[{one}][to] = source[{one}][place]" for one in sent] or ["    pass"]),
+        "@inline\ndef differs(old, new, vertex):",
+        f"    return {'True' if variant.in_place else compared or 'False'}",
         "@inline\ndef with_sums(parameters, sums, vertices, number):",
         "    return "
         + row([

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cugraph_ws.cuda.device import device
 from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.run import Step
+from cugraph_ws.run import Loop, Step
 
 if TYPE_CHECKING:
     from cugraph_ws.graph import Graph
@@ -38,6 +38,12 @@ class DeviceComponents:
     def on_cuda(self) -> DeviceComponents:
         """Return the loop itself."""
         return self
+
+    def on_crew(self) -> Loop:
+        """Return the same algorithm for a share of a graph, on the CPU."""
+        from cugraph_ws.cluster.components import CrewComponents
+
+        return CrewComponents()
 
     def start(self, graph: Graph) -> None:
         """Make every vertex a tree of its own."""

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.schedule import launch_together
 from cugraph_ws.kernels.cuda.layout import PIECE
-from cugraph_ws.run import Step
+from cugraph_ws.run import Loop, Step
 
 if TYPE_CHECKING:
+    from cugraph_ws.algorithms.core import DegreeType
     from cugraph_ws.cuda.graph import Rows
     from cugraph_ws.graph import Graph
 
@@ -61,12 +62,18 @@ class DeviceCores:
     _left: int
     _level: int  # the last one peeled
 
-    def __init__(self, degree_type: str = "both") -> None:
+    def __init__(self, degree_type: DegreeType = "both") -> None:
         self._degree_type = degree_type
 
     def on_cuda(self) -> DeviceCores:
         """Return the loop itself."""
         return self
+
+    def on_crew(self) -> Loop:
+        """Return the same algorithm for a share of a graph, on the CPU."""
+        from cugraph_ws.cluster.core import CrewCores
+
+        return CrewCores(self._degree_type)
 
     def start(self, graph: Graph) -> None:
         """Count the degrees."""

@@ -7,6 +7,7 @@ dispatcher takes 124 µs for a dozen arrays.  Memory and streams are CuPy's.
 from __future__ import annotations
 
 import ctypes
+import uuid
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -34,6 +35,8 @@ class Gpu:
     multiprocessors : int
     cache : int
         Bytes of the L2.
+    uuid : str
+        As NVIDIA's tools write it; empty if the driver does not tell.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Gpu:
     capability: tuple[int, int]
     multiprocessors: int
     cache: int
+    uuid: str = ""
 
 
 @lru_cache
@@ -97,7 +101,17 @@ def _gpu(library: Any, place: int) -> Gpu:
         capability=(attribute(_MAJOR), attribute(_MINOR)),
         multiprocessors=attribute(_MULTIPROCESSORS),
         cache=attribute(_L2_SIZE),
+        uuid=_uuid(library, handle),
     )
+
+
+def _uuid(library: Any, handle: ctypes.c_int) -> str:
+    """Return what tells a GPU, or an instance of one, from all others."""
+    sixteen = (ctypes.c_ubyte * 16)()
+    ask = getattr(library, "cuDeviceGetUuid_v2", None)  # since CUDA 11.4
+    if ask is None or ask(sixteen, handle):
+        return ""
+    return f"GPU-{uuid.UUID(bytes=bytes(sixteen))}"
 
 
 class Function:

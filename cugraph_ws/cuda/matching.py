@@ -10,7 +10,7 @@ import numpy.typing as npt
 from cugraph_ws.cuda.device import device
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.run import Step
+from cugraph_ws.run import Loop, Step
 
 if TYPE_CHECKING:
     from cugraph_ws.graph import Graph
@@ -50,6 +50,12 @@ class DeviceMatching:
     def on_cuda(self) -> DeviceMatching:
         """Return the loop itself."""
         return self
+
+    def on_crew(self) -> Loop:
+        """Return the same algorithm for a share of a graph, on the CPU."""
+        from cugraph_ws.cluster.matching import CrewMatching
+
+        return CrewMatching(self._left, self._seed, self._key)
 
     def start(self, graph: Graph) -> None:
         """Read which vertices are on the left, and refuse edges within a side."""

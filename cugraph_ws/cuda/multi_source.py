@@ -20,7 +20,7 @@ from cugraph_ws.cuda.schedule import launch_together
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.kernels.cuda.layout import PIECE
-from cugraph_ws.run import Column, Step
+from cugraph_ws.run import Column, Loop, Step
 
 if TYPE_CHECKING:
     from cugraph_ws.graph import Graph
@@ -96,6 +96,18 @@ class DeviceSearches:
     def on_cuda(self) -> DeviceSearches:
         """Return the loop itself."""
         return self
+
+    def on_crew(self) -> Loop:
+        """Return the same algorithm for a share of a graph, on the CPU."""
+        from cugraph_ws.cluster.multi_source import CrewSearches
+
+        return CrewSearches(
+            self._program,
+            self._argument,
+            self._sources,
+            max_iter=self._limit,
+            **self._parameters,
+        )
 
     def start(self, graph: Graph) -> None:
         """Look the sources up and make room for the results."""

@@ -42,6 +42,10 @@ class CudaPlan:
         Whether the program's priorities are honoured, where it is held to pushes.
     scheduled : bool
         Whether a schedule of gathers has been asked for.
+    divided : bool
+        Whether the graph is cut into partitions.  Then each superstep is followed by an exchange, and a
+        search gathers from active vertices, ghosts among them, with the state before at hand: so it is
+        known what has changed.  Frontiers that push are a whole graph's only.
 
     Attributes
     ----------
@@ -70,6 +74,7 @@ class CudaPlan:
         fused: bool = True,
         priorities: bool = True,
         scheduled: bool = False,
+        divided: bool = False,
     ) -> None:
         program = bound.program
         if direction not in ("auto", "push", "pull", "gather"):
@@ -77,7 +82,11 @@ class CudaPlan:
                 f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
             )
         self._check_push(bound, direction, in_place, scheduled)
-        gathers = direction == "gather" or in_place is False or scheduled
+        if divided and direction == "push":
+            raise InputError(
+                "direction='push': partitions gather on the GPU; use 'auto', 'pull' or 'gather'"
+            )
+        gathers = direction == "gather" or in_place is False or scheduled or divided
         self.swaps = not gathers and why_not_swapped(bound) is None
         # By itself a frontier takes everybody: gathers make up for more than an order saves.
         self.ordered = (
@@ -109,11 +118,14 @@ class CudaPlan:
             )
         # A residual counts where a program gathers from all, and would end a search too early.
         free = bound.accumulates and may_gather and program.residual is None
-        from_all = dense or direction == "gather" or free
+        from_all = dense or direction == "gather" or (free and not divided)
         self.frontier = direction == "pull" or not from_all
         if in_place is None:
             in_place = program.in_place
-        if in_place is None:
+        if divided:
+            self._batch = self._most = 1
+            in_place = bool(in_place)
+        elif in_place is None:
             in_place = not self.frontier and bound.accumulates and len(program.state) == 1
         self.in_place = bool(in_place) and not self.frontier
         self._direction = "pull" if self.frontier else "gather"

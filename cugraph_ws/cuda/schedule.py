@@ -9,6 +9,7 @@ import numpy as np
 
 from cugraph_ws.cuda.device import Device, KernelModule
 from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.kernels.cuda.layout import PIECE
 
 __all__ = [
@@ -29,14 +30,15 @@ class Schedule:
     Attributes
     ----------
     shape : tuple of int
-        Number of vertices, first middle and first low position, blocks for hubs, and for the middle.
+        Number of vertices of the whole graph, of owned ones, first middle and first low position,
+        blocks for hubs, and for the middle.
     hubs : tuple
         Chunks of hubs, as `kernels/cuda/superstep.py` takes them.
     launch : (int, int)
         Blocks, and threads of a block.
     """
 
-    shape: tuple[int, int, int, int, int]
+    shape: tuple[int, int, int, int, int, int]
     hubs: tuple[Any, ...]
     launch: tuple[int, int]
 
@@ -98,14 +100,14 @@ def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:
     return device.xp.empty(pieces, graph.numbers.dtype), device.xp.empty(pieces, np.int32)
 
 
-def plan_schedule(device: Device, graph: DeviceGraph, message: tuple[str, ...]) -> Schedule:
-    """Cut a graph's vertices into classes by in-degree.
+def plan_schedule(device: Device, part: DevicePartition, message: tuple[str, ...]) -> Schedule:
+    """Cut a partition's own vertices into classes by in-degree.
 
     Parameters
     ----------
     device : Device
-        Where the graph is.
-    graph : DeviceGraph
+        Where the partition is.
+    part : DevicePartition
     message : tuple of str
         NumPy's names of the types of a message's numbers.
 
@@ -113,28 +115,28 @@ def plan_schedule(device: Device, graph: DeviceGraph, message: tuple[str, ...]) 
     -------
     Schedule
     """
-    n = graph.size
-    middle = graph.vertices_with(HUB)
-    low = max(middle, graph.vertices_with(MIDDLE))
+    owned = part.owned
+    middle = part.vertices_with(HUB)
+    low = max(middle, part.vertices_with(MIDDLE))
     warps = BLOCK // 32
     most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
-    hubs = _hubs(device, graph, middle, message)
+    hubs = _hubs(device, part, middle, message)
     hub_blocks = min(hubs[-1], most)
     middle_blocks = min(-(-(low - middle) // warps), most)
-    low_blocks = max(1, min(-(-(n - low) // (32 * warps)), most))
+    low_blocks = max(1, min(-(-(owned - low) // (32 * warps)), most))
     return Schedule(
-        shape=(n, middle, low, hub_blocks, middle_blocks),
+        shape=(part.vertices, owned, middle, low, hub_blocks, middle_blocks),
         hubs=hubs,
         launch=(hub_blocks + middle_blocks + low_blocks, BLOCK),
     )
 
 
 def _hubs(
-    device: Device, graph: DeviceGraph, count: int, message: tuple[str, ...]
+    device: Device, part: DevicePartition, count: int, message: tuple[str, ...]
 ) -> tuple[Any, ...]:
     """Cut the rows of the first `count` vertices into chunks."""
     xp = device.xp
-    offsets = graph.csc.offsets[: count + 1]
+    offsets = part.csc.offsets[: count + 1]
     chunks = -(-xp.diff(offsets) // CHUNK)
     firsts = xp.zeros(count + 1, np.int64)
     firsts[1:] = xp.cumsum(chunks)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cuda.device import Device
-from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import launch_shape
 from cugraph_ws.engines.start import FEW, FEW_SHARE, SAMPLE, reads_constants
 
@@ -19,7 +19,7 @@ __all__ = ["mark_starters"]
 def mark_starters(
     device: Device,
     bound: BoundProgram,
-    graph: DeviceGraph,
+    part: DevicePartition,
     launch: Callable[..., None],
     state: tuple[Any, ...],
     constants: tuple[Any, ...],
@@ -38,8 +38,8 @@ def mark_starters(
         Where the graph is.
     bound : BoundProgram
         The program and its arguments.
-    graph : DeviceGraph
-        The graph.
+    part : DevicePartition
+        The graph, or a part of it.
     launch : callable
         Launches one of the program's kernels.
     state, constants, edges : tuple of device array
@@ -47,9 +47,9 @@ def mark_starters(
     sums : device array
         The aggregates.
     flags : device array of uint8, shape (size,)
-        Becomes 1 for vertices that start, 0 for others.
+        Becomes 1 for positions that start, ghosts' too, 0 for others.
     """
-    n = graph.size
+    n = part.size
     flags[:] = 1
     if n < 2 or not bound.accumulates or reads_constants(bound.program):
         return
@@ -58,18 +58,17 @@ def mark_starters(
     launch(
         "mark_unlike", *launch_shape(device, n), n, example, state, constants, flags, counts,
     )  # fmt: skip
-    arcs = graph.arcs
+    arcs = part.arcs
     if not any(len(column) for column in edges):
         arcs = min(arcs, 1)  # all arcs are alike
     values = (bound.values, sums)
     launch(
-        "count_loud_arcs", *launch_shape(device, arcs), arcs, n, example, edges, state, constants,
+        "count_loud_arcs", *launch_shape(device, arcs), arcs, part.vertices, example, edges, state, constants,
         *values, counts,
     )  # fmt: skip
-    rows = (graph.csc.offsets, graph.csc.indices)
     launch(
-        "count_loud_rows", *launch_shape(device, n), n, example, rows, edges, state, constants,
-        *values, flags, counts,
+        "count_loud_rows", *launch_shape(device, part.owned), part.owned, part.vertices, example,
+        tuple(part.csc), edges, state, constants, *values, flags, counts,
     )  # fmt: skip
     unlike, loud = device.to_host(counts).tolist()
     if loud or unlike > max(FEW, n // FEW_SHARE):

@@ -113,17 +113,37 @@ class Parcel:
         Their values.
     active : ndarray of bool or None
         Which of them are active; None: all.
+    useful : int
+        How many of the vertices have changed, or become active, in the last superstep.
     """
 
     places: npt.NDArray[Any] | None
     fields: tuple[npt.NDArray[Any], ...]
     active: npt.NDArray[np.bool_] | None = None
+    useful: int = 0
 
     @property
     def nbytes(self) -> int:
         """Bytes sent."""
         arrays = (*self.fields, self.places, self.active)
-        return sum(array.nbytes for array in arrays if array is not None)
+        return sum(int(array.nbytes) for array in arrays if array is not None)
+
+    @property
+    def width(self) -> int:
+        """Bytes of the values of one vertex."""
+        return sum(array.dtype.itemsize for array in self.fields)
+
+    def only(self, places: npt.NDArray[Any]) -> Parcel:
+        """Return what a parcel of all vertices says of some of them.
+
+        Parameters
+        ----------
+        places : array of int
+            Which, in the order in which they are wanted.
+        """
+        active = None if self.active is None else self.active[places]
+        fields = tuple(column[places] for column in self.fields)
+        return Parcel(None, fields, active, self.useful)
 
 
 class Executor(Protocol):
@@ -151,6 +171,14 @@ class Executor(Protocol):
         With `refine`, of those only whose ghosts are out of date since the last superstep: that
         are active now, or, after a dense one, whose state has changed.  With `forest`, return
         whether they have a place in the predecessor forest instead.
+
+        An engine may return before the parcel is filled, and the length known; `seal` waits for it.
+        """
+
+    def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        """Return what `pack` has returned since the last superstep, each of the length that is filled.
+
+        One wait serves all of them, and `counts`.
         """
 
     def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
@@ -169,7 +197,7 @@ class Executor(Protocol):
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the state fields of the owned vertices."""
+        """Return the state fields of the owned vertices, in the order of the partition's numbers."""
 
     def queue(self) -> npt.NDArray[np.int64]:
         """Return for each owned vertex its place in the frontier from 1, −1 if later, else 0."""

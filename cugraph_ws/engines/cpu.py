@@ -6,6 +6,8 @@ thread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -335,12 +337,18 @@ class CpuExecutor:
         if forest:
             return Parcel(None, (self._forest.is_attached(boundary),))
         places = active = None
+        news = self._is_news()[boundary]
         if refine:
-            places = np.flatnonzero(self._is_news()[boundary])
+            places = np.flatnonzero(news).astype(self._context.index)
             boundary = boundary[places]
         elif not self._gathered:
-            active = self._is_news()[boundary]
-        return Parcel(places, tuple(column[boundary] for column in self._context.state), active)
+            active = news
+        fields = tuple(column[boundary] for column in self._context.state)
+        return Parcel(places, fields, active, int(np.count_nonzero(news)))
+
+    def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        """Return the parcels as they are: they have been filled."""
+        return list(parcels)
 
     def _is_news(self) -> npt.NDArray[np.bool_]:
         """Tell for every position whether ghosts of it are out of date."""

@@ -1,12 +1,13 @@
-"""The CUDA engine: one program on a graph in device memory, by the kernels in `kernels/cuda`.
+"""The CUDA engine: one program on a partition in device memory, by the kernels in `kernels/cuda`.
 
-Supersteps are launched several at a time and decide on the device whether the run is over; the
-host reads what they did once for all of them.
+On a whole graph supersteps are launched several at a time and decide on the device whether the run
+is over; the host reads what they did once for all of them.  Where there are other partitions, each
+superstep is followed by an exchange, and the host reads what was packed together with the counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -15,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cuda.codegen import FRONTIER_LOOPS, LOOPS, Variant, interface_source
+from cugraph_ws.cuda.codegen import FRONTIER_LOOPS, LOOPS, Variant, interface_source, sent_fields
 from cugraph_ws.cuda.device import Device, device
 from cugraph_ws.cuda.forest import DeviceForest
-from cugraph_ws.cuda.graph import DeviceGraph, Order
+from cugraph_ws.cuda.graph import Order
+from cugraph_ws.cuda.partition import DevicePartition
+from cugraph_ws.cuda.refinement import DeviceRefinement
 from cugraph_ws.cuda.schedule import Schedule, launch_shape, plan_schedule
 from cugraph_ws.cuda.start import mark_starters
 from cugraph_ws.engines import Choice, Counts, Parcel
@@ -28,22 +31,24 @@ from cugraph_ws.kernels.cuda import layout
 
 __all__ = ["CudaExecutor"]
 
+CONTROL = 4  # numbers that a run keeps on the device
 NARROW_TOL = 1e-7  # of a residual; a finer one is not left to fields that are kept in fewer bits
 _METHODS = {"auto": 0, "ws": 0, **{f"vwc-{lanes}": lanes for lanes in (2, 4, 8, 16, 32)}}
 _NORMS = {"l1": layout.L1, "max": layout.MAXIMUM}
 
 
 class CudaExecutor:
-    """One program on a whole graph; see `cugraph_ws.engines.Executor` for the interface.
+    """One program on one partition; see `cugraph_ws.engines.Executor` for the interface.
 
-    Columns, predecessors and queues are by vertex number: a graph on one GPU is not partitioned.
+    Columns, predecessors and queues are in the order that the partition has outside: by vertex number,
+    if it is the whole graph.  Boundaries are given as the partition's own, by position.
 
     Parameters
     ----------
     bound : BoundProgram
         The program, its types and its arguments.
-    graph : DeviceGraph
-        Adjacency and edge attributes.
+    part : DevicePartition
+        Adjacency, edge attributes and constants.
     frontier : bool
         Whether only active vertices are heard.
     in_place : bool
@@ -55,7 +60,7 @@ class CudaExecutor:
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
     tol : float, optional
-        Bound of the residual at which supersteps stop; a frontier has none.
+        Bound of the residual at which supersteps stop by themselves; a frontier has none.
 
     Raises
     ------
@@ -66,7 +71,7 @@ class CudaExecutor:
     def __init__(
         self,
         bound: BoundProgram,
-        graph: DeviceGraph,
+        part: DevicePartition,
         *,
         frontier: bool = False,
         in_place: bool = False,
@@ -81,11 +86,12 @@ class CudaExecutor:
             )
         self._device: Device = device()
         self._bound = bound
-        self._graph = graph
+        self._part = part
+        self._graph = part.graph
         self._in_place = in_place
         self._lanes = _METHODS[method]
         self._tol = tol
-        xp, n = self._device.xp, graph.size
+        xp, n = self._device.xp, part.size
         program = bound.program
         exact = tol is not None and 0.0 < tol < NARROW_TOL
         types = replace(
@@ -96,7 +102,9 @@ class CudaExecutor:
             ),
         )
         self._types = types
-        self._outbox = bound.prepares_ahead and not in_place and graph.arcs > 0
+        # What peers read as messages must be the same on all partitions, those without arcs too.
+        prepared = program.predecessor is None if part.divided else part.arcs > 0
+        self._outbox = bound.prepares_ahead and not in_place and prepared
         variant = Variant(
             outbox=self._outbox,
             frontier=frontier,
@@ -115,15 +123,25 @@ class CudaExecutor:
         self._outboxes = [tuple(xp.empty(kept, kind) for kind in types.message) for _ in range(2)]
         self._flags = [xp.zeros(n if frontier else 0, np.uint8) for _ in range(2)]
         self._frontier = frontier
-        self._constants = tuple(
-            xp.asarray(column) if uniform else graph.by_position(xp.asarray(column))
-            for column, uniform in zip(bound.constants, types.uniform, strict=True)
-        )
+        self._constants = part.constants
         terms = len(program.aggregates)
         self._width = layout.FIGURES + terms
         self._sums = xp.zeros(terms, np.float64)
-        self._control = xp.zeros(4, np.int64)
-        self._records = xp.zeros(layout.RECORDS * self._width, np.float64)
+        # What the host reads, in one piece: control, lengths of parcels, records.
+        cuts = np.cumsum([CONTROL, len(part.boundaries), layout.RECORDS * self._width]).tolist()
+        self._report = xp.zeros(cuts[-1], np.int64)
+        self._cuts = cuts[:-1]
+        self._control, lengths, records = xp.split(self._report, self._cuts)
+        self._records = records.view(np.float64)
+        self._told: list[npt.NDArray[np.int64]] | None = None
+        sent = self._outboxes if self._outbox else [
+            tuple(self._states[copy % copies][place] for place in sent_fields(program))
+            for copy in range(2)
+        ]  # fmt: skip
+        self._refinement = DeviceRefinement(
+            self._device, self._kernels, sent, self._flags, in_place=in_place, owned=part.owned,
+            lengths=lengths,
+        )  # fmt: skip
         self._launches: list[Callable[[], None]] = []
         self._now = 0  # which copy of the state is the latest
         self._read = 0  # rows of the records that the host has seen
@@ -134,43 +152,59 @@ class CudaExecutor:
     @cached_property
     def _schedule(self) -> Schedule:
         """Which vertices gather by which schedule."""
-        return plan_schedule(self._device, self._graph, self._bound.types.message)
+        return plan_schedule(self._device, self._part, self._bound.types.message)
 
     @cached_property
     def _tallies(self) -> Any:
         """Room for what each block of a superstep counts."""
-        rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * self._graph.size)[0])
+        rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * self._part.size)[0])
         return self._device.xp.empty(rows * self._width, np.float64)
 
     # -------------------------------------------------------------------------------- supersteps
 
     def start(self) -> None:
-        """Give every vertex its first state and find out who is active."""
-        if self._graph.size == 0:
+        """Give every vertex, ghosts too, its first state and find out who is active."""
+        part, flags = self._part, self._flags[0]
+        if part.size == 0:
             return
-        n, flags = self._graph.size, self._flags[0]
         self._kernels.launch(
-            "initialise", *launch_shape(self._device, n), n, self._graph.numbers, self._states[0],
-            self._constants, self._bound.values, self._sums, flags,
+            "initialise", *launch_shape(self._device, part.size), part.size, part.vertices,
+            part.numbers, self._states[0], self._constants, self._bound.values, self._sums, flags,
         )  # fmt: skip
-        if self._frontier and "starts" not in self._bound.program.functions:
+        told = not self._frontier or "starts" in self._bound.program.functions
+        if not told:
             mark_starters(
-                self._device, self._bound, self._graph, self._kernels.launch, self._states[0],
+                self._device, self._bound, part, self._kernels.launch, self._states[0],
                 self._constants, self._edges, self._sums, flags,
             )  # fmt: skip
-        self._take_stock()
+        # What a partition proves of its own arcs is not what another does: a ghost may be active that
+        # its owner lets rest.
+        self._take_stock(part.owned if told else part.size)
 
-    def _take_stock(self) -> None:
-        """Make ready for the first superstep, from the states and flags that are there."""
+    def _take_stock(self, counted: int) -> None:
+        """Make ready for the first superstep, from the states and flags that are there.
+
+        Parameters
+        ----------
+        counted : int
+            At how many positions, from the first, active vertices are counted.
+        """
         self._now = self._read = self._number = 0
-        n = self._graph.size
+        self._told = None
+        part = self._part
         self._control[:] = 0
         self._control[layout.NUMBER] = -1
         self._kernels.launch(
-            "take_stock", *launch_shape(self._device, n), n, self._edges, self._states[0],
+            "take_stock", *launch_shape(self._device, part.size),
+            (part.vertices, part.owned, counted, part.size), self._edges, self._states[0],
             self._constants, self._outboxes[0], self._flags[0], self._bound.values, self._sums,
-            self._control, self._tallies, self._records,
+            self._control, self._tallies, self._records, layout.ELSEWHERE if part.divided else 0,
         )  # fmt: skip
+        for before, after in ((self._states[0], self._states[-1]), self._outboxes):
+            for one, other in zip(before, after, strict=True):
+                other[part.owned :] = one[
+                    part.owned :
+                ]  # of what comes later both copies are written
         self._prepare()
 
     @cached_property
@@ -179,25 +213,16 @@ class CudaExecutor:
         return self._edge_arrays("csc")
 
     def _edge_arrays(self, order: Order) -> tuple[Any, ...]:
-        """Return the program's edge attributes; empty arrays where a constant stands in.
-
-        Kernels cast what they read: narrower columns stay as they are, and move fewer bytes.
-        """
-        arrays = []
-        for column, kind in zip(self._bound.edge_columns, self._bound.types.edges, strict=True):
-            if column is None:
-                arrays.append(self._device.xp.empty(0, kind))
-                continue
-            values = self._graph.values(column, order)
-            wider = values.dtype.itemsize > np.dtype(kind).itemsize
-            arrays.append(values.astype(kind) if wider else values)
-        return tuple(arrays)
+        """Return the program's edge attributes; empty arrays where a constant stands in."""
+        return self._part.edges(order)
 
     def _prepare(self) -> None:
         """Marshal the arguments of a superstep, once for each copy of the state."""
-        program, graph, schedule = self._bound.program, self._graph, self._schedule
+        program, part, schedule = self._bound.program, self._part, self._schedule
         norm = 0
-        if program.residual is not None and not self._frontier:
+        if part.divided:
+            norm = layout.ELSEWHERE
+        elif program.residual is not None and not self._frontier:
             norm = _NORMS[program.residual.kind]
         tol = -1.0 if self._tol is None else float(self._tol)
         edges = self._edges
@@ -207,13 +232,15 @@ class CudaExecutor:
             state = self._states[now % len(self._states)]
             fresh = self._states[after % len(self._states)]
             common = (
-                (graph.csc.offsets, graph.csc.indices), edges, state, fresh, self._constants,
+                tuple(part.csc), edges, state, fresh, self._constants,
                 (self._outboxes[now], self._outboxes[after]), (self._flags[now], self._flags[after]),
                 self._bound.values, self._sums, self._control, self._tallies, self._records, norm, tol,
             )  # fmt: skip
             if self._lanes:
-                shape = launch_shape(self._device, graph.size * self._lanes)
-                launch = self._kernels.prepare("virtual_warps", *shape, graph.size, *common)
+                shape = launch_shape(self._device, part.owned * self._lanes)
+                launch = self._kernels.prepare(
+                    "virtual_warps", *shape, part.vertices, part.owned, *common
+                )
             else:
                 launch = self._kernels.prepare(
                     "superstep", *schedule.launch, schedule.shape, schedule.hubs, *common
@@ -222,30 +249,35 @@ class CudaExecutor:
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Queue as many supersteps as the plan chose; they stop by themselves when all is done."""
-        if self._graph.size == 0:
+        if self._part.size == 0:
             return
-        if choice.number != self._number:  # resumed
+        self._told = None
+        resumed = choice.number != self._number
+        if resumed:
             self._control[layout.NUMBER] = self._number = choice.number
+        if len(self._sums) and (resumed or self._part.divided):  # the device knows its own share
             self._sums[:] = self._device.xp.asarray(sums)
+        if self._part.divided:
+            self._refinement.begin(1 - self._now)
         for number in range(min(choice.supersteps, layout.RECORDS - 1)):
             self._launches[(self._now + number) % 2]()
 
     def counts(self) -> Counts:
         """Return what the supersteps since the last call did."""
-        if self._graph.size == 0:
-            return Counts()
-        control = self._device.to_host(self._control)
+        if self._part.size == 0:
+            return Counts(sums=np.zeros(len(self._sums)))
+        control, _, told = self._tell()
         rows = int(control[layout.ROW])
         new = range(self._read, rows)
-        records = self._device.to_host(self._records).reshape(layout.RECORDS, self._width)
+        records = told.view(np.float64).reshape(layout.RECORDS, self._width)
         figures = [records[row % layout.RECORDS] for row in new]
         first = self._read == 0
         supersteps = len(figures) - first
         self._read = rows
         self._now = (self._now + supersteps) % 2
         self._number += supersteps
-        arcs, last = self._graph.arcs, figures[-1]
-        history = [(self._graph.size, arcs)] * supersteps
+        arcs, last = self._part.arcs, figures[-1]
+        history = [(self._part.owned, arcs)] * supersteps
         if self._frontier:
             active = [int(one[layout.ACTIVE]) for one in figures]
             history = [(sent, arcs) for sent in (active if first else [self._active, *active])[:-1]]
@@ -267,16 +299,36 @@ class CudaExecutor:
     def _state(self) -> tuple[Any, ...]:
         return self._states[self._now % len(self._states)]
 
+    def _tell(self) -> list[npt.NDArray[np.int64]]:
+        """Return the report on the host, read once a superstep: control, lengths, records."""
+        if self._told is None:
+            self._told = np.split(self._device.to_host(self._report), self._cuts)
+        return self._told
+
     # ------------------------------------------------------------------------ boundary exchange
 
-    def pack(
-        self, boundary: npt.NDArray[np.int64], *, refine: bool, forest: bool = False
-    ) -> Parcel:
-        """Return nothing: a whole graph has no boundary."""
-        return Parcel(None, ())
+    def pack(self, boundary: Any, *, refine: bool, forest: bool = False) -> Parcel:
+        """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""
+        if forest:
+            assert self._forest is not None
+            return Parcel(None, (self._forest.is_attached(boundary),))
+        assert self._told is None, "parcels are sealed together, before counts() is asked for"
+        return self._refinement.pack(boundary, refine=refine)
+
+    def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        """Return the parcels of the length that is filled; waits for the superstep."""
+        if self._part.size == 0 or not parcels:
+            return list(parcels)
+        lengths = self._tell()[1]
+        return [self._refinement.cut(parcel, lengths) for parcel in parcels]
 
     def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
-        """Do nothing: a whole graph has no ghosts."""
+        """Bring the ghosts at positions [first, last) up to date; those that came are active."""
+        if forest:
+            assert self._forest is not None
+            self._forest.attach_ghosts(first, last, parcel.fields[0])
+            return
+        self._refinement.unpack(first, last, parcel)
 
     # --------------------------------------------------------------------- forest and checkpoint
 
@@ -284,10 +336,10 @@ class CudaExecutor:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
         values = (self._bound.values, self._sums, self._number)
         self._forest = DeviceForest(
-            self._device, self._graph, self._kernels, self._state, self._constants,
+            self._device, self._part, self._kernels, self._state, self._constants,
             self._edges, values,
         )  # fmt: skip
-        return self._forest.begin() if self._graph.size else 0
+        return self._forest.begin() if self._part.size else 0
 
     def grow_forest(self) -> int:
         """Attach undecided vertices to what has been attached since; return how many."""
@@ -295,20 +347,20 @@ class CudaExecutor:
         return self._forest.grow()
 
     def predecessors(self) -> Any:
-        """Return each vertex's predecessor as a vertex number, −1 for none."""
+        """Return each owned vertex's predecessor as a vertex number, −1 for none."""
         assert self._forest is not None
-        return self._graph.by_number(self._forest.predecessors())
+        return self._part.outside(self._forest.predecessors())
 
     def columns(self) -> dict[str, Any]:
-        """Return the state fields."""
+        """Return the state fields of the owned vertices."""
         fields = zip(self._bound.program.state, self._state, strict=True)
-        return {name: self._graph.by_number(column) for name, column in fields}
+        return {name: self._part.outside(column) for name, column in fields}
 
     def queue(self) -> npt.NDArray[np.int64]:
         """Return 1, 2, … for active vertices and 0 for others; all are active in a dense run."""
         if not self._frontier:
-            return np.arange(1, self._graph.size + 1)
-        flags = self._device.to_host(self._graph.by_number(self._flags[self._now]))
+            return np.arange(1, self._part.owned + 1)
+        flags = self._device.to_host(self._part.outside(self._flags[self._now]))
         places: npt.NDArray[np.int64] = np.where(flags != 0, np.cumsum(flags, dtype=np.int64), 0)
         return places
 
@@ -322,7 +374,7 @@ class CudaExecutor:
         queue: npt.NDArray[np.int64],
         schedule: npt.NDArray[np.float64],
     ) -> None:
-        """Go on from a checkpoint."""
+        """Go on from a checkpoint; columns and queue are in the order outside, ghosts included."""
         xp = self._device.xp
         for name, column in zip(self._bound.program.state, self._states[0], strict=True):
             if name not in columns:
@@ -330,9 +382,9 @@ class CudaExecutor:
                     f"the checkpoint has no column {name!r}; resume with the same program"
                 )
             given = columns[name].astype(column.dtype, casting="same_kind")
-            column[:] = self._graph.by_position(xp.asarray(given))
+            column[:] = self._part.inside(xp.asarray(given))
         if self._frontier:
             active = xp.asarray((queue != 0).astype(np.uint8))
-            self._flags[0][:] = self._graph.by_position(active)
-        if self._graph.size:
-            self._take_stock()
+            self._flags[0][:] = self._part.inside(active)
+        if self._part.size:
+            self._take_stock(self._part.owned)

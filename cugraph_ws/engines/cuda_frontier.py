@@ -12,6 +12,7 @@ import numpy.typing as npt
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cuda.codegen import Variant, interface_source
 from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.partition import whole_partition
 from cugraph_ws.cuda.schedule import launch_shape, launch_together, room_for_long_rows
 from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.cuda import CudaExecutor
@@ -93,7 +94,8 @@ class CudaFrontierExecutor(CudaExecutor):
         filter: Filter = "auto",  # noqa: A002 - the papers' word
         ordered: bool = False,
     ) -> None:
-        super().__init__(bound, graph, frontier=True, in_place=True, swaps=True, ordered=ordered)
+        whole = whole_partition(graph, bound)
+        super().__init__(bound, whole, frontier=True, in_place=True, swaps=True, ordered=ordered)
         xp, n, index = self._device.xp, graph.size, graph.numbers.dtype
         self._rows = graph.csr if wanted != "pull" else graph.csc
         words = -(-n // 32)
@@ -122,8 +124,8 @@ class CudaFrontierExecutor(CudaExecutor):
         """The program's edge attributes in the order of the rows of out- and of in-neighbours."""
         return self._edges if self._pulls else self._edge_arrays("csr"), self._edges
 
-    def _take_stock(self) -> None:
-        """Make the first frontier of the vertices that are flagged."""
+    def _take_stock(self, counted: int) -> None:
+        """Make the first frontier of the vertices that are flagged, which are all to be counted."""
         n = self._graph.size
         self._number = 0
         self._began = False

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cugraph_ws.kernels.cpu.generate import mix
 from cugraph_ws.kernels.cpu.jit import inline, jit
 
-__all__ = ["UNDECIDED", "accept", "find_inside", "propose"]
+__all__ = ["UNDECIDED", "accept", "find_inside", "propose", "propose_share"]
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
@@ -91,6 +91,65 @@ def propose(
                 closer = rank < chosen_rank or (rank == chosen_rank and other < chosen)
                 if chosen < 0 or closer:
                     chosen, chosen_rank = other, rank
+        best[vertex] = chosen
+    return read
+
+
+@jit
+def propose_share(
+    offsets: Integers,
+    indices: Array,
+    numbers: Integers,
+    mate: Array,
+    best: Array,
+    free: Array,
+    key: int,
+    lo: int,
+    hi: int,
+) -> int:
+    """Choose as `propose` does, in one member's share of a graph.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray
+        Rows of the neighbours of own vertices, by position.
+    numbers : ndarray of int64, shape (length,)
+        Vertex number at each position: what edges are ranked by.
+    mate : ndarray of int64, shape (length,)
+        -1 for a free vertex.
+    best : ndarray of int, shape (owned,)
+        Position of the choice of each own vertex, -1 for none; looked for again only where it is
+        free no more.
+    free : ndarray of int
+        Own vertices.
+    key : int
+        Seed of the ranks.
+    lo, hi : int
+        Range of `free`.
+
+    Returns
+    -------
+    int
+        Arcs read.
+    """
+    read = 0
+    for place in range(lo, hi):
+        vertex = free[place]
+        chosen = best[vertex]
+        if chosen == -1 or (chosen >= 0 and mate[chosen] < 0):
+            continue
+        chosen, chosen_rank = -1, 0
+        read += offsets[vertex + 1] - offsets[vertex]
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            other = indices[arc]
+            if mate[other] >= 0:
+                continue
+            rank = rank_of(key, numbers[vertex], numbers[other])
+            closer = rank < chosen_rank
+            if rank == chosen_rank and chosen >= 0:
+                closer = numbers[other] < numbers[chosen]
+            if chosen < 0 or closer:
+                chosen, chosen_rank = other, rank
         best[vertex] = chosen
     return read
 

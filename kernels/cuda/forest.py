@@ -30,6 +30,7 @@ from cugraph_ws.kernels.cuda.layout import (
     PIECES_QUEUED,
     STILL_WAITING,
     WAITERS_LEFT,
+    WAITING,
 )
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
@@ -60,7 +61,6 @@ from cugraph_ws.kernels.cuda.rows import (
 __all__ = ["choose", "grow", "list_waiting", "plant", "write_out"]
 
 NOBODY = 1 << 62  # above every vertex number
-WAITING = 1 << 30  # a level that is not reached
 
 
 @inline
@@ -123,12 +123,12 @@ def least_tight(
 
 @kernel
 def plant(
-    vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
+    size: Any, vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
     number: Any, levels: Any, found: Any,
 ) -> None:  # fmt: skip
-    """Begin the forest with the vertices that are still in their first state: level 0."""
+    """Begin the forest with the vertices, ghosts too, that are still in their first state: level 0."""
     values = with_sums(parameters, sums, vertices, number)
-    for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
+    for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         own = load(state, constants, vertex)
         first = initial(constants, vertex, np.int64(numbers[vertex]), values)
         levels[vertex] = 0 if same(own, first) else WAITING
@@ -185,10 +185,10 @@ def settle(
 
 
 @kernel
-def list_waiting(vertices: Any, levels: Any, found: Any, left: Any, control: Any) -> None:
+def list_waiting(owned: Any, levels: Any, found: Any, left: Any, control: Any) -> None:
     """Give level 0 to vertices that have found a predecessor, and list the others."""
-    for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
-        settle(first, vertices, first + lane(), 0, levels, found, left, control, WAITERS_LEFT)
+    for first in range(block() * threads() + thread() - lane(), owned, blocks() * threads()):
+        settle(first, owned, first + lane(), 0, levels, found, left, control, WAITERS_LEFT)
 
 
 @kernel
@@ -282,7 +282,7 @@ def grow(
 
 
 @kernel
-def write_out(vertices: Any, found: Any, predecessors: Any) -> None:
-    """Write each vertex's predecessor, a vertex number, −1 for none."""
-    for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
+def write_out(owned: Any, found: Any, predecessors: Any) -> None:
+    """Write each owned vertex's predecessor, a vertex number, −1 for none."""
+    for vertex in range(block() * threads() + thread(), owned, blocks() * threads()):
         predecessors[vertex] = found[vertex] if found[vertex] < NOBODY else -1

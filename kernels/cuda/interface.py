@@ -52,6 +52,8 @@ __all__ = [
     "TERMS",
     "add_terms",
     "change",
+    "copy_sent",
+    "differs",
     "glance",
     "initial",
     "is_active",
@@ -97,6 +99,16 @@ def with_sums(parameters: Any, sums: Any, vertices: Any, number: Any) -> Any:
 def glance(state: Any, constants: Any, vertex: Any) -> Any:
     """Return a vertex as `load` does, or as it was at some time since the last barrier."""
     return load(state, constants, vertex)
+
+
+def copy_sent(source: Any, place: Any, target: Any, to: Any) -> None:
+    """Copy what a partition sends of a vertex: the arrays that messages are computed from."""
+    target[0][to] = source[0][place]
+
+
+def differs(old: Any, new: Any, vertex: Any) -> Any:
+    """Tell whether what is sent of a vertex has changed; always, where states change in place."""
+    return bool(old[0][vertex] != new[0][vertex])
 
 
 def load_own(state: Any, constants: Any, vertex: Any) -> Any:

@@ -19,6 +19,7 @@ __all__ = [
     "COUNT",
     "CURSOR",
     "DEGREES",
+    "ELSEWHERE",
     "FIGURES",
     "FILLED",
     "FINISHED",
@@ -51,6 +52,7 @@ __all__ = [
     "UNREAD",
     "WAITERS",
     "WAITERS_LEFT",
+    "WAITING",
     "WIDTH",
     "WOKEN",
 ]
@@ -71,6 +73,7 @@ FIGURES = 3
 # Norms of the residual
 L1 = 1
 MAXIMUM = 2
+ELSEWHERE = -1  # instead of one: a partition alone cannot tell whether the run is over
 
 # `control` of frontiers, int64: what the next superstep finds, and the supersteps done
 COUNT = 0  # vertices of the frontier
@@ -104,6 +107,7 @@ HASTE = 8  # in-arcs that a lane reads by itself, in search of one that settles 
 # then three of each counter, as above
 WAITERS_LEFT, LEVELS, GOING = 0, 1, 2
 PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
+WAITING = 1 << 30  # a level that is not reached
 
 # Kinds of keys that arcs are sorted by: the row within its part above the source, above the slot,
 # or the source above the slot

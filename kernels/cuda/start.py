@@ -27,11 +27,11 @@ __all__ = ["count_loud_arcs", "count_loud_rows", "mark_unlike"]
 
 @kernel
 def mark_unlike(
-    vertices: Any, example: Any, state: Any, constants: Any, flags: Any, counts: Any
+    size: Any, example: Any, state: Any, constants: Any, flags: Any, counts: Any
 ) -> None:
-    """Flag the vertices whose state differs from that of `example`; count them."""
+    """Flag the positions whose state differs from that of `example`; count them."""
     model = keep(load(state, constants, example))
-    for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
+    for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         unlike = not same(load(state, constants, vertex), model)
         flags[vertex] = np.uint8(1) if unlike else np.uint8(0)
         if unlike:
@@ -56,10 +56,10 @@ def count_loud_arcs(
 
 @kernel
 def count_loud_rows(
-    vertices: Any, example: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
+    owned: Any, vertices: Any, example: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
     parameters: Any, sums: Any, flags: Any, counts: Any,
 ) -> None:  # fmt: skip
-    """Count the arcs along which vertices like `example` have news for flagged ones.
+    """Count the arcs along which vertices like `example` have news for flagged owned ones.
 
     A block looks at a flag in each thread; then all of it goes through the rows of the flagged.
     """
@@ -68,9 +68,9 @@ def count_loud_rows(
     model = keep(load(state, constants, example))
     flagged = shared(32, np.uint32)
     loud = np.int64(0)
-    for first in range(block() * threads(), vertices, blocks() * threads()):
+    for first in range(block() * threads(), owned, blocks() * threads()):
         mine = False
-        if first + thread() < vertices:
+        if first + thread() < owned:
             mine = flags[first + thread()] != 0
         word = ballot(FULL, mine)
         if lane() == 0:

@@ -58,6 +58,7 @@ from cugraph_ws.kernels.cuda.interface import (
 )
 from cugraph_ws.kernels.cuda.layout import (
     ACTIVE,
+    ELSEWHERE,
     FIGURES,
     FINISHED,
     GREATEST,
@@ -361,18 +362,22 @@ def conclude(
         control[NUMBER] += 1
         atomic_exchange(control, FINISHED, 0)
         residual = total if norm == L1 else greatest
-        if active == 0 or (norm != 0 and not (residual > tol and residual < np.inf)):
+        over = active == 0 or (norm != 0 and not (residual > tol and residual < np.inf))
+        if over and norm != ELSEWHERE:
             control[STOP] = 1
 
 
 @kernel
 def initialise(
-    vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
+    size: Any, vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
     flags: Any,
 ) -> None:  # fmt: skip
-    """Give every vertex its first state, and flag it if the program starts from it."""
+    """Give every position, ghosts' too, its first state, and flag it if the program starts there.
+
+    `vertices` is the number of vertices of the whole graph, here and in all kernels.
+    """
     values = with_sums(parameters, sums, vertices, np.int64(0))
-    for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
+    for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         put(state, vertex, initial(constants, vertex, np.int64(numbers[vertex]), values))
         if FRONTIER:
             begins = starts(load(state, constants, vertex), values)
@@ -381,29 +386,31 @@ def initialise(
 
 @kernel
 def take_stock(
-    vertices: Any, edges: Any, state: Any, constants: Any, outbox: Any,
-    flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any, records: Any,
+    shape: Any, edges: Any, state: Any, constants: Any, outbox: Any, flags: Any, parameters: Any,
+    sums: Any, control: Any, tallies: Any, records: Any, norm: Any,
 ) -> None:  # fmt: skip
     """Count who is active, add up the aggregates, and fill the outbox, before superstep 0.
 
-    The states and, of a frontier, the flags are there.
+    The states and, of a frontier, the flags are there.  `shape` is the number of vertices, of owned
+    ones, of those among which the active are counted, and of all positions.
     """
+    vertices, owned, counted, size = shape
     values = with_sums(parameters, sums, vertices, np.int64(0))
     zero = no_tally()
     active, total, greatest, added = zero
-    for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
+    for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         own = load(state, constants, vertex)
+        counts = vertex < counted
         if FRONTIER:
-            if flags[vertex] != 0:
-                active += 1
-        else:
+            counts = counts and flags[vertex] != 0
+        if counts:
             active += 1
         if OUTBOX:
             put_message(outbox, vertex, message(own, edges, 0, values))
-        if TERMS:
+        if TERMS and vertex < owned:
             added = add_terms(added, terms(own, values))
     tally = (active, total, greatest, added)
-    conclude(tally, zero, control, tallies, sums, records, 0, 0.0)
+    conclude(tally, zero, control, tallies, sums, records, norm, 0.0)
 
 
 @kernel
@@ -412,16 +419,16 @@ def superstep(
     outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
     records: Any, norm: Any, tol: Any,
 ) -> None:  # fmt: skip
-    """Compute every vertex anew, each class of degrees by its own schedule.
+    """Compute every owned vertex anew, each class of degrees by its own schedule.
 
-    `shape` is the number of vertices, where the middle and the low class begin, and how many blocks
-    work on hubs and on the middle class.  `hubs` is, for each chunk of a hub's arcs, the hub and the
+    `shape` is the number of vertices, of owned ones, where the middle and the low class begin, and how
+    many blocks work on hubs and on the middle class.  Ghosts lie behind the owned and have no rows.  `hubs` is, for each chunk of a hub's arcs, the hub and the
     chunk's first and last arc, for each hub its first chunk and a count of those done, the chunks'
     outcomes and whether they found anything, and the number of chunks.
     """
     if control[STOP] != 0:
         return
-    vertices, middle, low, hub_blocks, middle_blocks = shape
+    vertices, owned, middle, low, hub_blocks, middle_blocks = shape
     offsets, indices = adjacency
     outbox, next_outbox = outboxes
     before, after = flags
@@ -484,26 +491,26 @@ def superstep(
         begun = hub_blocks + middle_blocks
         first_warp = (block() - begun) * (threads() // 32) + warp
         for base in range(
-            low + 32 * first_warp, vertices, 32 * (blocks() - begun) * (threads() // 32)
+            low + 32 * first_warp, owned, 32 * (blocks() - begun) * (threads() // 32)
         ):
             vertex = base + lane()
-            first = load_once(offsets, min(vertex, vertices))
-            last = load_once(offsets, min(vertex + 1, vertices))
+            first = load_once(offsets, min(vertex, owned))
+            last = load_once(offsets, min(vertex + 1, owned))
             gathered, found = gather_segments(
                 first, last, adjacency, edges, state, constants, outbox, before, values
             )
-            if vertex < vertices:
+            if vertex < owned:
                 tally = finish(vertex, gathered, found, edges, memory, values, tally)
     conclude(tally, zero, control, tallies, sums, records, norm, tol)
 
 
 @kernel
 def virtual_warps(
-    vertices: Any, adjacency: Any, edges: Any, state: Any, fresh: Any, constants: Any,
+    vertices: Any, owned: Any, adjacency: Any, edges: Any, state: Any, fresh: Any, constants: Any,
     outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
     records: Any, norm: Any, tol: Any,
 ) -> None:  # fmt: skip
-    """Compute every vertex anew, each by `LANES` lanes (Hong et al. 2011): the papers' baseline."""
+    """Compute every owned vertex anew, each by `LANES` lanes (Hong et al. 2011): the papers' baseline."""
     if control[STOP] != 0:
         return
     offsets, indices = adjacency
@@ -515,11 +522,11 @@ def virtual_warps(
     tally = zero
     place = lane() % LANES
     for base in range(
-        (block() * threads() + thread() - lane()) // LANES, vertices, blocks() * threads() // LANES
+        (block() * threads() + thread() - lane()) // LANES, owned, blocks() * threads() // LANES
     ):
         vertex = base + lane() // LANES
-        first = offsets[min(vertex, vertices)]
-        last = offsets[min(vertex + 1, vertices)]
+        first = offsets[min(vertex, owned)]
+        last = offsets[min(vertex + 1, owned)]
         gathered, found = gather_strided(
             first + place, last, LANES, indices, edges, state, constants, outbox, before, values
         )
@@ -529,6 +536,6 @@ def virtual_warps(
             found = ((bits >> (lane() - place)) & ((1 << LANES) - 1)) != 0
         else:
             found = not (ANY and first == last)
-        if place == 0 and vertex < vertices:
+        if place == 0 and vertex < owned:
             tally = finish(vertex, gathered, found, edges, memory, values, tally)
     conclude(tally, zero, control, tallies, sums, records, norm, tol)

@@ -77,6 +77,25 @@ def expected_on(name: str, place: int) -> ws.Result:
     return ON_LARGE[place].run(large_graph(name), engine="cpu")
 
 
+@pytest.mark.parametrize("exchange", ["auto", "vr", "ms", "all"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_programs_on_partitions(case, exchange):
+    for partitions in (2, 3, 50):
+        found = case.run(medley_graph(), engine="cuda", partitions=partitions, exchange=exchange)
+        check_same(found, expected_of(case.name), case)
+
+
+GATHERED = [place for place, case in enumerate(ON_LARGE) if "pushed" not in case.name]
+
+
+@pytest.mark.parametrize("place", GATHERED, ids=lambda place: ON_LARGE[place].name)
+@pytest.mark.parametrize("name", LARGE)
+def test_large_graphs_on_partitions(name, place):
+    case = ON_LARGE[place]
+    found = case.run(large_graph(name), engine="cuda", partitions=3)
+    check_same(found, expected_on(name, place), case)
+
+
 @pytest.mark.parametrize("small", [True, False], ids=["small classes", "classes as they are"])
 @pytest.mark.parametrize("case", BY_NAME.values(), ids=BY_NAME)
 def test_programs(case, small, monkeypatch):

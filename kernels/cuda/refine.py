@@ -1,0 +1,121 @@
+"""Online Vertex Refinement: what of a boundary has changed is packed for a peer, and unpacked there.
+
+A peer holds copies of some of a partition's vertices, its ghosts.  At the end of a superstep the lanes
+of a warp look at 32 of those vertices; each finds its place in the box from the votes of the lanes below,
+behind what one atomic has reserved for the warp (Khorasani, Gupta, Bhuyan, "Scalable SIMD-efficient
+graph processing on GPUs", PACT 2015, Section IV).  The filled length is all that has to travel.
+
+`old` and `new` are what the program's messages are computed from, before the superstep and now: some
+of the state's fields, or the outbox.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.interface import FRONTIER, copy_sent, differs
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    atomic_add,
+    ballot,
+    block,
+    blocks,
+    inline,
+    kernel,
+    lane,
+    popc,
+    shuffle,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.rows import sum_of_lanes
+
+__all__ = ["pack_all", "pack_changed", "unpack"]
+
+
+@inline
+def is_outdated(vertex: Any, old: Any, new: Any, flags: Any) -> Any:
+    """Tell whether copies of a vertex are out of date since the superstep."""
+    if FRONTIER:
+        return flags[vertex] != 0
+    return differs(old, new, vertex)
+
+
+@kernel
+def pack_changed(
+    boundary: Any, count: Any, old: Any, new: Any, flags: Any, lengths: Any, slot: Any,
+    places: Any, box: Any,
+) -> None:  # fmt: skip
+    """Write those of a boundary's vertices into a box whose copies are out of date.
+
+    `places` tells which entries of the boundary they are; `lengths[slot]`, which is 0 before, how many.
+    """
+    for base in range(
+        block() * threads() + thread() - lane(), count, blocks() * threads()
+    ):  # every lane of a warp comes along
+        entry = base + lane()
+        vertex = np.int64(0)
+        chosen = False
+        if entry < count:
+            vertex = np.int64(boundary[entry])
+            chosen = is_outdated(vertex, old, new, flags)
+        votes = ballot(FULL, chosen)
+        if votes != 0:
+            first = np.int64(0)
+            if lane() == 0:
+                first = np.int64(atomic_add(lengths, slot, popc(votes)))
+            first = shuffle(FULL, first, 0)
+            if chosen:
+                below = np.int64(votes) & ((np.int64(1) << lane()) - 1)
+                place = first + popc(below)
+                places[place] = entry
+                copy_sent(new, vertex, box, place)
+
+
+@kernel
+def pack_all(
+    boundary: Any, count: Any, old: Any, new: Any, flags: Any, lengths: Any, slot: Any, box: Any,
+    active: Any,
+) -> None:  # fmt: skip
+    """Write all vertices of a boundary into a box, in order; of a frontier, also who is active.
+
+    `lengths[slot]`, which is 0 before, becomes the number of those whose copies are out of date.
+    """
+    changed = np.int64(0)
+    for entry in range(block() * threads() + thread(), count, blocks() * threads()):
+        vertex = np.int64(boundary[entry])
+        copy_sent(new, vertex, box, entry)
+        outdated = is_outdated(vertex, old, new, flags)
+        if outdated:
+            changed += 1
+        if FRONTIER:
+            active[entry] = np.uint8(1) if outdated else np.uint8(0)
+    changed = sum_of_lanes(changed)
+    if lane() == 0 and changed > 0:
+        atomic_add(lengths, slot, changed)
+
+
+@kernel
+def unpack(
+    first: Any, count: Any, listed: Any, places: Any, box: Any, new: Any, old: Any, flags: Any,
+    active: Any,
+) -> None:  # fmt: skip
+    """Bring ghosts, of which the first is at position `first`, up to date with what is in a box.
+
+    Both copies of the state are written: the next superstep, which writes into `old`, leaves ghosts
+    alone.  `listed` tells whether `places` says which ghosts came; without it all did, in order, and of
+    a frontier `active` says which of them are active.
+    """
+    for entry in range(block() * threads() + thread(), count, blocks() * threads()):
+        ghost = np.int64(first + entry)
+        if listed != 0:
+            ghost = np.int64(first + places[entry])
+        copy_sent(box, entry, new, ghost)
+        copy_sent(box, entry, old, ghost)
+        if FRONTIER:
+            if listed != 0:
+                flags[ghost] = np.uint8(1)
+            else:
+                flags[ghost] = active[entry]
