@@ -10,7 +10,7 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -161,7 +161,7 @@ class ClusterGraph:
             return None
         if balance == "auto":
             return cluster_scan(self._client, workers=self._addresses).speeds
-        given = list(balance) if not isinstance(balance, str) else []
+        given = list(balance) if isinstance(balance, Iterable) else []
         usable = all(isinstance(one, (int, float)) and 0 < one < math.inf for one in given)
         if len(given) != len(self._addresses) or not usable:
             raise InputError(
