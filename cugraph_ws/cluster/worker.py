@@ -59,6 +59,8 @@ class CrewPlugin(WorkerPlugin):
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
         worker.handlers["cugraph_ws_post"] = self.receive
         worker.handlers["cugraph_ws_ping"] = self.ping
+        worker.handlers["cugraph_ws_abandon"] = self.abandon
+        worker.handlers["cugraph_ws_end"] = self.end
 
     def teardown(self, worker: Worker) -> None:
         """Let go of everything."""
@@ -85,7 +87,9 @@ class CrewPlugin(WorkerPlugin):
 
     def wish(self, run: str, wish: str) -> None:
         """Ask a run to end at its next meeting."""
-        self._wishes[run] = wish
+        with self._changed:
+            if run not in self._ended:
+                self._wishes[run] = wish
 
     def wished(self, run: str) -> str | None:
         """Return what somebody has asked of a run."""
@@ -94,13 +98,16 @@ class CrewPlugin(WorkerPlugin):
     def abandon(self, run: str, reason: str) -> None:
         """Wake the member here that waits for others in vain."""
         with self._changed:
-            self._abandoned[run] = reason
-            self._changed.notify_all()
+            if run not in self._ended:
+                self._abandoned[run] = reason
+                self._changed.notify_all()
 
     def end(self, run: str) -> None:
-        """Forget a run."""
+        """Forget a run; a member that comes late goes at once."""
         with self._changed:
-            self._ended.append(run)
+            if run not in self._ended:
+                self._ended.append(run)
+            self._changed.notify_all()
             self._wishes.pop(run, None)
             self._abandoned.pop(run, None)
             for key in [key for key in self._mail if key[0] == run]:
@@ -117,12 +124,13 @@ class CrewPlugin(WorkerPlugin):
         key = run, step
 
         def is_over() -> bool:
-            return run in self._abandoned or len(self._mail.get(key, ())) == number
+            given_up = run in self._abandoned or run in self._ended
+            return given_up or len(self._mail.get(key, ())) == number
 
         with self._changed:
             self._changed.wait_for(is_over, seconds)
-            if run in self._abandoned:
-                raise RunAbandonedError(self._abandoned[run])
+            if run in self._abandoned or run in self._ended:
+                raise RunAbandonedError(self._abandoned.get(run, "the run is over"))
             return self._mail.pop(key, {}) if len(self._mail.get(key, ())) == number else None
 
     def missing(self, run: str, step: int, ranks: Sequence[int]) -> list[int]:
@@ -220,7 +228,8 @@ class DaskCrew:
                     posting.result()
                 if told is None and time.monotonic() - asked > PATIENCE:
                     self._ask_whether_alive(misses, loop)
-                    asked = time.monotonic()
+                    if not any(misses.values()):  # or ask again at once
+                        asked = time.monotonic()
             return told
         except BaseException:
             posting.cancel()
