@@ -167,6 +167,7 @@ class DaskCrew:
         self._addresses = list(addresses)
         self._others = [one for one in range(self.size) if one != rank]
         self._step = 0
+        self._unheard: set[int] = set()  # who has not taken this meeting's mail yet
 
     @property
     def wish(self) -> str | None:
@@ -213,6 +214,7 @@ class DaskCrew:
         if not mail:
             return {}
         self._step += 1
+        self._unheard = set(mail)
         loop = self._plugin.worker.loop.asyncio_loop  # type: ignore[attr-defined]
         posting = asyncio.run_coroutine_threadsafe(self._post_all(self._step, mail), loop)
         asked = time.monotonic()
@@ -226,8 +228,8 @@ class DaskCrew:
                     self._wait_for_posting(posting)
                 if posting.done():
                     posting.result()
-                if told is None and time.monotonic() - asked > PATIENCE:
-                    self._ask_whether_alive(misses, loop)
+                if time.monotonic() - asked > PATIENCE:
+                    self._ask_whether_alive(misses, loop, waits=told is None)
                     if not any(misses.values()):  # or ask again at once
                         asked = time.monotonic()
             return told
@@ -242,9 +244,13 @@ class DaskCrew:
         except TimeoutError:
             self._plugin.wait_for(self._run, -1, 1, 0.0)
 
-    def _ask_whether_alive(self, misses: dict[int, int], loop: Any) -> None:
-        """Ask those from whom nothing has come whether they live; raise if one does not."""
-        silent = self._plugin.missing(self._run, self._step, self._others)
+    def _ask_whether_alive(self, misses: dict[int, int], loop: Any, *, waits: bool) -> None:
+        """Ask those whose mail is missing, or who have not taken ours, whether they live.
+
+        Raises WorkerLostError if one has not answered several times in turn.
+        """
+        missing = set(self._plugin.missing(self._run, self._step, self._others)) if waits else set()
+        silent = sorted(missing | self._unheard)
         asking = asyncio.run_coroutine_threadsafe(self._ping_all(silent), loop)
         for rank, lives in zip(silent, asking.result(), strict=True):
             misses[rank] = 0 if lives else misses[rank] + 1
@@ -275,6 +281,7 @@ class DaskCrew:
                 )
             except OSError as error:
                 raise self._lost(rank, f"cannot be reached ({error})") from error
+            self._unheard.discard(rank)
 
         await asyncio.gather(*map(post, mail))
 
