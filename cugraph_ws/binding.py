@@ -30,6 +30,7 @@ from cugraph_ws.declarations import (
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph
+from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.trial import Trial
 
@@ -178,9 +179,7 @@ def _prepares(program: VertexProgram, types: Types) -> bool:
         return False
     uniform = dict(zip(program.constants, types.uniform, strict=True))
     fields = [name for name in compute.attributes.get(source, set()) if not uniform.get(name)]
-    return len(fields) > 1 or any(
-        isinstance(node, DEAR) for node in ast.walk(ast.parse(compute.text))
-    )
+    return len(fields) > 1 or any(isinstance(node, DEAR) for node in ast.walk(parse(compute.text)))
 
 
 def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> None:

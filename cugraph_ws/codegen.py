@@ -29,6 +29,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
 __all__ = [
@@ -450,7 +451,7 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
 @lru_cache
 def _loop_text(loop: str) -> str:
     """Return a loop module's source without what an instance replaces."""
-    tree = ast.parse(kernel_file("cpu", loop).read_text())
+    tree = parse(kernel_file("cpu", loop).read_text())
     return "\n\n".join(ast.unparse(node) for node in without_interface(tree))
 
 
@@ -482,7 +483,7 @@ def program_text(program: VertexProgram, decorators: str) -> list[str]:
 @lru_cache
 def _definitions(text: str) -> list[str]:
     """Return functions' definitions, each to be inlined."""
-    return [f"@inline\n{ast.unparse(definition)}" for definition in ast.parse(text).body]
+    return [f"@inline\n{ast.unparse(definition)}" for definition in parse(text).body]
 
 
 _modules: dict[str, types.ModuleType] = {}
@@ -584,7 +585,7 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     exec(compile(adaptors(program, types_), f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
     for loop in LOOPS:
         path = kernel_file("cpu", loop)
-        tree = ast.parse(path.read_text())
+        tree = parse(path.read_text())
         tree.body = [_plain_import(node) for node in without_interface(tree)]
         exec(compile(tree, str(path), "exec"), space)  # noqa: S102 - the library's own file
     return module

@@ -47,8 +47,8 @@ class WorkerLostError(CugraphWsError, RuntimeError):
     """A worker of a cluster that is gone, or does not answer, and what went with it."""
 
 
-class GraphMemoryError(CugraphWsError, MemoryError):
-    """A graph that would not fit in memory; raised before any of it is built."""
+class GraphMemoryError(MemoryError, CugraphWsError):  # in this order it can be sent by a worker
+    """A graph that would not fit in memory, raised before any of it is built; or a worker is out of it."""
 
 
 class _CarriesResult(BaseException):

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.parsing import parse
 
 __all__ = ["FunctionSource", "read_function"]
 
@@ -147,7 +148,7 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
     try:
         # Not dedented: a comment or a docstring may stand further left than the function.
         indented = lines[0][:1].isspace()
-        tree = ast.parse("".join(["if True:\n" if indented else "\n", *lines]))
+        tree = parse("".join(["if True:\n" if indented else "\n", *lines]))
     except SyntaxError as error:
         raise ProgramError(
             f"{owner}.{name} ({filename}:{first_line}): not a function of its own; "

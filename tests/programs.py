@@ -15,6 +15,7 @@ from verify import Array, Edges
 import cugraph_ws as ws
 
 __all__ = [
+    "Endless",
     "Hops",
     "Labels",
     "Nearest",
@@ -250,6 +251,27 @@ class Fading:
 
     def apply(old, gathered, p):
         return (gathered + p.faded / p.number_of_vertices) / 8.0
+
+
+@ws.vertex_program
+class Endless:
+    """Flips all values between 0 and 1: only a limit ends it."""
+
+    value: ws.float64
+    residual = ws.max_norm("value")
+    tol = 0.0
+    max_iter = 1 << 40
+
+    def init(vertex):
+        return 0.0
+
+    def compute(src):
+        return 0.0
+
+    combine = sum
+
+    def apply(old, gathered):
+        return 1.0 - old.value
 
 
 def _arcs(edges: Edges) -> list[tuple[int, int, float]]:

@@ -6,6 +6,8 @@ holds what it returns, and Dask frees that when nobody wants it any more.
 
 from __future__ import annotations
 
+import asyncio
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +22,7 @@ from cugraph_ws.errors import EngineError, WorkerLostError
 __all__ = ["Crewed", "current_client", "run_crew", "workers_of"]
 
 LOOK = 0.5  # seconds between two looks at who is left
+ANSWER = 3.0  # seconds in which a worker that others say is lost must answer
 GRACE = 20.0  # seconds in which the members left must give a lost run up
 
 
@@ -112,9 +115,13 @@ class Crewed:
                 self.wish("interrupt")
         # Should a worker be lost later, a task in its place tells so; pinned, it would wait for ever.
         free = dict.fromkeys((future.key for future in self.futures), ())
-        scheduler: Any = self._client.scheduler
-        self._client.sync(scheduler.set_restrictions, worker=free)
+        self._client.sync(self._scheduler.set_restrictions, worker=free)
         return self.futures
+
+    @property
+    def _scheduler(self) -> Any:
+        """What the scheduler answers to."""
+        return self._client.scheduler
 
     def _look(self) -> bool:
         """Wait a little; tell whether all are done, raise if something is wrong."""
@@ -132,11 +139,59 @@ class Crewed:
 
     def _fail(self, lost: list[str]) -> None:
         """End the members that are left, and raise why."""
-        self._give_up("another member failed")
+        lost = lost + self._forget_silent(lost)
+        self._give_up("another member failed", lost)
         try:
             self._explain(lost)
         finally:
             self.release()  # an error holds its traceback, that this frame, and that the tasks
+
+    def _errors(self) -> list[BaseException]:
+        """Return what members have raised."""
+        return [future.exception() for future in self.futures if future.status == "error"]
+
+    def _blamed(self) -> list[str]:
+        """Return the workers that members say are lost."""
+        told = [str(error) for error in self._errors() if isinstance(error, WorkerLostError)]
+        named = [re.compile(rf"{re.escape(one)}(?!\d)") for one in self._addresses]
+        return [
+            one
+            for one, name in zip(self._addresses, named, strict=True)
+            if any(name.search(text) for text in told)
+        ]
+
+    def _forget_silent(self, lost: Sequence[str]) -> list[str]:
+        """Have the scheduler forget workers that members say are lost and that do not answer.
+
+        One that is stopped, or cut off, keeps its connection: Dask would give it tasks for minutes.
+        """
+        blamed = [one for one in self._blamed() if one not in lost]
+        answers = self._ask(blamed, op="cugraph_ws_ping")
+        silent = [one for one, answer in zip(blamed, answers, strict=True) if not answer]
+        for address in silent:
+            self._client.sync(
+                self._scheduler.unregister, address=address, stimulus_id=self.run
+            )
+        return silent
+
+    def _ask(self, addresses: Sequence[str], **message: Any) -> list[bool]:
+        """Send workers a message; tell which of them answer before long."""
+
+        async def answers(address: str) -> bool:
+            asking = self._scheduler.broadcast(
+                msg=message, workers=[address], on_error="raise"
+            )
+            try:
+                await asyncio.wait_for(asking, ANSWER)
+            except Exception:
+                return False
+            return True
+
+        async def ask() -> list[bool]:
+            return list(await asyncio.gather(*map(answers, addresses)))
+
+        told: list[bool] = self._client.sync(ask) if addresses else []
+        return told
 
     def release(self) -> None:
         """Let go of the members' tasks, and of what they returned."""
@@ -145,7 +200,7 @@ class Crewed:
 
     def _explain(self, lost: list[str]) -> NoReturn:
         """Raise what explains a failure best."""
-        errors = [future.exception() for future in self.futures if future.status == "error"]
+        errors = self._errors()
         own = [
             error for error in errors if not isinstance(error, (RunAbandonedError, WorkerLostError))
         ]
@@ -153,7 +208,7 @@ class Crewed:
         if not lost:
             if own:
                 raise own[0]
-            lost = [one for one in self._addresses if any(one in str(error) for error in told)]
+            lost = self._blamed()
         if not lost:
             raise (told or [WorkerLostError(f"{self._name} was cancelled")])[0]
         ranks = [self._addresses.index(one) for one in lost]
@@ -166,12 +221,11 @@ class Crewed:
             "that are there; with checkpoint= a run goes on by itself"
         ) from next(iter(told), None)
 
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self, reason: str, lost: Sequence[str] = ()) -> None:
         """Wake all members that are left, wait for them, and let their results go."""
-        left = set(self._client.nthreads())
+        left = set(self._client.nthreads()) - set(lost)
         alive = [one for one in self._addresses if one in left]
-        if alive:
-            self._client.run(_abandon, self.run, reason, workers=alive, on_error="ignore")
+        self._ask(alive, op="cugraph_ws_abandon", run=self.run, reason=reason)
         theirs = [
             future
             for future, address in zip(self.futures, self._addresses, strict=True)
@@ -182,6 +236,7 @@ class Crewed:
             with suppress(TimeoutError), self._client.as_current():
                 wait(theirs, timeout=GRACE)
         self._client.cancel([future for future in self.futures if not future.done()], force=True)
+        self._ask(alive, op="cugraph_ws_end", run=self.run)  # also where no member has begun
 
 
 def run_crew(
@@ -254,10 +309,6 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
 
 def _wish(run: str, wish: str, dask_worker: Worker) -> None:
     office(dask_worker).wish(run, wish)
-
-
-def _abandon(run: str, reason: str, dask_worker: Worker) -> None:
-    office(dask_worker).abandon(run, reason)
 
 
 def placed(

@@ -10,7 +10,7 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -163,7 +163,8 @@ class ClusterGraph:
             return None
         if balance == "auto":
             return cluster_scan(self._client, workers=self._addresses).speeds
-        given: list[Any] = [] if isinstance(balance, str) else list(balance)
+        listed = isinstance(balance, Iterable) and not isinstance(balance, str)
+        given: list[Any] = list(balance) if listed else []
         usable = all(isinstance(one, (int, float)) and 0 < one < math.inf for one in given)
         if len(given) != len(self._addresses) or not usable:
             raise InputError(
@@ -322,9 +323,9 @@ class ClusterGraph:
             ],
             nccl=self._nccl,
         )
-        with _Listener(client, topic, progress, name, crewed):
-            futures = crewed.join()
         try:
+            with _Listener(client, topic, progress, name, crewed):
+                futures = crewed.join()
             return self._assembled(futures)
         finally:
             crewed.release()  # frames of theirs have tasks of their own
@@ -374,6 +375,7 @@ class _Listener:
         self._client, self._topic, self._crewed = client, topic, crewed
         self._reporter = reporter(progress, name)
         self._wished = False
+        self._error: BaseException | None = None  # of the user's callback
 
     def __enter__(self) -> _Listener:
         self._reporter.__enter__()
@@ -390,12 +392,19 @@ class _Listener:
         if self._topic is not None:
             self._client.unsubscribe_topic(self._topic)
         self._reporter.__exit__(kind, error, trace)
+        if kind is None and self._error is not None:
+            raise self._error
 
     def _show(self, event: tuple[float, dict[str, Any]]) -> None:
         _, told = event
         told.pop("worker", None)
-        if not self._reporter.update(ProgressUpdate(**told)) and not self._wished:
-            self._wished = True
+        if self._wished:
+            return
+        try:
+            self._wished = not self._reporter.update(ProgressUpdate(**told))
+        except BaseException as error:
+            self._error, self._wished = error, True
+        if self._wished:
             threading.Thread(target=self._crewed.wish, args=("callback",), daemon=True).start()
 
 

@@ -17,7 +17,7 @@ from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.worker import DaskCrew, office
 from cugraph_ws.engines.threads import threads_at_most
-from cugraph_ws.errors import ConvergenceError, Interrupted, WorkerLostError
+from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
 from cugraph_ws.progress import ProgressUpdate
 from cugraph_ws.run import Result
 
@@ -94,6 +94,12 @@ def at_work(duty: Duty, key: Any = None) -> Iterator[Any]:
         with threads_at_most(max(1, get_worker().state.nthreads)):  # other workers have the rest
             crew = DaskCrew(plugin, duty.run, duty.rank, duty.addresses)
             yield linked(crew, plugin.links, key) if duty.nccl and crew.size > 1 else crew
+    except GraphMemoryError:
+        raise  # has an estimate, the same for all members
+    except MemoryError as error:
+        raise GraphMemoryError(
+            f"worker {here} has run out of memory ({error}); use more workers, or larger ones"
+        ) from error
     finally:
         plugin.end(duty.run)
 

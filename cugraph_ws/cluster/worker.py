@@ -62,6 +62,8 @@ class CrewPlugin(WorkerPlugin):
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
         worker.handlers["cugraph_ws_post"] = self.receive
         worker.handlers["cugraph_ws_ping"] = self.ping
+        worker.handlers["cugraph_ws_abandon"] = self.abandon
+        worker.handlers["cugraph_ws_end"] = self.end
 
     def teardown(self, worker: Worker) -> None:
         """Let go of everything."""
@@ -97,7 +99,9 @@ class CrewPlugin(WorkerPlugin):
 
     def wish(self, run: str, wish: str) -> None:
         """Ask a run to end at its next meeting."""
-        self._wishes[run] = wish
+        with self._changed:
+            if run not in self._ended:
+                self._wishes[run] = wish
 
     def wished(self, run: str) -> str | None:
         """Return what somebody has asked of a run."""
@@ -106,13 +110,16 @@ class CrewPlugin(WorkerPlugin):
     def abandon(self, run: str, reason: str) -> None:
         """Wake the member here that waits for others in vain."""
         with self._changed:
-            self._abandoned[run] = reason
-            self._changed.notify_all()
+            if run not in self._ended:
+                self._abandoned[run] = reason
+                self._changed.notify_all()
 
     def end(self, run: str) -> None:
-        """Forget a run."""
+        """Forget a run; a member that comes late goes at once."""
         with self._changed:
-            self._ended.append(run)
+            if run not in self._ended:
+                self._ended.append(run)
+            self._changed.notify_all()
             self._wishes.pop(run, None)
             self._abandoned.pop(run, None)
             for key in [key for key in self._mail if key[0] == run]:
@@ -129,12 +136,13 @@ class CrewPlugin(WorkerPlugin):
         key = run, step
 
         def is_over() -> bool:
-            return run in self._abandoned or len(self._mail.get(key, ())) == number
+            given_up = run in self._abandoned or run in self._ended
+            return given_up or len(self._mail.get(key, ())) == number
 
         with self._changed:
             self._changed.wait_for(is_over, seconds)
-            if run in self._abandoned:
-                raise RunAbandonedError(self._abandoned[run])
+            if run in self._abandoned or run in self._ended:
+                raise RunAbandonedError(self._abandoned.get(run, "the run is over"))
             return self._mail.pop(key, {}) if len(self._mail.get(key, ())) == number else None
 
     def missing(self, run: str, step: int, ranks: Sequence[int]) -> list[int]:
@@ -171,6 +179,7 @@ class DaskCrew:
         self._addresses = list(addresses)
         self._others = [one for one in range(self.size) if one != rank]
         self._step = 0
+        self._unheard: set[int] = set()  # who has not taken this meeting's mail yet
 
     @property
     def wish(self) -> str | None:
@@ -221,6 +230,7 @@ class DaskCrew:
         if not mail:
             return {}
         self._step += 1
+        self._unheard = set(mail)
         loop = self._plugin.worker.loop.asyncio_loop  # type: ignore[attr-defined]
         posting = asyncio.run_coroutine_threadsafe(self._post_all(self._step, mail), loop)
         asked = time.monotonic()
@@ -234,9 +244,10 @@ class DaskCrew:
                     self._wait_for_posting(posting)
                 if posting.done():
                     posting.result()
-                if told is None and time.monotonic() - asked > PATIENCE:
-                    self._ask_whether_alive(misses, loop)
-                    asked = time.monotonic()
+                if time.monotonic() - asked > PATIENCE:
+                    self._ask_whether_alive(misses, loop, waits=told is None)
+                    if not any(misses.values()):  # or ask again at once
+                        asked = time.monotonic()
             return told
         except BaseException:
             posting.cancel()
@@ -249,9 +260,13 @@ class DaskCrew:
         except TimeoutError:
             self.check()
 
-    def _ask_whether_alive(self, misses: dict[int, int], loop: Any) -> None:
-        """Ask those from whom nothing has come whether they live; raise if one does not."""
-        silent = self._plugin.missing(self._run, self._step, self._others)
+    def _ask_whether_alive(self, misses: dict[int, int], loop: Any, *, waits: bool) -> None:
+        """Ask those whose mail is missing, or who have not taken ours, whether they live.
+
+        Raises WorkerLostError if one has not answered several times in turn.
+        """
+        missing = set(self._plugin.missing(self._run, self._step, self._others)) if waits else set()
+        silent = sorted(missing | self._unheard)
         asking = asyncio.run_coroutine_threadsafe(self._ping_all(silent), loop)
         for rank, lives in zip(silent, asking.result(), strict=True):
             misses[rank] = 0 if lives else misses[rank] + 1
@@ -282,6 +297,7 @@ class DaskCrew:
                 )
             except OSError as error:
                 raise self._lost(rank, f"cannot be reached ({error})") from error
+            self._unheard.discard(rank)
 
         await asyncio.gather(*map(post, mail))
 

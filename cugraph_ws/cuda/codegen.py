@@ -21,6 +21,7 @@ from cugraph_ws.codegen import (
     vertex_text,
     without_interface,
 )
+from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
 __all__ = [
@@ -165,7 +166,7 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
 
 @lru_cache
 def _loop_text(loop: str) -> str:
-    tree = ast.parse(kernel_file("cuda", loop).read_text())
+    tree = parse(kernel_file("cuda", loop).read_text())
     kept = [
         node
         for node in without_interface(tree)

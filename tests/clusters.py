@@ -1,0 +1,106 @@
+"""Clusters of Dask workers on this machine, and graphs on them, for tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+import dask.dataframe as dd
+import pandas as pd
+from distributed import Client, LocalCluster
+from shapes import edge_frame, vertex_frame
+from verify import Edges
+
+import cugraph_ws as ws
+
+__all__ = ["Workers", "assert_same", "eventually", "on_workers", "spread_edges", "workers"]
+
+WITHIN = 30.0  # seconds in which the loss of a worker is an error
+
+
+class Workers:
+    """A cluster whose workers are processes that are to suffer.
+
+    Attributes
+    ----------
+    cluster : LocalCluster
+    client : Client
+    """
+
+    def __init__(self, cluster: LocalCluster, client: Client) -> None:
+        self.cluster, self.client = cluster, client
+
+    def pids(self) -> dict[str, int]:
+        """Return the process of each worker that the client knows, by address."""
+        there = self.client.nthreads()
+        nannies = list(self.cluster.workers.values())
+        return {
+            nanny.worker_address: nanny.pid
+            for nanny in sorted(nannies, key=lambda one: str(one.worker_address))
+            if nanny.worker_address in there and nanny.pid is not None
+        }
+
+    def wait_for(self, number: int) -> list[str]:
+        """Wait until there are so many workers; return their addresses, sorted."""
+        eventually(lambda: len(self.pids()) >= number, 60.0)
+        return list(self.pids())
+
+    def signal(self, address: str, number: int = signal.SIGKILL) -> None:
+        """Send a worker's process a signal."""
+        os.kill(self.pids()[address], number)
+
+
+@contextmanager
+def workers(number: int, **options: Any) -> Iterator[Workers]:
+    """Start workers of one thread each, as processes that are started again when they die."""
+    patient = {
+        "distributed.deploy.lost-worker-timeout": "10 minutes"
+    }  # or it gives one up for lost
+    given = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": True, **options}
+    with (
+        dask.config.set(patient),
+        LocalCluster(n_workers=number, **given) as cluster,
+        Client(cluster, security=options.get("security")) as client,
+    ):
+        yield Workers(cluster, client)
+
+
+def spread_edges(edges: Edges, partitions: int = 3, *, weighted: bool = True) -> Any:
+    """Return the edges as a Dask frame of so many partitions, some perhaps without rows."""
+    frame = edge_frame(edges, weighted=weighted)
+    size = max(1, -(-len(frame) // partitions))
+    parts = [frame.iloc[at * size : (at + 1) * size] for at in range(partitions)]
+    return dd.from_delayed([dask.delayed(part) for part in parts], meta=frame.iloc[:0])
+
+
+def on_workers(edges: Edges, partitions: int = 3, *, weighted: bool = True, **options: Any) -> Any:
+    """Build a graph of a shape on the current client's workers, isolated vertices included."""
+    return ws.Graph(
+        spread_edges(edges, partitions, weighted=weighted),
+        weight="weight" if weighted and edges.weight is not None else None,
+        directed=edges.directed,
+        vertices=vertex_frame(edges),
+        **options,
+    )
+
+
+def assert_same(found: Any, expected: pd.DataFrame, **tolerance: float) -> None:
+    """Compare a Dask frame with a frame of one machine: the same rows in the same order."""
+    rows = found.compute().reset_index(drop=True)
+    exact = {"check_exact": True} if not tolerance else {"check_exact": False, **tolerance}
+    pd.testing.assert_frame_equal(rows, expected, **exact)
+
+
+def eventually(condition: Callable[[], Any], seconds: float = 10.0) -> None:
+    """Wait until something is so; fail if it is not in time."""
+    end = time.monotonic() + seconds
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < end, f"not so within {seconds} s"
+        pause.wait(0.05)

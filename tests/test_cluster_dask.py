@@ -1,0 +1,609 @@
+"""Graphs on Dask workers: what a user gets is what one machine gives, and lies where it was made."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from clusters import Workers, assert_same, eventually, on_workers, spread_edges, workers
+from distributed import Client, LocalCluster, Worker, wait
+from programs import Endless, Nearest, Peel
+from shapes import SHAPES, build, edge_frame, rmat, undirected
+from verify import Edges
+
+import cugraph_ws as ws
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+SKEWED = rmat(9, 6, seed=51)
+SKEWED = replace(SKEWED, weight=SKEWED.weight / 4096)  # so that no heat overshoots
+GRAPHS = {
+    "skewed": SKEWED,
+    "skewed, undirected": undirected(rmat(7, 4, seed=52)),
+    "fewer vertices than workers": SHAPES["duplicates"],
+    "all isolated": SHAPES["all isolated"],
+    "ties and zeros": SHAPES["ties and zeros"],
+}
+CLOSE = {"rtol": 1e-9, "atol": 1e-12}
+
+
+@pytest.fixture(scope="module", params=[2, 3, 4])
+def crowd(request: pytest.FixtureRequest) -> Iterator[Workers]:
+    with workers(request.param) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Workers]:
+    """Two workers, for what does not depend on how many there are."""
+    with workers(2) as started:
+        yield started
+
+
+def calls(edges: Edges) -> dict[str, tuple[Callable[[Any], Any], dict[str, float]]]:
+    """Return every function of the library, called on a graph, and how close answers must be."""
+    vertices = np.arange(edges.n)
+    left = vertices[: max(1, edges.n // 2)].tolist()
+    first = pd.DataFrame({"vertex": vertices, "value": (vertices % 5) / 8})
+    priors = pd.DataFrame({"vertex": vertices, "p0": 0.5 + vertices / (2 * edges.n + 1), "p1": 0.5})
+    coupling = [[0.6, 0.4], [0.4, 0.6]]
+    return {
+        "bfs": (lambda g: ws.bfs(g, 0, engine="python"), {}),
+        "sssp": (lambda g: ws.sssp(g, 1), {}),
+        "widest_path": (lambda g: ws.widest_path(g, 0), {}),
+        "pagerank": (lambda g: ws.pagerank(g, tol=1e-12, max_iter=500), CLOSE),
+        "personal": (lambda g: ws.pagerank(g, personalization={0: 1.0, 2: 3.0}, tol=1e-10), CLOSE),
+        "heat": (lambda g: ws.heat(g, first, fixed=[0, 1], tol=1e-3), CLOSE),
+        "circuit": (lambda g: ws.circuit(g, {0: 1.0, 1: 0.0}, tol=1e-3), CLOSE),
+        "neural_network": (lambda g: ws.neural_network(g, 0.25, [0], max_iter=9), CLOSE),
+        "components": (ws.weakly_connected_components, {}),
+        "core_number": (ws.core_number, {}),
+        "k_core": (lambda g: ws.k_core(g, 2), {}),
+        "matching": (lambda g: ws.maximal_bipartite_matching(g, left), {}),
+        "belief": (lambda g: ws.belief_propagation(g, priors, coupling, max_iter=500), CLOSE),
+        "many searches": (lambda g: ws.multi_source_bfs(g, [0, 1]), {}),
+        "many paths": (lambda g: ws.multi_source_sssp(g, [1, 0]), {}),
+        "program": (lambda g: ws.run(Nearest, g, seeds=[0, 2], engine="python"), {}),
+        "another program": (lambda g: ws.run(Peel, g, k=2, engine="python"), {}),
+    }
+
+
+def answer(call: Callable[[Any], Any], graph: Any) -> Any:
+    """Return the frame that a function gives, or its error: both must be those of one machine."""
+    try:
+        found = call(graph)
+    except (ws.InputError, ws.ConvergenceError) as error:
+        return error
+    return found.frame if hasattr(found, "frame") else found
+
+
+def by_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.sort_values(list(frame.columns[:2]), ignore_index=True, kind="stable")
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_function_gives_the_same(crowd, name):
+    edges = GRAPHS[name]
+    with build(edges) as whole, on_workers(edges) as spread:
+        assert spread.number_of_vertices == whole.number_of_vertices
+        assert spread.number_of_edges == whole.number_of_edges
+        wrong = {}
+        for function, (call, tolerance) in calls(edges).items():
+            expected, found = answer(call, whole), answer(call, spread)
+            try:
+                if isinstance(expected, Exception):
+                    assert type(found) is type(expected), found
+                    assert isinstance(found, ws.ConvergenceError) or str(found) == str(expected)
+                elif function in (
+                    "k_core",
+                    "many searches",
+                    "many paths",
+                ):  # rows are in an order of owners
+                    pd.testing.assert_frame_equal(by_rows(found.compute()), by_rows(expected))
+                else:
+                    assert_same(found, expected, **tolerance)
+            except AssertionError as difference:
+                wrong[function] = str(difference)
+    assert not wrong
+
+
+@pytest.mark.parametrize("exchange", ["vr", "ms"])
+def test_every_exchange(crowd, exchange):
+    with build(SKEWED) as whole, on_workers(SKEWED) as spread:
+        for program, options, tolerance in (
+            (ws.PageRank, {"tol": 1e-12}, CLOSE),
+            (ws.SSSP, {"source": 0}, {}),
+            (ws.SSSP, {"source": 0, "direction": "gather", "max_iter": 500}, {}),
+            (Peel, {"k": 3, "engine": "python", "direction": "pull"}, {}),
+        ):
+            result = ws.run(program, spread, exchange=exchange, **options)
+            assert_same(result.frame, ws.run(program, whole, **options).frame, **tolerance)
+            assert result.converged
+            assert result.stopped == "converged"
+            assert len(result.trace) == result.iterations
+            assert (result.trace["bytes_sent"] > 0).any()
+
+
+def test_a_program_of_the_users_own(crowd):
+    """It is defined in a function: nothing that a worker could import."""
+
+    @ws.vertex_program
+    class Farthest:
+        number: ws.int64
+        steps: ws.parameter(ws.int64, default=3)
+        max_iter = 4
+
+        def init(vertex):
+            return vertex
+
+        def compute(src, edge, p):
+            return src.number + p.steps
+
+        combine = max
+
+        def apply(old, gathered):
+            return min(max(old.number, gathered), 10_000)
+
+    options = {"steps": 2, "direction": "gather"}
+    with build(SKEWED) as whole, on_workers(SKEWED) as spread:
+        for engine in ("cpu", "python"):
+            found = ws.run(Farthest, spread, engine=engine, **options)
+            assert_same(found.frame, ws.run(Farthest, whole, engine=engine, **options).frame)
+            assert found.iterations == 4
+
+
+def test_results_lie_where_they_were_computed_and_are_sorted(crowd):
+    with on_workers(SKEWED) as graph:
+        frame = ws.pagerank(graph)
+        assert isinstance(frame, dd.DataFrame)
+        held = graph.partitions
+        assert [one["worker"] for one in held] == sorted(crowd.client.nthreads())
+        assert sum(one["owned"] for one in held) == graph.number_of_vertices
+        kept = crowd.client.persist(frame)
+        wait(kept)
+        parts = crowd.client.compute(kept.to_delayed())
+        wait(parts)
+        rows = [len(part) for part in crowd.client.gather(parts)]
+        assert rows == [one["owned"] for one in held]
+        places = crowd.client.who_has(kept)
+        for one in held:
+            assert any(one["worker"] in where for where in places.values())
+    vertices = frame["vertex"].compute()  # outlives its graph
+    assert vertices.is_monotonic_increasing
+    assert len(vertices) == SKEWED.n
+
+
+def test_a_frame_a_graph_and_a_method_are_alike(crowd):
+    edges = spread_edges(SKEWED, 5).rename(columns={"source": "u", "destination": "v"})
+    frame = edge_frame(SKEWED).rename(columns={"source": "u", "destination": "v"})
+    names = {"source": "u", "destination": "v"}
+    expected = ws.pagerank(frame, **names, weight="weight", tol=1e-10)
+    assert_same(ws.pagerank(edges, **names, weight="weight", tol=1e-10), expected, **CLOSE)
+    assert_same(edges.ws.pagerank(**names, weight="weight", tol=1e-10), expected, **CLOSE)
+    with ws.Graph(edges, "u", "v", "weight") as graph:
+        assert_same(ws.pagerank(graph, tol=1e-10), expected, **CLOSE)
+    with edges.ws.graph("u", "v", weight="weight") as graph:
+        assert graph.weight == "weight"
+        assert "on" in repr(graph)
+    columns = {"source_column": "u", "destination_column": "v"}
+    searched = edges.ws.run(ws.SSSP, source=0, weight_column="weight", **columns)
+    wanted = ws.run(ws.SSSP, frame, source=0, weight_column="weight", **columns)
+    assert_same(searched.frame, wanted.frame)
+    both = ws.bfs(edges, 3, **names, directed=False)
+    assert_same(both, ws.bfs(frame, 3, **names, directed=False))
+
+
+def test_ids_of_text_and_of_several_columns(crowd):
+    source, destination = SKEWED.source, SKEWED.destination
+    frame = pd.DataFrame(
+        {
+            "name": [f"v{one % 97}" for one in source],
+            "to": [f"v{one % 97}" for one in destination],
+            "city": source % 7,
+            "to_city": destination % 7,
+        }
+    )
+    edges = dd.from_pandas(frame, npartitions=4)
+    frame = edges.compute()  # Dask has a type of text of its own
+    named = {"source": "name", "destination": "to"}
+    assert_same(ws.bfs(edges, "v3", **named), ws.bfs(frame, "v3", **named))
+    paired = {"source": ["city", "name"], "destination": ["to_city", "to"]}
+    start = (int(frame["city"][0]), frame["name"][0])
+    assert_same(ws.bfs(edges, start, **paired), ws.bfs(frame, start, **paired))
+    assert_same(ws.pagerank(edges, **paired), ws.pagerank(frame, **paired), **CLOSE)
+
+
+def test_vertex_values_of_any_kind(crowd):
+    rng = np.random.default_rng(53)
+    values = pd.DataFrame({"vertex": rng.permutation(SKEWED.n), "t": rng.random(SKEWED.n)})
+    spread_values = dd.from_pandas(values, npartitions=3, sort=False)
+    options = {"fixed": [0, 1, 2], "max_iter": 20, "tol": 1e-3}
+    with build(SKEWED) as whole, on_workers(SKEWED) as spread:
+        expected = ws.run(ws.Heat, whole, temperature=values, **options).frame
+        for given in (values, dict(zip(values["vertex"], values["t"], strict=True)), spread_values):
+            assert_same(
+                ws.run(ws.Heat, spread, temperature=given, **options).frame, expected, **CLOSE
+            )
+        missing = spread_values[spread_values["vertex"] != 5]
+        with pytest.raises(ws.InputError, match="5"):
+            ws.heat(spread, missing)
+    with ws.Graph(spread_edges(SKEWED), weight="weight", vertices=spread_values) as spread:
+        found = ws.run(ws.Heat, spread, temperature="t", **options).frame
+        assert_same(found, expected, **CLOSE)
+
+
+def test_a_run_that_does_not_converge_has_a_result(pair):
+    with build(SKEWED) as whole, on_workers(SKEWED) as spread:
+        with pytest.raises(ws.ConvergenceError, match="max_iter") as raised:
+            ws.pagerank(spread, max_iter=3, tol=1e-12)
+        result = raised.value.result
+        assert result.iterations == 3
+        assert not result.converged
+        expected = ws.run(ws.PageRank, whole, max_iter=3, tol=1e-12)
+        assert_same(result.frame, expected.frame, **CLOSE)
+        assert result.residual == pytest.approx(expected.residual)
+        assert len(result.trace) == 3
+        so_far = ws.pagerank(spread, max_iter=3, tol=1e-12, fail_on_nonconvergence=False)
+        assert_same(so_far, expected.frame, **CLOSE)
+
+
+def test_progress_and_stopping(pair):
+    seen: list[Any] = []
+    with on_workers(SKEWED) as graph:
+        result = ws.run(Endless, graph, max_iter=12, progress=seen.append)
+        assert [update.superstep for update in seen] == list(range(1, 13))
+        assert seen[-1].residual == result.residual == 1.0
+        assert seen[-1].max_iter == 12
+        stopped = ws.run(Endless, graph, progress=lambda update: update.superstep < 20)
+        assert stopped.stopped == "callback"
+        assert stopped.iterations >= 20
+        assert stopped.frame["value"].compute().eq(stopped.iterations % 2).all(), (
+            "one state for all"
+        )
+        timed = ws.run(Endless, graph, timeout=0.5)
+        assert timed.stopped == "timeout"
+        assert len(timed.trace) == timed.iterations
+        assert timed.frame["value"].compute().eq(timed.iterations % 2).all()
+        with pytest.raises(ws.InputError, match="progress is 7"):
+            ws.pagerank(graph, progress=7)
+
+
+def test_an_error_in_a_progress_callback_is_raised(pair):
+    def broken(update: Any) -> None:
+        raise RuntimeError("a fault of the callback's own")
+
+    with on_workers(SKEWED) as graph:
+        with pytest.raises(RuntimeError, match="of the callback's own"):
+            ws.run(Endless, graph, progress=broken)
+        assert len(ws.bfs(graph, 0)) == SKEWED.n
+
+
+def test_ctrl_c(pair, tmp_path):
+    path = tmp_path / "state.parquet"
+    with on_workers(SKEWED) as graph:
+        ws.run(Endless, graph, max_iter=1)
+        timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(ws.Interrupted) as raised:
+            ws.run(Endless, graph, checkpoint=path, every=1 << 20)
+        result = raised.value.result
+        assert result.iterations > 0
+        assert result.stopped == "interrupt"
+        assert result.frame["value"].compute().eq(result.iterations % 2).all()
+        later = ws.run(Endless, graph, max_iter=result.iterations + 5, resume=path)
+        assert len(later.trace) == 5, "it goes on from where it was interrupted"
+        assert len(ws.bfs(graph, 0)) == SKEWED.n, "workers can be used as before"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda g: ws.bfs(g, 10_000),
+        lambda g: ws.bfs(g, "text"),
+        lambda g: ws.pagerank(g, alpha=1.5),
+        lambda g: ws.pagerank(g, personalization={10_000: 1.0}),
+        lambda g: ws.sssp(g, 0, weight="other"),
+        lambda g: ws.run(ws.SSSP, g, source=0, no_such=3),
+        lambda g: ws.run(ws.BFS, g, start=0, exchange="sometimes"),
+        lambda g: ws.heat(g, {0: 1.0}),
+        lambda g: ws.circuit(g, {10_000: 1.0}),
+        lambda g: ws.bfs(g, 0, directed=False),
+        lambda g: ws.run(ws.BFS, g, start=0, timeout=-1),
+    ],
+)
+def test_a_wrong_argument_is_the_same_error_as_on_one_machine(pair, call):
+    with build(SKEWED) as whole, on_workers(SKEWED) as spread:
+        with pytest.raises(ws.InputError) as expected:
+            call(whole)
+        with pytest.raises(ws.InputError) as found:
+            call(spread)
+    assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"source": "no such column"},
+        {"weight": "no such column"},
+        {"duplicates": "error"},
+        {"duplicates": "sometimes"},
+        {"self_loops": "error"},
+        {"attributes": "no such column"},
+    ],
+    ids=str,
+)
+def test_a_wrong_graph_is_the_same_error_as_on_one_machine(pair, options):
+    with pytest.raises(ws.InputError) as expected:
+        ws.Graph(edge_frame(SKEWED), **options)
+    with pytest.raises(ws.InputError) as found:
+        ws.Graph(spread_edges(SKEWED, 4), **options)
+    assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("balance", ["odd", [1.0], [1.0, 0.0], [1.0, float("inf")], 3])
+def test_a_wrong_balance(pair, balance):
+    with pytest.raises(ws.InputError, match="balance="):
+        ws.Graph(spread_edges(SKEWED), balance=balance)
+
+
+def test_a_balance_is_kept_to(pair):
+    with ws.Graph(spread_edges(SKEWED), balance=[3.0, 1.0]) as graph:
+        arcs = [one["arcs"] for one in graph.partitions]
+        assert sum(arcs) == graph.number_of_edges
+        assert arcs[0] > 2 * arcs[1]
+
+
+def test_some_of_the_workers(crowd):
+    chosen = sorted(crowd.client.nthreads())[-2:]
+    with ws.Graph(spread_edges(SKEWED), workers=chosen) as graph:
+        assert [one["worker"] for one in graph.partitions] == chosen
+        assert_same(ws.bfs(graph, 0), ws.bfs(edge_frame(SKEWED), 0))
+    with ws.Graph(spread_edges(SKEWED), workers=chosen[:1]) as alone:
+        assert [one["ghosts"] for one in alone.partitions] == [0]
+        assert_same(ws.bfs(alone, 0), ws.bfs(edge_frame(SKEWED), 0))
+    with pytest.raises(ws.EngineError, match=r"tcp://10\.0\.0\.1:1 is not there"):
+        ws.Graph(spread_edges(SKEWED), workers=["tcp://10.0.0.1:1"])
+
+
+def test_without_a_client():
+    code = """
+import dask.dataframe as dd
+import pandas as pd
+import cugraph_ws as ws
+edges = dd.from_pandas(pd.DataFrame({"source": [0], "destination": [1]}), npartitions=1)
+try:
+    ws.pagerank(edges)
+except ws.EngineError as error:
+    assert "client = Client()" in str(error) and "local_cluster" in str(error), error
+else:
+    raise AssertionError("there is no client")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_closed_graph(pair):
+    graph = on_workers(SKEWED)
+    graph.close()
+    for use in (lambda: ws.bfs(graph, 0), lambda: graph.number_of_edges, lambda: graph.partitions):
+        with pytest.raises(ws.InputError, match="closed"):
+            use()
+    assert "closed" in repr(graph)
+    graph.close()
+
+
+# ------------------------------------------------------------------------ what is left behind
+
+
+def shares(dask_worker: Worker) -> int:
+    plugin = dask_worker.plugins.get("cugraph_ws")
+    return 0 if plugin is None else len(plugin.shards) + len(plugin._mail)
+
+
+def resident(dask_worker: Worker) -> int:
+    gc.collect()
+    return int(dask_worker.monitor.proc.memory_info().rss)
+
+
+def test_closing_and_dropping_a_graph_free_its_shares(pair):
+    gc.collect()
+    eventually(lambda: not any(pair.client.run(shares).values()))
+    graph = on_workers(SKEWED)
+    ws.bfs(graph, 0).compute()
+    assert set(pair.client.run(shares).values()) == {1}
+    graph.close()
+    eventually(lambda: not any(pair.client.run(shares).values()))
+    graph = on_workers(SKEWED)
+    ranks = ws.pagerank(graph)
+    del graph
+    gc.collect()
+    eventually(lambda: not any(pair.client.run(shares).values()))
+    assert len(ranks.compute()) == SKEWED.n
+    del ranks
+    gc.collect()
+    eventually(lambda: not any(pair.client.run(held_results).values()))
+
+
+def held_results(dask_worker: Worker) -> int:
+    return sum("cugraph_ws" in str(key) for key in dask_worker.state.tasks)
+
+
+def test_memory_is_flat_over_runs(pair):
+    with on_workers(rmat(12, 8, seed=54)) as graph:
+
+        def runs(number: int) -> int:
+            for _ in range(number):
+                ws.bfs(graph, 0)
+            return max(pair.client.run(resident).values())
+
+        runs(5)
+        before = runs(5)
+        assert runs(40) - before < 16 << 20
+
+
+# ------------------------------------------------------------------------- partitions as they come
+
+
+def frames_of(edges: Edges, cuts: list[int]) -> Any:
+    """Return the edges as a Dask frame, cut at these rows."""
+    frame = edge_frame(edges)
+    parts = [frame.iloc[a:b] for a, b in zip([0, *cuts], [*cuts, len(frame)], strict=True)]
+    return dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
+
+
+@pytest.mark.parametrize("cuts", [[], [0, 0, 0], [10_000], [1, 2, 2, 3]], ids=str)
+def test_any_partitions(crowd, cuts):
+    cuts = [min(cut, len(SKEWED.source)) for cut in cuts]
+    parts = dd.from_delayed(
+        frames_of(SKEWED, cuts).to_delayed(), meta=edge_frame(SKEWED).iloc[:0], verify_meta=False
+    )
+    expected = ws.sssp(edge_frame(SKEWED), 0, weight="weight")
+    assert_same(ws.sssp(parts, 0, weight="weight"), expected)
+
+
+def test_partitions_of_mixed_dtypes(crowd):
+    import dask
+
+    frame = edge_frame(SKEWED)
+    third = len(frame) // 3
+    parts = [
+        frame.iloc[:third].astype({"source": "int32", "weight": "float32"}),
+        frame.iloc[third : 2 * third].astype({"destination": "uint16"}),
+        frame.iloc[2 * third :].astype({"source": "uint64"}),
+    ]
+    mixed = dd.from_delayed(
+        [dask.delayed(part) for part in parts], meta=frame.iloc[:0], verify_meta=False
+    )
+    assert_same(ws.sssp(mixed, 0, weight="weight"), ws.sssp(frame, 0, weight="weight"))
+    text = [parts[0], parts[1].astype({"source": "str"}), parts[2]]
+    wrong = dd.from_delayed(
+        [dask.delayed(part) for part in text], meta=frame.iloc[:0], verify_meta=False
+    )
+    with pytest.raises(ws.InputError, match="source"):
+        ws.bfs(wrong, 0)
+
+
+def test_a_partition_that_cannot_be_read_is_the_users_error(pair):
+    def broken(part: pd.DataFrame) -> pd.DataFrame:
+        raise ZeroDivisionError("of the user's own")
+
+    edges = spread_edges(SKEWED).map_partitions(broken, meta=edge_frame(SKEWED).iloc[:0])
+    with pytest.raises(ZeroDivisionError, match="of the user's own"):
+        ws.bfs(edges, 0)
+
+
+# ----------------------------------------------------------------------------- several at once
+
+
+def test_other_tasks_in_the_only_thread_do_no_harm(pair):
+    """Members leave the pool: tasks go on beside them, and they beside tasks."""
+    with on_workers(SKEWED) as graph:
+        with build(SKEWED) as whole:
+            expected = ws.bfs(whole, 0)
+        busy = [
+            pair.client.submit(time.sleep, 0.2, workers=[one], pure=False)
+            for one in pair.client.nthreads()
+            for _ in range(4)
+        ]
+        assert_same(ws.bfs(graph, 0), expected)
+        wait(busy)
+
+
+def test_two_runs_at_once_on_one_graph_and_on_two(pair):
+    other = rmat(8, 5, seed=55)
+    with on_workers(SKEWED) as first, on_workers(other) as second, ThreadPoolExecutor(4) as pool:
+        with build(SKEWED) as whole, build(other) as another:
+            expected = [
+                ws.sssp(whole, 0),
+                ws.bfs(whole, 1),
+                ws.sssp(another, 0),
+                ws.bfs(another, 1),
+            ]
+        for _ in range(3):
+            found = [
+                pool.submit(ws.sssp, first, 0),
+                pool.submit(ws.bfs, first, 1),
+                pool.submit(ws.sssp, second, 0),
+                pool.submit(ws.bfs, second, 1),
+            ]
+            for one, wanted in zip(found, expected, strict=True):
+                assert_same(one.result(60), wanted)
+
+
+def test_two_clusters_in_one_process(pair):
+    """Each graph stays with its own client, whichever is current."""
+    with workers(2) as others:
+        here = ws.Graph(spread_edges(SKEWED), weight="weight", client=pair.client)
+        there = ws.Graph(spread_edges(SKEWED), weight="weight", client=others.client)
+        for graph, own in ((here, pair), (there, others)):
+            assert [one["worker"] for one in graph.partitions] == sorted(own.client.nthreads())
+        expected = ws.sssp(edge_frame(SKEWED), 0, weight="weight")
+
+        def rows(graph: Any, own: Workers) -> pd.DataFrame:
+            found = ws.sssp(graph, 0)
+            return own.client.compute(found).result(60).reset_index(drop=True)
+
+        for graph, own in ((here, pair), (there, others), (here, pair)):
+            pd.testing.assert_frame_equal(rows(graph, own), expected)
+        with ThreadPoolExecutor(2) as pool:
+            found = [pool.submit(rows, here, pair), pool.submit(rows, there, others)]
+            for one in found:
+                pd.testing.assert_frame_equal(one.result(60), expected)
+        here.close()
+        there.close()
+
+
+def test_workers_that_are_threads_of_this_process():
+    """Nothing is kept by the process: three workers in one do not see each other's."""
+    with (
+        LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster),
+        build(SKEWED) as whole,
+        on_workers(SKEWED) as graph,
+    ):
+        assert_same(ws.sssp(graph, 0), ws.sssp(whole, 0))
+        ranks = ws.run(ws.PageRank, graph, tol=1e-12, max_iter=500)
+        expected = ws.run(ws.PageRank, whole, tol=1e-12, max_iter=500)
+        assert_same(ranks.frame, expected.frame, **CLOSE)
+        with pytest.raises(ws.InputError, match="10000"):
+            ws.bfs(graph, 10_000)
+
+
+def test_a_local_cluster():
+    with ws.local_cluster(2) as client:
+        assert len(client.nthreads()) == 2
+        assert_same(ws.bfs(spread_edges(SKEWED), 0), ws.bfs(edge_frame(SKEWED), 0))
+    with pytest.raises(ws.InputError, match="workers"), ws.local_cluster(0):
+        pass
+
+
+def test_importing_the_library_imports_no_dask_and_changes_no_setting():
+    code = """
+import sys
+import pandas as pd
+import cugraph_ws as ws
+ws.bfs(pd.DataFrame({"source": [0], "destination": [1]}), 0, engine="python")
+loaded = {name.partition(".")[0] for name in sys.modules}
+assert not loaded & {"dask", "distributed", "dask_expr", "dask_cuda"}, loaded
+for name in [name for name in sys.modules if name.startswith("cugraph_ws")]:
+    del sys.modules[name]
+import dask, dask.config, dask.dataframe, distributed
+before = repr(dask.config.config)
+import cugraph_ws, cugraph_ws.cluster.graph
+assert repr(dask.config.config) == before
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
