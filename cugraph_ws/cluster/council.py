@@ -48,7 +48,8 @@ class Council:
             return None
         now = time.perf_counter()
         share = EVERY / max(now - self._met, 1e-6)
-        pause = max(1, min(1 << 20, int(self._asked * share)))
+        # Twice as long as the last one at most: supersteps may become slow.
+        pause = max(1, min(2 * self._asked, int(self._asked * share)))
         wished, self._left = self._crew.allgather((self._wish or self._crew.wish, pause))[0]
         self._asked, self._met = 0, now
         return wished
