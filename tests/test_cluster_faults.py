@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("cluster")
 
 EDGES = rmat(9, 8, seed=61)
 SIZE = 4
-ROUNDS = 18  # of one or two kills each, without a checkpoint and with one
+ROUNDS = 14  # of one or two kills each, without a checkpoint and with one
 LONG = {"alpha": 0.99, "tol": 0.0, "max_iter": 80}  # supersteps enough to die in
 
 
