@@ -169,18 +169,14 @@ class Crewed:
         answers = self._ask(blamed, op="cugraph_ws_ping")
         silent = [one for one, answer in zip(blamed, answers, strict=True) if not answer]
         for address in silent:
-            self._client.sync(
-                self._scheduler.unregister, address=address, stimulus_id=self.run
-            )
+            self._client.sync(self._scheduler.unregister, address=address, stimulus_id=self.run)
         return silent
 
     def _ask(self, addresses: Sequence[str], **message: Any) -> list[bool]:
         """Send workers a message; tell which of them answer before long."""
 
         async def answers(address: str) -> bool:
-            asking = self._scheduler.broadcast(
-                msg=message, workers=[address], on_error="raise"
-            )
+            asking = self._scheduler.broadcast(msg=message, workers=[address], on_error="raise")
             try:
                 await asyncio.wait_for(asking, ANSWER)
             except Exception:
