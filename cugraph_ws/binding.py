@@ -163,9 +163,9 @@ def bind(
             message=message,
             tuple_message=is_tuple,
         )
-        program.memory[key] = types, program.idempotent and trial.accumulates()
-    types, accumulates = program.memory[key]
-    prepares = _prepares(program, types)
+        accumulates = program.idempotent and trial.accumulates()
+        program.memory[key] = types, accumulates, _prepares(program, types)
+    types, accumulates, prepares = program.memory[key]
     return BoundProgram(program, types, columns, constants, values, accumulates, prepares)
 
 
