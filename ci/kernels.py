@@ -15,10 +15,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
+from importlib import metadata
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -396,11 +397,26 @@ HEAD = """# What the kernels take
 Written by `python ci/kernels.py`; `python ci/kernels.py --check` and a test compare.  Registers of a
 thread for each architecture; bytes spilled to local memory and of stack frames would stand beside
 them.  Shared memory is in bytes a block.  Types: f8 is float64, i4 int32, u1 uint8, `*` an array,
-brackets a tuple.
+brackets a tuple.  Made with {compilers}; other versions take other registers, but may not spill either.
 
 | module or program | kernel | types | shared | {names} |
 | --- | --- | --- | --- | {rules} |
 """
+
+
+def compilers() -> str:
+    """Name the versions of what compiles kernels here."""
+    found = []
+    for name in ("nvidia-nvvm", "nvidia-nvjitlink"):
+        with suppress(metadata.PackageNotFoundError):
+            major, minor, *_ = metadata.version(name).split(".")
+            found.append(f"{name} {major}.{minor}")
+    return " and ".join(found)
+
+
+def is_of_these_compilers(path: Path = TABLE) -> bool:
+    """Tell whether the table was made with what compiles kernels here: only then registers compare."""
+    return f"Made with {compilers()};" in path.read_text()
 
 
 def read_table(path: Path = TABLE) -> dict[str, list[str]]:
@@ -414,11 +430,18 @@ def read_table(path: Path = TABLE) -> dict[str, list[str]]:
 
 
 def stale(
-    row: str, cells: list[str], table: dict[str, list[str]], places: range | None = None
+    row: str,
+    cells: list[str],
+    table: dict[str, list[str]],
+    places: range | None = None,
+    *,
+    comparable: bool = True,
 ) -> str:
-    """Tell what is stale about a row, or return an empty text."""
+    """Tell what is stale about a row, or return an empty text; registers only if comparable."""
     if row not in table:
         return f"not in the table: {row}"
+    if not comparable:
+        return ""
     for place in places or range(1, len(cells)):
         old, new = (re.findall(r"\d+", one[place])[0] for one in (table[row], cells))
         if abs(int(old) - int(new)) > CLOSE:
@@ -438,6 +461,7 @@ def main() -> None:
         f"nobody launches {name}" for name in sorted(declared() - {one.name for one in found})
     ]
     lines, table = [], read_table() if TABLE.exists() else {}
+    comparable = not TABLE.exists() or is_of_these_compilers()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for launch, (shared, cells, wrong) in zip(
             found, pool.map(_figures, range(len(found))), strict=True
@@ -445,13 +469,16 @@ def main() -> None:
             problems += wrong
             lines.append(f"{row_of(launch)} {shared} | {' | '.join(cells)} |")
             if arguments.check:
-                problems += filter(None, [stale(row_of(launch), [str(shared), *cells], table)])
+                told = stale(row_of(launch), [str(shared), *cells], table, comparable=comparable)
+                problems += filter(None, [told])
     if arguments.check:
         gone = set(table) - {row_of(one) for one in found}
         problems += [f"no longer launched: {row}" for row in sorted(gone)]
     else:
         names = " | ".join(f"sm_{major}{minor}" for major, minor in ARCHITECTURES)
-        head = HEAD.format(names=names, rules=" | ".join("---" for _ in ARCHITECTURES))
+        head = HEAD.format(
+            compilers=compilers(), names=names, rules=" | ".join("---" for _ in ARCHITECTURES)
+        )
         TABLE.write_text(head + "\n".join(lines) + "\n")
     print(f"{len(found)} kernels for {len(ARCHITECTURES)} architectures")
     if problems:

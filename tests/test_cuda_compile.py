@@ -47,7 +47,10 @@ def check(launch, capability, table):
     place = 1 + table_of_kernels.ARCHITECTURES.index(capability)
     cells = [str(binary.shared)] + [str(binary.registers)] * len(table_of_kernels.ARCHITECTURES)
     row = table_of_kernels.row_of(launch)
-    assert not table_of_kernels.stale(row, cells, table, range(place, place + 1))
+    comparable = table_of_kernels.is_of_these_compilers()
+    assert not table_of_kernels.stale(
+        row, cells, table, range(place, place + 1), comparable=comparable
+    )
     assert int(table[row][0]) >= binary.shared
 
 
@@ -125,3 +128,13 @@ def test_stale_rows_are_told():
     assert not table_of_kernels.stale("| a |", ["0", "44", "38"], table)
     assert "60 registers, not 41" in table_of_kernels.stale("| a |", ["0", "40", "60"], table)
     assert "not in the table" in table_of_kernels.stale("| b |", ["0", "40", "41"], table)
+
+
+def test_registers_of_other_compilers_do_not_compare(tmp_path, monkeypatch):
+    table = {"| a |": ["0", "40", "41"]}
+    assert not table_of_kernels.stale("| a |", ["0", "40", "60"], table, comparable=False)
+    written = tmp_path / "table.md"
+    written.write_text(f"Made with {table_of_kernels.compilers()}; and so on\n")
+    assert table_of_kernels.is_of_these_compilers(written)
+    monkeypatch.setattr(table_of_kernels, "compilers", lambda: "nvidia-nvvm 1.0")
+    assert not table_of_kernels.is_of_these_compilers(written)
