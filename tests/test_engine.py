@@ -200,6 +200,21 @@ def test_bytes_of_a_search_over_partitions(exchange):
     assert sum(useful for _, useful in expected) > 0
 
 
+@pytest.mark.parametrize(
+    ("program", "given"),
+    [(ws.BFS, {"start": [0]}), (Nearest, {"seeds": [0]}), (Rank, {"max_iter": 9, "tol": 0.0})],
+)
+def test_by_itself_the_exchange_sends_the_less(program, given):
+    def sent(exchange: str) -> Any:
+        options = {"engine": "python", "partitions": 2, "exchange": exchange, **given}
+        return ws.run(program, graph, **options).trace["bytes_sent"].to_numpy()
+
+    with build(rmat(6, 4, seed=14)) as graph:
+        free, refined, subset = sent("auto"), sent("vr"), sent("ms")
+    assert (free <= np.minimum(refined, subset)).all()
+    assert free.sum() > 0
+
+
 def test_the_exchange_follows_what_changes():
     """By itself a parcel is the subset while most of it changes, then refined."""
     chosen = Refinement("auto", dense=True)

@@ -23,7 +23,8 @@ class Refinement:
     Khorasani, Gupta, Bhuyan (PACT 2015), Section IV, compare three methods: ALL copies every vertex to
     everybody, the maximal subset (MS) those that the peer has arcs from, and Vertex Refinement (VR) of
     those what has changed.  An entry of VR takes its place too, so that where nearly everything changes
-    MS sends less; `auto` goes by what the last superstep has changed.  A parcel says itself what it is,
+    MS sends less; `auto` takes the less, where it is known before packing, and else goes by what the last
+    superstep has changed.  A parcel says itself what it is,
     so that partitions need not agree.
 
     Parameters
@@ -54,6 +55,11 @@ class Refinement:
     def everything(self) -> bool:
         """Whether all vertices go to everybody."""
         return self._method == "all"
+
+    @property
+    def free(self) -> bool:
+        """Whether what is sent is a choice."""
+        return self._method == "auto"
 
     def refines(self, peer: int) -> bool:
         """Tell whether only what has changed goes to a peer.
@@ -126,8 +132,11 @@ class Sender:
                 return {}
             parcel = executor.pack(self._all(), refine=False)
             return {peer: parcel for peer in range(len(self.boundaries)) if peer != self._place}
+        exact = self._chosen.free and executor.tells_at_once
         return {
-            peer: executor.pack(boundary, refine=self._chosen.refines(peer), forest=forest)
+            peer: executor.pack(
+                boundary, refine=None if exact else self._chosen.refines(peer), forest=forest
+            )
             for peer, boundary in enumerate(self.boundaries)
             if len(boundary)
         }

@@ -152,7 +152,14 @@ class Executor(Protocol):
     State arrays hold the partition's owned vertices first, then its ghosts: copies of remote
     in-neighbours, which an exchange keeps up to date and marks active.  Supersteps compute owned
     vertices only.
+
+    Attributes
+    ----------
+    tells_at_once : bool
+        Whether it knows what has changed when it packs, and can choose itself what is less to send.
     """
+
+    tells_at_once: bool
 
     def start(self) -> None:
         """Give every vertex, ghosts too, its first state and find out who is active."""
@@ -164,13 +171,14 @@ class Executor(Protocol):
         """
 
     def pack(
-        self, boundary: npt.NDArray[np.int64], *, refine: bool, forest: bool = False
+        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, forest: bool = False
     ) -> Parcel:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts.
 
         With `refine`, of those only whose ghosts are out of date since the last superstep: that
-        are active now, or, after a dense one, whose state has changed.  With `forest`, return
-        whether they have a place in the predecessor forest instead.
+        are active now, or, after a dense one, whose state has changed; None, for executors that
+        `tells_at_once`, is whichever takes fewer bytes.  With `forest`, return whether they have a
+        place in the predecessor forest instead.
 
         An engine may return before the parcel is filled, and the length known; `seal` waits for it.
         """

@@ -50,6 +50,8 @@ class CpuExecutor:
         Most threads; all cores if not given.
     """
 
+    tells_at_once = True
+
     def __init__(
         self,
         bound: BoundProgram,
@@ -331,20 +333,25 @@ class CpuExecutor:
     # ------------------------------------------------------------------------ boundary exchange
 
     def pack(
-        self, boundary: npt.NDArray[np.int64], *, refine: bool, forest: bool = False
+        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, forest: bool = False
     ) -> Parcel:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""
         if forest:
             return Parcel(None, (self._forest.is_attached(boundary),))
         places = active = None
         news = self._is_news()[boundary]
+        useful = int(np.count_nonzero(news))
+        if refine is None:
+            width = sum(column.itemsize for column in self._context.state)
+            place, flag = np.dtype(self._context.index).itemsize, 0 if self._gathered else 1
+            refine = useful * (width + place) < len(boundary) * (width + flag)
         if refine:
             places = np.flatnonzero(news).astype(self._context.index)
             boundary = boundary[places]
         elif not self._gathered:
             active = news
         fields = tuple(column[boundary] for column in self._context.state)
-        return Parcel(places, fields, active, int(np.count_nonzero(news)))
+        return Parcel(places, fields, active, useful)
 
     def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
         """Return the parcels as they are: they have been filled."""

@@ -77,6 +77,8 @@ class CudaExecutor:
         If there is no such method.
     """
 
+    tells_at_once = False  # lengths are counted while the superstep runs
+
     def __init__(
         self,
         bound: BoundProgram,
@@ -317,13 +319,13 @@ class CudaExecutor:
 
     # ------------------------------------------------------------------------ boundary exchange
 
-    def pack(self, boundary: Any, *, refine: bool, forest: bool = False) -> Parcel:
+    def pack(self, boundary: Any, *, refine: bool | None, forest: bool = False) -> Parcel:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""
         if forest:
             assert self._forest is not None
             return Parcel(None, (self._forest.is_attached(boundary),))
         assert self._told is None, "parcels are sealed together, before counts() is asked for"
-        return self._refinement.pack(boundary, refine=refine)
+        return self._refinement.pack(boundary, refine=bool(refine))
 
     def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
         """Return the parcels of the length that is filled; waits for the superstep."""
