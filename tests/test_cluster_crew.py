@@ -47,7 +47,7 @@ def assert_parts(parts: Sequence[Any], whole: Any, tolerance: float = 1e-12) -> 
     pd.testing.assert_frame_equal(found, whole, rtol=tolerance, check_exact=False)
 
 
-@pytest.mark.parametrize("members", [1, 2, 3, 7])
+@pytest.mark.parametrize("members", [2, 7])
 @pytest.mark.parametrize("kind", GRAPHS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_same_as_on_one_machine(name: str, kind: str, members: int) -> None:
