@@ -574,7 +574,7 @@ def test_one_partition_exchanges_nothing():
     with graph_of(SHAPES["path"]) as graph, emulated():
         bound = bind(Hops, graph, {"start": 0})
         executor = CudaExecutor(bound, whole_partition(graph.on_device(), bound))
-        assert LocalExchange([]).deliver([executor]) == (0, 0)
+        assert LocalExchange([])._deliver([executor]) == (0, 0)
 
 
 # --------------------------------------------------------------------------------- random graphs
