@@ -60,6 +60,7 @@ class Crewed:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
         self._name, self._losses = name, losses
+        self._over = False  # whether all are done, or have been told to give up
         client.register_plugin(CrewPlugin())
         self.futures: list[Future[Any]] = [
             client.submit(
@@ -113,6 +114,7 @@ class Crewed:
                     raise
                 interrupted = True
                 self.wish("interrupt")
+        self._over = True
         # Should a worker be lost later, a task in its place tells so; pinned, it would wait for ever.
         free = dict.fromkeys((future.key for future in self.futures), ())
         self._client.sync(self._scheduler.set_restrictions, worker=free)
@@ -189,6 +191,11 @@ class Crewed:
         told: list[bool] = self._client.sync(ask) if addresses else []
         return told
 
+    def abandon(self) -> None:
+        """Have members that are still at work give up."""
+        if not self._over:
+            self._give_up("the caller has gone")
+
     def release(self) -> None:
         """Let go of the members' tasks, and of what they returned."""
         for future in self.futures:
@@ -219,6 +226,7 @@ class Crewed:
 
     def _give_up(self, reason: str, lost: Sequence[str] = ()) -> None:
         """Wake all members that are left, wait for them, and let their results go."""
+        self._over = True
         left = set(self._client.nthreads()) - set(lost)
         alive = [one for one in self._addresses if one in left]
         self._ask(alive, op="cugraph_ws_abandon", run=self.run, reason=reason)

@@ -23,7 +23,7 @@ from cugraph_ws.cluster.scan import cluster_scan
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.graph import Balance, GraphReport
-from cugraph_ws.progress import ProgressUpdate, reporter
+from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 
@@ -111,6 +111,7 @@ class ClusterGraph:
         self._shares: list[Future[Any]] | None = None
         self._open = True
         self._build()
+        self._wanted = len(self._addresses)
         if consume:
             self._edges = self._vertices = None
 
@@ -179,6 +180,9 @@ class ClusterGraph:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
         there = set(self._client.nthreads())
         lost = self._shares is None or any(one not in there for one in self._addresses)
+        # Workers that were lost have come back: they get a share again.
+        back = self._edges is not None and self._workers is None
+        lost = lost or (back and len(self._addresses) < min(self._wanted, len(there)))
         if lost or any(share.status != "finished" for share in self._shares or ()):
             self._let_go()
             self._build()
@@ -298,6 +302,7 @@ class ClusterGraph:
         progress = options.pop("progress", False)
         name = function.__name__
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if progress else None
+        shown = reporter(progress, name)
         crewed = Crewed(
             client,
             self._addresses,
@@ -324,9 +329,12 @@ class ClusterGraph:
             nccl=self._nccl,
         )
         try:
-            with _Listener(client, topic, progress, name, crewed):
+            with _Listener(client, topic, shown, crewed):
                 futures = crewed.join()
             return self._assembled(futures)
+        except BaseException:
+            crewed.abandon()  # members that nobody waits for would wait for each other
+            raise
         finally:
             crewed.release()  # frames of theirs have tasks of their own
 
@@ -369,11 +377,9 @@ def _release(futures: list[Future[Any]]) -> None:
 class _Listener:
     """Shows the progress that the first member reports, and carries the user's answer back."""
 
-    def __init__(
-        self, client: Client, topic: str | None, progress: Any, name: str, crewed: Crewed
-    ) -> None:
+    def __init__(self, client: Client, topic: str | None, shown: Reporter, crewed: Crewed) -> None:
         self._client, self._topic, self._crewed = client, topic, crewed
-        self._reporter = reporter(progress, name)
+        self._reporter = shown
         self._wished = False
         self._error: BaseException | None = None  # of the user's callback
 
