@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cugraph_ws.cli_output import ranked
 from cugraph_ws.errors import EngineError, FileError
 
 if TYPE_CHECKING:
@@ -348,22 +349,3 @@ def _top(part: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]:
 
     table = nw.from_native(part, eager_only=True).to_arrow()
     return ranked(table, rank_by).slice(0, rows), table.num_rows
-
-
-def ranked(frame: pa.Table, rank_by: str | None) -> pa.Table:
-    """Sort a frame for people: the greatest values first, of equal ones the least vertex.
-
-    Parameters
-    ----------
-    frame : pyarrow.Table
-    rank_by : str, optional
-        The column; the frame stays as it is without one.
-
-    Returns
-    -------
-    pyarrow.Table
-    """
-    if rank_by is None:
-        return frame
-    others = [name for name in frame.column_names if name != rank_by]
-    return frame.sort_by([(rank_by, "descending"), *((name, "ascending") for name in others)])

@@ -20,7 +20,14 @@ from cugraph_ws.numbering import Numbered, number_rows
 from cugraph_ws.values import read_numbers
 from cugraph_ws.vertices import Vertices, id_columns
 
-__all__ = ["Duplicates", "Loops", "ReadEdges", "read_edges", "refuse_loops"]
+__all__ = [
+    "Duplicates",
+    "Loops",
+    "ReadEdges",
+    "read_edges",
+    "refuse_loops",
+    "refuse_repeated",
+]
 
 Array = npt.NDArray[Any]
 Duplicates = Literal["keep", "sum", "min", "max", "mean", "first", "error"]
@@ -176,4 +183,25 @@ def refuse_loops(row: int, vertex: str, loops: int) -> NoReturn:
     raise InputError(
         f"self_loops='error': row {row} joins {vertex} to itself, and {loops - 1} more rows "
         f"are self-loops; choose 'keep' or 'drop'"
+    )
+
+
+def refuse_repeated(surplus: int, edge: str) -> NoReturn:
+    """Raise InputError for parallel edges.
+
+    Parameters
+    ----------
+    surplus : int
+        How many there are beside the first between the same two vertices.
+    edge : str
+        The ends of one of them, as errors show them.
+
+    Raises
+    ------
+    InputError
+        Always.
+    """
+    raise InputError(
+        f"duplicates='error': {surplus} edges repeat another, such as {edge}; choose what becomes of "
+        f"them: 'keep', 'sum', 'min', 'max', 'mean' or 'first'"
     )

@@ -22,7 +22,7 @@ from cugraph_ws.arcs import Arcs
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.duplicates import Merge
-from cugraph_ws.edges import Duplicates, Loops, read_edges
+from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.memory import format_bytes
@@ -460,11 +460,7 @@ class Graph(Queries):
         repeated = arcs.repeated()
         surplus = self._duplicates = arcs.count(repeated)
         if surplus and policy == "error":
-            raise InputError(
-                f"duplicates='error': {surplus} edges repeat another, such as "
-                f"{self.describe_edge(int(np.argmax(repeated)))}; choose what becomes of "
-                f"them: 'keep', 'sum', 'min', 'max', 'mean' or 'first'"
-            )
+            refuse_repeated(surplus, self.describe_edge(int(np.argmax(repeated))))
         if surplus and policy != "error":
             arcs.merge(policy, repeated)
             self._edges -= surplus

@@ -245,15 +245,15 @@ class VertexLoop:
         elif divided:
             self._partitions = split(graph, bound, self._parts)
             held = [device_partition(partition) for partition in self._partitions]
-        else:
-            held = [whole_partition(graph.on_device(), bound)]
-        if not shared:
             self._exchange = LocalExchange(
                 self._partitions,
                 method=self._sends,
                 dense=not plan.frontier,
-                boundaries=[part.boundaries for part in held] if divided else None,
+                boundaries=[part.boundaries for part in held],
             )
+        else:
+            held = [whole_partition(graph.on_device(), bound)]
+            self._exchange = LocalExchange([])
         return [
             CudaExecutor(
                 bound,

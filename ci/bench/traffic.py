@@ -7,14 +7,16 @@ No times: bytes of a run do not depend on the machine, so one process and the CP
 useful if it is of the value of a vertex that the last superstep has changed.
 """
 
-# The functions of a vertex program take vertices and edges, and no self.
-# ruff: noqa: D102, N805
-
 import argparse
+import sys
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # its programs
 
 import numpy as np
 import pandas as pd
+from programs import Labels
 from rich.console import Console
 from rich.table import Table
 
@@ -22,24 +24,6 @@ import cugraph_ws as ws
 from cugraph_ws import generators
 
 DENSE_SUPERSTEPS = 20  # of programs whose every superstep reads all edges
-
-
-@ws.vertex_program
-class Labels:
-    """The least vertex that leads here: components, of a graph whose edges go both ways."""
-
-    label: ws.vertex_id
-
-    def init(vertex):
-        return vertex
-
-    def compute(src):
-        return src.label
-
-    combine = min
-
-    def apply(old, gathered):
-        return min(old.label, gathered)
 
 
 def main() -> None:

@@ -255,11 +255,7 @@ class BeliefPropagation:
 
     def columns(self) -> dict[str, Floats]:
         """Return the beliefs of each vertex."""
-        beliefs = self._totals()
-        beliefs -= beliefs.max(axis=1, keepdims=True)
-        np.exp(beliefs, out=beliefs)
-        beliefs /= beliefs.sum(axis=1, keepdims=True)
-        return {f"belief_{state}": column.copy() for state, column in enumerate(beliefs.T)}
+        return beliefs_of(self._totals())
 
     def _totals(self) -> Floats:
         """Return what each vertex believes, as logarithms, up to a constant."""
@@ -350,6 +346,25 @@ def strength_error(name: str, value: Any) -> InputError:
         f"coupling={name!r}: a strength is {value}; they are logarithms "
         f"and must lie between -{GREATEST_STRENGTH:g} and {GREATEST_STRENGTH:g}"
     )
+
+
+def beliefs_of(totals: Floats) -> dict[str, Floats]:
+    """Return the result's columns.
+
+    Parameters
+    ----------
+    totals : ndarray of float64, shape (vertices, states)
+        What each vertex believes, as logarithms, up to a constant; overwritten.
+
+    Returns
+    -------
+    dict of str to ndarray of float64, each of shape (vertices,)
+        Of a vertex, they add up to 1.
+    """
+    totals -= totals.max(axis=1, keepdims=True)
+    np.exp(totals, out=totals)
+    totals /= totals.sum(axis=1, keepdims=True)
+    return {f"belief_{state}": column.copy() for state, column in enumerate(totals.T)}
 
 
 def _read_priors(graph: Graph, priors: Any, to_host: Callable[[Any], Any] | None) -> Any:

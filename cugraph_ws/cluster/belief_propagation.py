@@ -20,6 +20,7 @@ import numpy.typing as npt
 from cugraph_ws.algorithms.belief_propagation import (
     GREATEST_STRENGTH,
     BeliefPropagation,
+    beliefs_of,
     strength_error,
 )
 from cugraph_ws.cluster.agreement import attempt
@@ -166,11 +167,7 @@ class CrewBelief:
 
     def columns(self) -> dict[str, Floats]:
         """Return the beliefs of each own vertex."""
-        beliefs = self._totals()
-        beliefs -= beliefs.max(axis=1, keepdims=True)
-        np.exp(beliefs, out=beliefs)
-        beliefs /= beliefs.sum(axis=1, keepdims=True)
-        return {f"belief_{state}": column.copy() for state, column in enumerate(beliefs.T)}
+        return beliefs_of(self._totals())
 
     def _read_strengths(self) -> Floats:
         """Return the strengths of own arcs, having refused what a message cannot hold."""

@@ -82,11 +82,7 @@ class CrewExchange:
                 for peer, parcel in parcels.items()
             )
             counts = replace(counts, arcs=counts.arcs + arcs)
-        traffic = Traffic(
-            sum(parcel.nbytes for parcel in parcels.values()),
-            sum(parcel.useful * parcel.width for parcel in parcels.values()),
-        )
-        head = _pack_counts(counts, traffic)
+        head = _pack_counts(counts, Traffic.of(parcels.values()))
         boxes = self._crew.alltoall(
             [[*head, *_pack(parcels.get(peer))] for peer in range(self._crew.size)]
         )

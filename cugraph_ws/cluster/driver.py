@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from distributed import Client, Future, Worker, get_client, wait
+from distributed import Client, Future, get_client, wait
 
 from cugraph_ws.cluster.members import Duty
-from cugraph_ws.cluster.worker import CrewPlugin, RunAbandonedError, office
+from cugraph_ws.cluster.worker import CrewPlugin, RunAbandonedError
 from cugraph_ws.errors import EngineError, WorkerLostError
 
-__all__ = ["Crewed", "current_client", "run_crew", "workers_of"]
+__all__ = ["Crewed", "current_client", "placed", "run_crew", "workers_of"]
 
 LOOK = 0.5  # seconds between two looks at who is left
 ANSWER = 3.0  # seconds in which a worker that others say is lost must answer
@@ -78,15 +78,10 @@ class Crewed:
 
     def wish(self, wish: str) -> None:
         """Ask the run to end at its next meeting."""
-        self._client.run(_wish, self.run, wish, workers=[self._addresses[0]], on_error="ignore")
+        self._ask(self._addresses[:1], op="cugraph_ws_wish", run=self.run, wish=wish)
 
-    def join(self, notice: Callable[[], None] | None = None) -> list[Future[Any]]:
+    def join(self) -> list[Future[Any]]:
         """Wait until every member is done.
-
-        Parameters
-        ----------
-        notice : callable, optional
-            Called now and then while members are at work.
 
         Returns
         -------
@@ -101,13 +96,10 @@ class Crewed:
             What a member raised.
         """
         interrupted = False
-        while True:
+        done = False
+        while not done:
             try:
                 done = self._look()
-                if notice is not None:
-                    notice()
-                if done:
-                    break
             except KeyboardInterrupt:
                 if interrupted:
                     self._give_up("the run was interrupted")
@@ -309,10 +301,6 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
             f"worker {missing[0]} is not there; the cluster has {', '.join(there) or 'none'}"
         )
     return list(wanted)
-
-
-def _wish(run: str, wish: str, dask_worker: Worker) -> None:
-    office(dask_worker).wish(run, wish)
 
 
 def placed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cugraph_ws.cluster.partition import Partition
 from cugraph_ws.cluster.refinement import ExchangeMethod, Sender
 from cugraph_ws.cuda.device import array_module
-from cugraph_ws.engines import Choice, Counts, Executor
+from cugraph_ws.engines import Choice, Counts, Executor, Parcel
 
 __all__ = ["Exchange", "LocalExchange", "Traffic"]
 
@@ -30,6 +30,15 @@ class Traffic(NamedTuple):
 
     sent: int = 0
     useful: int = 0
+
+    @classmethod
+    def of(cls, parcels: Iterable[Parcel]) -> Traffic:
+        """Return that of some parcels."""
+        listed = list(parcels)
+        return cls(
+            sum(parcel.nbytes for parcel in listed),
+            sum(parcel.useful * parcel.width for parcel in listed),
+        )
 
 
 class Exchange(Protocol):
@@ -136,10 +145,7 @@ class LocalExchange:
                 whole = self._senders[place].everything and not forest
                 taken = parcel.only(boundary) if whole else parcel
                 executors[peer].unpack(first, last, taken, forest=forest)
-        return Traffic(
-            sum(parcel.nbytes for _, _, parcel in sent),
-            0 if forest else sum(parcel.useful * parcel.width for _, _, parcel in sent),
-        )
+        return Traffic.of(parcel for _, _, parcel in sent)
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
         """Return the counts of all partitions."""

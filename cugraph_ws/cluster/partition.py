@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.graph import Adjacency, Graph
 
-__all__ = ["Partition", "split"]
+__all__ = ["Partition", "edge_arrays", "split"]
 
 Array = npt.NDArray[Any]
 
@@ -113,13 +113,25 @@ def _whole(graph: Graph, bound: BoundProgram) -> Partition:
         csr=graph.csr,
         boundaries=[np.empty(0, np.int64)],
         ghosts=[(n, n)],
-        _edges={order: _edge_arrays(graph, bound, order) for order in ("csc", "csr")},
+        _edges={order: edge_arrays(graph, bound, order) for order in ("csc", "csr")},
     )
 
 
-def _edge_arrays(
+def edge_arrays(
     graph: Graph, bound: BoundProgram, order: Literal["csc", "csr"]
 ) -> tuple[Array, ...]:
+    """Return a program's edge attributes; empty arrays where a constant stands in.
+
+    Parameters
+    ----------
+    graph : Graph
+    bound : BoundProgram
+    order : {"csc", "csr"}
+
+    Returns
+    -------
+    tuple of ndarray, each of shape (arcs,) or (0,)
+    """
     return tuple(
         np.empty(0, kind)
         if column is None
@@ -145,7 +157,7 @@ def _cut(graph: Graph, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: 
     out_offsets = np.zeros(len(numbers) + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=len(numbers)), out=out_offsets[1:])
     edges = tuple(
-        column[arcs] if len(column) else column for column in _edge_arrays(graph, bound, "csc")
+        column[arcs] if len(column) else column for column in edge_arrays(graph, bound, "csc")
     )
     bounds = (np.searchsorted(outside, cuts) + high - low).tolist()
     return Partition(

@@ -20,9 +20,9 @@ from cugraph_ws.arcs import Arcs, Order
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.crew import Crew, total
-from cugraph_ws.cluster.partition import Partition
+from cugraph_ws.cluster.partition import Partition, edge_arrays
 from cugraph_ws.duplicates import Merge
-from cugraph_ws.edges import Duplicates
+from cugraph_ws.edges import Duplicates, refuse_repeated
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import FrameKind, VertexNumbers
 from cugraph_ws.graph import Graph, GraphReport
@@ -320,15 +320,7 @@ class ShardGraph(Graph):
             csr=self.csr,
             boundaries=self.boundaries,
             ghosts=self.ghosts,
-            _edges={
-                order: tuple(
-                    np.empty(0, kind)
-                    if column is None
-                    else self.edge_values(column, order).astype(kind, copy=False)
-                    for column, kind in zip(bound.edge_columns, bound.types.edges, strict=True)
-                )
-                for order in ("csc", "csr")
-            },
+            _edges={order: edge_arrays(self, bound, order) for order in ("csc", "csr")},
         )
 
     # ------------------------------------------------------------------------------- queries
@@ -576,8 +568,4 @@ class ShardGraph(Graph):
             ends = arcs.ends(int(np.argmax(repeated)))
             own = [int(self.positions[self._position_of_rank[end]]) for end in ends]
         shown = next(one for one in self.crew.allgather(own) if one is not None)
-        raise InputError(
-            f"duplicates='error': {surplus} edges repeat another, such as "
-            f"{self.describe_edge(shown)}; choose what becomes of "
-            f"them: 'keep', 'sum', 'min', 'max', 'mean' or 'first'"
-        )
+        refuse_repeated(surplus, self.describe_edge(shown))

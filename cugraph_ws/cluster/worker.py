@@ -62,6 +62,7 @@ class CrewPlugin(WorkerPlugin):
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
         worker.handlers["cugraph_ws_post"] = self.receive
         worker.handlers["cugraph_ws_ping"] = self.ping
+        worker.handlers["cugraph_ws_wish"] = self.wish
         worker.handlers["cugraph_ws_abandon"] = self.abandon
         worker.handlers["cugraph_ws_end"] = self.end
 

@@ -19,7 +19,7 @@ from cugraph_ws.cuda.grouping import Ends
 from cugraph_ws.cuda.numbering import DeviceNumbered, number_device_rows, read_scalars
 from cugraph_ws.cuda.order import sort_ends
 from cugraph_ws.cuda.vertices import DeviceVertices
-from cugraph_ws.edges import Duplicates, Loops, ReadEdges, refuse_loops
+from cugraph_ws.edges import Duplicates, Loops, ReadEdges, refuse_loops, refuse_repeated
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Frame
 from cugraph_ws.frames_cudf import move_to_device, number_text
@@ -175,11 +175,8 @@ def _merge(
     if surplus and policy == "error":
         again = order[first_true(~first)]
         pair = device().to_host(xp.stack([sources[again], destinations[again]]))
-        raise InputError(
-            f"duplicates='error': {surplus} edges repeat another, such as "
-            f"{told.describe(int(pair[0]))} to {told.describe(int(pair[1]))}; choose what becomes "
-            f"of them: 'keep', 'sum', 'min', 'max', 'mean' or 'first'"
-        )
+        ends_told = (told.describe(int(number)) for number in pair)
+        refuse_repeated(surplus, " to ".join(ends_told))
     if surplus:
         kept = order[starts[:-1]]
         ends[:] = [sources[kept], destinations[kept]]

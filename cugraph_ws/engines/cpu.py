@@ -75,6 +75,7 @@ class CpuExecutor:
         self._forest = PredecessorForest(self._context)
         self._hubs: list[int] | None = None  # rows that all threads share
         self._gathered = False  # whether the last superstep was dense
+        self._news: npt.NDArray[np.bool_] | None = None  # since the last superstep, once asked for
         self._did = Counts()
 
     @property
@@ -99,6 +100,7 @@ class CpuExecutor:
         """Run what the plan chose; `sums` are the aggregates over all partitions."""
         self._context.sums = sums
         self._context.number = choice.number
+        self._news = None
         self._gathered = choice.direction == "gather"
         supersteps = {
             "gather": self._gather,
@@ -358,8 +360,10 @@ class CpuExecutor:
         return list(parcels)
 
     def _is_news(self) -> npt.NDArray[np.bool_]:
-        """Tell for every position whether ghosts of it are out of date."""
-        news = np.zeros(self._part.size, np.bool_)
+        """Tell for every position whether ghosts of it are out of date; found out once a superstep."""
+        if self._news is not None:
+            return self._news
+        self._news = news = np.zeros(self._part.size, np.bool_)
         if not self._gathered:
             news[self._frontier.as_list()] = True
         elif self._in_place:
