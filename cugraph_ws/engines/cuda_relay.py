@@ -28,7 +28,7 @@ from cugraph_ws.plan import Filter, WantedDirection
 
 __all__ = ["CudaRelayExecutor"]
 
-GATHER_PART = 4  # part of all arcs from which everyone gathers, where no reading ends early
+GATHER_PART = 8  # part of all arcs from which everyone gathers, where no reading ends early
 MOST_WARPS = 64  # of a multiprocessor
 NOBODY = -1  # is left to one block
 
