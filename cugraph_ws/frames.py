@@ -30,6 +30,7 @@ __all__ = [
     "Ids",
     "Masked",
     "VertexNumbers",
+    "is_cudf_frame",
     "is_frame",
     "is_on_device",
     "join_dtypes",
@@ -477,6 +478,11 @@ def join_dtypes(dtypes: Sequence[Any]) -> Any:
 def _unwrap(data: Any) -> Any:
     """Return what a `cudf.pandas` proxy stands for; anything else as it is."""
     return getattr(data, "_fsproxy_wrapped", data)
+
+
+def is_cudf_frame(data: Any) -> bool:
+    """Tell whether something is a cuDF frame, or a `cudf.pandas` proxy of one."""
+    return _is_cudf(_unwrap(data))
 
 
 def _is_cudf(data: Any) -> bool:

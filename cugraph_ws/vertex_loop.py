@@ -137,7 +137,9 @@ class VertexLoop:
             self._program,
             graph,
             self._arguments,
-            on_device=engine == "cuda" and self._parts == 1 and not isinstance(graph, ShardGraph),
+            on_device=engine == "cuda"
+            and self._parts == 1
+            and (not isinstance(graph, ShardGraph) or graph.binds_on_device),
         )
         self._bound = bound
         self._graph = graph

@@ -18,6 +18,7 @@ WAIT = 120  # seconds, after which a member that was left alone fails
 class ThreadCrew:
     """A member of a crew of threads."""
 
+    on_device = True
     wish: str | None = None
 
     def __init__(self, rank: int, size: int, board: list[Any], barrier: threading.Barrier) -> None:

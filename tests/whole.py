@@ -18,6 +18,8 @@ from cugraph_ws.graph import Graph
 class Strict:
     """A member that hears what processes would: copies that are read-only, and plain values."""
 
+    on_device = False
+
     def __init__(self, crew: ThreadCrew) -> None:
         self.rank, self.size, self.wish, self._crew = crew.rank, crew.size, crew.wish, crew
 

@@ -27,7 +27,9 @@ from cugraph_ws.cluster.parts import Part, Partitions, Parts
 from cugraph_ws.cluster.routes import Route
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.vertices import ShardVertices
+from cugraph_ws.cuda.device import array_module
 from cugraph_ws.edges import Duplicates, Loops, refuse_loops
+from cugraph_ws.frames import is_cudf_frame
 from cugraph_ws.graph import Columns, named_columns
 from cugraph_ws.ids import IdType, cast_ids, read_ids
 from cugraph_ws.memory import check_memory, estimate_memory
@@ -91,6 +93,27 @@ def build_shard(
     check_weights(weights, crew.size)
     names, carried = named_columns(source, destination, weight, attributes)
     own = Partitions([frame for _, frame in partitions], [place for place, _ in partitions])
+    if vertices is None and duplicates == "keep" and crew.on_device and _on_gpus(crew, own, meta):
+        from cugraph_ws.cluster.device_build import are_integers, build_on_devices
+
+        parts = Parts(crew, own, "edges", meta, on_device=True)
+        if are_integers(crew, parts, names):
+            types, columns = _read_ids(crew, parts, None, names)
+            built = build_on_devices(
+                crew,
+                parts,
+                names,
+                types[0],
+                columns[0],
+                {name: _read_values(crew, parts, name, weight) for name in carried},
+                weight=weight,
+                directed=directed,
+                self_loops=self_loops,
+                weights=weights,
+            )
+            if built is not None:
+                return built
+            del columns
     parts = Parts(crew, own, "edges", meta)
     extra = None
     if vertices is not None:
@@ -139,7 +162,7 @@ def build_shard(
     attempt(crew, lambda: check_memory(expect(number_of_edges=arcs, number_of_vertices=owned)))
     told.move(cuts)
     came = {name: route.send(crew, values.pop(name)) for name in carried}
-    sources, destinations = route.send_ends(crew)
+    sources, destinations = (one.astype(np.int64) for one in route.send_ends(crew))
     del route, ends
     shard = ShardGraph(
         crew,
@@ -157,6 +180,13 @@ def build_shard(
     shard._self_loops = loops
     told.settle(shard)
     return shard
+
+
+def _on_gpus(crew: Crew, own: Partitions, meta: Any) -> bool:
+    """Tell whether all members' partitions are on GPUs, together."""
+    frames = [*own.frames, *([] if meta is None else [meta])]
+    shown = crew.allgather([bool(frames), all(map(is_cudf_frame, frames))])
+    return any(some for some, _ in shown) and all(there for _, there in shown)
 
 
 def _spread(crew: Crew, vertices: Any) -> Partitions:
@@ -213,13 +243,13 @@ def _read_ids(
     return types, columns
 
 
-def _read_values(crew: Crew, parts: Parts, name: str, weight: str | None) -> Array:
+def _read_values(crew: Crew, parts: Parts, name: str, weight: str | None) -> Any:
     """Read an edge column of own partitions, together; of the dtype that the whole would have."""
     argument = "weight" if name == weight else "attributes"
     if parts.meta is not None:
         parts.meta.column(name, argument)
 
-    def step(part: Part) -> tuple[Array, str]:
+    def step(part: Part) -> tuple[Any, str]:
         column = part.column(name, argument)
         values = read_numbers(column, finite=name == weight)
         return values, np.dtype(column.arrow_type.to_pandas_dtype()).str
@@ -231,7 +261,10 @@ def _read_values(crew: Crew, parts: Parts, name: str, weight: str | None) -> Arr
         common = np.dtype(np.float64 if common.itemsize == 8 else np.float32)
     else:
         common = np.dtype(np.int64)
-    return np.concatenate([np.empty(0, common), *(values.astype(common) for values, _ in own)])
+    xp = array_module(parts.on_device)
+    return xp.concatenate(
+        [xp.empty(0, common), *(values.astype(common, copy=False) for values, _ in own)]
+    )
 
 
 def _refuse_loops(

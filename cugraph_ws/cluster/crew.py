@@ -33,6 +33,10 @@ class Crew(Protocol):
     size: int
 
     @property
+    def on_device(self) -> bool:
+        """Whether arrays on the GPU arrive on the GPU."""
+
+    @property
     def wish(self) -> str | None:
         """Why somebody outside wants the run to end: "interrupt" or "callback"."""
 
@@ -70,6 +74,7 @@ class Alone:
 
     rank = 0
     size = 1
+    on_device = True
     wish: str | None = None
 
     def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.crew import Crew
+from cugraph_ws.cuda.device import array_module, as_host
 from cugraph_ws.errors import InputError
 
 __all__ = ["balanced_cuts", "check_weights"]
@@ -23,7 +24,7 @@ _BUCKETS = 1 << 16  # of vertices, for each member
 def balanced_cuts(
     crew: Crew,
     size: int,
-    targets: Sequence[npt.NDArray[Any]],
+    targets: Sequence[Any],
     weights: Sequence[float] | None = None,
 ) -> Numbers:
     """Cut vertex numbers into ranges of work in proportion to weights, together.
@@ -37,7 +38,7 @@ def balanced_cuts(
     crew : Crew
     size : int
         Number of vertices.
-    targets : sequence of ndarray of integers
+    targets : sequence of array of integers, of the host or the device
         Destinations of own arcs, each once.
     weights : sequence of float, optional
         As `check_weights` takes them; equal ones without.
@@ -51,11 +52,14 @@ def balanced_cuts(
     starts = -(-np.arange(buckets + 1, dtype=np.int64) * size // max(1, buckets))
     counts = np.zeros(buckets, np.int64)
     for numbers in targets:
+        xp = array_module(not isinstance(numbers, np.ndarray))
+        found = xp.zeros(buckets, np.int64)
         for first in range(0, len(numbers), 1 << 22):  # so that few copies are made at once
             some = numbers[first : first + (1 << 22)]
             if buckets < size:
                 some = some.astype(np.int64) * buckets // size
-            counts += np.bincount(some, minlength=buckets)
+            found += xp.bincount(some, minlength=buckets)
+        counts += as_host(found)
     slices = [buckets * rank // crew.size for rank in range(crew.size + 1)]
     came = crew.alltoall([[counts[first:last]] for first, last in pairwise(slices)])
     low, high = slices[crew.rank : crew.rank + 2]

@@ -154,7 +154,7 @@ def build_member(
         "report": report,
         "owned": shard.owned,
         "ghosts": shard.length - shard.owned,
-        "arcs": shard.csc.number_of_arcs,
+        "arcs": shard.own_arcs,
         "bytes": shard.nbytes,
     }
 
@@ -218,6 +218,7 @@ def _share(key: Any, crew: Crew) -> ShardGraph:
         )
     shard: ShardGraph = copy.copy(held)
     shard.join(crew)
+    shard.agree_on_what_is_kept()
     return shard
 
 

@@ -143,6 +143,8 @@ class NcclCrew:
     links : Links
     """
 
+    on_device = True
+
     def __init__(self, crew: Crew, links: Links) -> None:
         self.rank, self.size = crew.rank, crew.size
         self._crew, self._links = crew, links

@@ -67,6 +67,8 @@ class Parts:
         The caller's name for the whole, for errors.
     meta : frame, optional
         An empty frame with the columns of the whole, the same for all members.
+    on_device : bool
+        Whether columns of cuDF frames stay on the device.
 
     Attributes
     ----------
@@ -79,6 +81,8 @@ class Parts:
         Names of the columns.
     argument : str
         The caller's name for the whole.
+    on_device : bool
+        Whether columns are on the device.
     meta : Frame or None
     backend : str
         The library of the whole.
@@ -89,17 +93,25 @@ class Parts:
         If a partition is no frame, or no member has any, nor `meta`.
     """
 
-    def __init__(self, crew: Crew, own: Partitions, argument: str, meta: Any = None) -> None:
+    def __init__(
+        self,
+        crew: Crew,
+        own: Partitions,
+        argument: str,
+        meta: Any = None,
+        *,
+        on_device: bool = False,
+    ) -> None:
         self._crew = crew
         self.argument = argument
-        self.meta: Frame | None = None if meta is None else open_frame(meta, argument)
+        self.on_device = on_device
+        opened = partial(open_frame, argument=argument, on_device=on_device)
+        self.meta: Frame | None = None if meta is None else opened(meta)
         places = [0] * len(own.frames) if own.places is None else own.places
         keys: list[Place] = sorted(
             (int(place), crew.rank, which) for which, place in enumerate(places)
         )
-        frames = in_order(
-            crew, [(key, partial(open_frame, own.frames[key[2]], argument)) for key in keys]
-        )
+        frames = in_order(crew, [(key, partial(opened, own.frames[key[2]])) for key in keys])
         about = [[*key, len(frame), *_kind(frame)] for key, frame in zip(keys, frames, strict=True)]
         everything = sorted(list(one) for shown in crew.allgather(about) for one in shown)
         self.rows = sum(one[3] for one in everything)

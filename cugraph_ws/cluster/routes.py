@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.crew import Crew
+from cugraph_ws.cuda.device import as_host
 
 __all__ = ["Route"]
 
-Array = npt.NDArray[Any]
+Array = Any  # NumPy's, or of the device
 Numbers = npt.NDArray[np.int64]
 
 
@@ -34,6 +35,8 @@ class Route:
     loops : bool
         Whether self-loops are sent.
     directed : bool
+    xp : module
+        NumPy, or that of the device: where the ends and all columns are.
     """
 
     def __init__(
@@ -44,11 +47,13 @@ class Route:
         places: Sequence[int],
         loops: bool,
         directed: bool,
+        xp: Any = np,
     ) -> None:
+        self._xp = xp
         self._sources, self._destinations = sources, destinations
         self._starts, self._places = starts, np.array(places, np.int64)
         self._loops, self._directed = loops, directed
-        self._order = np.empty(0, np.int64)  # of arcs that are sent: twice the row, one more back
+        self._order = xp.empty(0, np.int64)  # of arcs that are sent: twice the row, one more back
         self._bounds: list[int] = []
         self._senders: list[Numbers] = []
 
@@ -74,30 +79,29 @@ class Route:
         int
             How many arcs will come here.
         """
-        small = np.uint8 if crew.size <= 255 else np.int64  # one that NumPy sorts by counting
-
-        def owner(numbers: Array) -> Array:
-            return (np.searchsorted(cuts[1:-1], numbers, side="right")).astype(small)
-
+        xp = self._xp
         if self._loops:
-            rows = np.arange(len(self._sources))
+            rows = xp.arange(len(self._sources))
         else:
-            rows = np.flatnonzero(self._sources != self._destinations)
+            rows = xp.flatnonzero(self._sources != self._destinations)
         if self._directed:
-            owners = owner(self._destinations[rows])
+            targets = self._destinations if self._loops else self._destinations[rows]
             arcs = 2 * rows
         else:
-            ends = np.stack([self._destinations[rows], self._sources[rows]], axis=1)
-            arcs = np.stack([2 * rows, 2 * rows + 1], axis=1)
-            once = np.ones(ends.shape, np.bool_)
-            np.not_equal(ends[:, 0], ends[:, 1], out=once[:, 1])
-            owners, arcs = owner(ends[once]), arcs[once]
-        order = np.argsort(owners, kind="stable")
-        self._bounds = [0, *np.cumsum(np.bincount(owners, minlength=crew.size)).tolist()]
+            ends = xp.stack([self._destinations[rows], self._sources[rows]], axis=1)
+            arcs = xp.stack([2 * rows, 2 * rows + 1], axis=1)
+            once = xp.ones(ends.shape, np.bool_)
+            once[:, 1] = ends[:, 0] != ends[:, 1]
+            targets, arcs = ends[once], arcs[once]
+            del ends, once
+        del rows
+        order, counted = _by_owner(xp, targets, cuts)
+        self._bounds = [0, *np.cumsum(counted).tolist()]
         self._order = arcs[order]
+        starts = xp.asarray(2 * self._starts)
         boxes = []
         for first, last in pairwise(self._bounds):
-            counts = np.diff(np.searchsorted(self._order[first:last], 2 * self._starts))
+            counts = np.diff(as_host(xp.searchsorted(self._order[first:last], starts)))
             boxes.append([np.stack([self._places, counts])])
         self._senders = [one for (one,) in crew.alltoall(boxes)]
         return int(sum(one[1].sum() for one in self._senders))
@@ -117,21 +121,25 @@ class Route:
         """
         return self._exchange(crew, column[self._order >> 1])
 
-    def send_ends(self, crew: Crew) -> tuple[Numbers, Numbers]:
+    def send_ends(self, crew: Crew) -> tuple[Array, Array]:
         """Send the ends of arcs, together; own rows are forgotten.
 
         Returns
         -------
-        sources, destinations : ndarray of int64
+        sources, destinations : ndarray
+            Of the dtype of own rows.
         """
-        rows, back = self._order >> 1, (self._order & 1).astype(np.bool_)
-        tails = np.where(back, self._destinations[rows], self._sources[rows])
-        came = self._exchange(crew, tails).astype(np.int64)
+        xp, rows = self._xp, self._order >> 1
+        tails, heads = self._sources[rows], self._destinations[rows]
+        del rows
+        if not self._directed:
+            back = (self._order & 1).astype(np.bool_)
+            tails, heads = xp.where(back, heads, tails), xp.where(back, tails, heads)
+            del back
+        self._order = self._sources = self._destinations = xp.empty(0, np.int64)
+        came = self._exchange(crew, tails)
         del tails
-        heads = np.where(back, self._sources[rows], self._destinations[rows])
-        del rows, back
-        self._order = self._sources = self._destinations = np.empty(0, np.int64)
-        return came, self._exchange(crew, heads).astype(np.int64)
+        return came, self._exchange(crew, heads)
 
     def _exchange(self, crew: Crew, arcs: Array) -> Array:
         """Send what every arc has, and put together what has come."""
@@ -145,4 +153,18 @@ class Route:
                 for which, (place, count, end) in enumerate(zip(places, counts, ends, strict=True))
             ]
         pieces.sort(key=lambda piece: piece[:3])
-        return np.concatenate([arcs[:0], *(piece[3] for piece in pieces)])
+        return self._xp.concatenate([arcs[:0], *(piece[3] for piece in pieces)])
+
+
+def _by_owner(xp: Any, numbers: Array, cuts: Numbers) -> tuple[Array, list[int]]:
+    """Group vertices by owner, each's in their order; return their places, and how many each has."""
+    members = len(cuts) - 1
+    if xp is np:
+        small = np.uint8 if members <= 255 else np.int64  # one that NumPy sorts by counting
+        owners = np.searchsorted(cuts[1:-1], numbers, side="right").astype(small)
+        order = np.argsort(owners, kind="stable")
+        return order, np.bincount(owners, minlength=members).tolist()
+    places = [
+        xp.flatnonzero((numbers >= low) & (numbers < high)) for low, high in pairwise(cuts.tolist())
+    ]
+    return xp.concatenate(places), list(map(len, places))

@@ -21,6 +21,7 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.partition import Partition, edge_arrays
+from cugraph_ws.cuda.device import array_module, as_host
 from cugraph_ws.duplicates import Merge
 from cugraph_ws.edges import Duplicates, refuse_repeated
 from cugraph_ws.errors import InputError
@@ -69,10 +70,6 @@ class ShardGraph(Graph):
     ----------
     crew : Crew
     cuts : ndarray of int64
-    positions : ndarray of int64, shape (length,)
-        Vertex number at each position.
-    boundaries : list of ndarray of int64
-        For each member, the own positions that it holds as ghosts, in the order of its ghosts.
     ghosts : list of (int, int)
         For each member, the range of positions of its vertices here.
     """
@@ -94,20 +91,16 @@ class ShardGraph(Graph):
         directed: bool = True,
         duplicates: Duplicates = "keep",
     ) -> None:
-        self.crew = crew
-        self.cuts = cuts
-        low, high = int(cuts[crew.rank]), int(cuts[crew.rank + 1])
-        self._owned = high - low
+        self._settle_in(crew, cuts, vertices, kind, names, list(values), weight, directed)
+        low, high = self.low, self.low + self.owned
         away = np.flatnonzero((sources < low) | (sources >= high))
         strangers = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
         (ids,) = strangers.numbering.decode(np.arange(strangers.numbering.size))
         outside = ids.to_numpy()
-        self._below = int(np.searchsorted(outside, low))
-        self.positions = np.concatenate([np.arange(low, high), outside])
-        bounds = (np.searchsorted(outside, cuts) + self.owned).tolist()
-        self.ghosts: list[tuple[int, int]] = list(pairwise(bounds))
+        self._kept["positions"] = np.concatenate([np.arange(low, high), outside])
+        self._find_ghosts(np.searchsorted(outside, cuts))
         asked = crew.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
-        self.boundaries = [wanted[0] - low for wanted in asked]
+        self._kept["boundaries"] = [wanted[0] - low for wanted in asked]
         ranks = (
             self._ranks_of(sources, away, strangers.numbers(0)),
             self._ranks_of(destinations, np.empty(0, np.int64), np.empty(0, np.int64)),
@@ -115,32 +108,64 @@ class ShardGraph(Graph):
         del away, strangers
         listed = EdgeList(*ranks, 0, np.empty(0, ranks[0].dtype), self.length)
         base, placed = listed.rows_of_sources(list(values.values()), both=False)
-        arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=True)
-        self.directed = directed
-        self.weight = weight
-        self._source_names, self._destination_names = names
-        self._carried = list(values)
-        self._extremes = {}
-        self._kind = kind
-        self._vertices = vertices
-        self._arcs = arcs
-        self._lock = RLock()
-        self._copy = None
-        self._degrees: dict[Any, Array] = {}
-        self._orders: dict[Order, Adjacency] = {}
-        self._kept: dict[str, Any] = {}  # shared by all who have joined a crew with this share
-        self._duplicates = self._self_loops = None
+        arcs = self._arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=True)
         self._all_arcs = total(crew, arcs.csc.number_of_arcs)
         self._edges = self._count(np.ones(arcs.csc.number_of_arcs, np.bool_))
         if duplicates != "keep":
             self._merge(duplicates)
+
+    def _settle_in(
+        self,
+        crew: Crew,
+        cuts: npt.NDArray[np.int64],
+        vertices: Any,
+        kind: FrameKind,
+        names: tuple[list[str], list[str]],
+        carried: list[str],
+        weight: str | None,
+        directed: bool,
+    ) -> None:
+        """Note what every share is told, and make room for what it finds out."""
+        self.crew = crew
+        self.cuts = cuts
+        self._owned = int(cuts[crew.rank + 1] - cuts[crew.rank])
+        self.directed = directed
+        self.weight = weight
+        self._source_names, self._destination_names = names
+        self._carried = carried
+        self._kind = kind
+        self._vertices = vertices
+        self._lock = RLock()
+        self._copy = None
+        self._extremes = {}
+        self._degrees: dict[Any, Array] = {}
+        self._orders: dict[Order, Adjacency] = {}
+        self._kept: dict[str, Any] = {}  # shared by all who have joined a crew with this share
+        self._duplicates = self._self_loops = None
+
+    def _find_ghosts(self, bounds: npt.NDArray[np.int64]) -> None:
+        """Note where each member's vertices are among the ghosts, given where they begin."""
+        self._below = int(bounds[self.crew.rank])
+        self.ghosts: list[tuple[int, int]] = list(pairwise((bounds + self.owned).tolist()))
 
     # ------------------------------------------------------------------------------ geometry
 
     @property
     def length(self) -> int:
         """Entries of an array by vertex: own vertices and ghosts."""
-        return len(self.positions)
+        return self.ghosts[-1][1]
+
+    @property
+    def positions(self) -> npt.NDArray[np.int64]:
+        """Vertex number at each position."""
+        kept: npt.NDArray[np.int64] = self._kept["positions"]
+        return kept
+
+    @property
+    def boundaries(self) -> list[Array]:
+        """For each member, the own positions that it holds as ghosts, in the order of its ghosts."""
+        kept: list[Array] = self._kept["boundaries"]
+        return kept
 
     @property
     def owned(self) -> int:
@@ -152,6 +177,11 @@ class ShardGraph(Graph):
         """Number of the first own vertex."""
         return int(self.cuts[self.crew.rank])
 
+    @property
+    def binds_on_device(self) -> bool:
+        """Whether arrays by vertex are made on the device where a run computes there."""
+        return False
+
     def join(self, crew: Crew) -> None:
         """Meet as a member of another crew from now on: of the same members, in the same order.
 
@@ -162,6 +192,18 @@ class ShardGraph(Graph):
         self.crew = crew
         self._vertices = self._vertices.join(crew)
         self._vertices.settle(self)
+
+    def agree_on_what_is_kept(self) -> None:
+        """Forget what not all members have found out, together: whoever lacks it asks the others.
+
+        A run that was given up may have ended between a meeting of some members and that of others.
+        """
+        for kept in (self._degrees, self._extremes):
+            names = {str(key): key for key in kept}
+            known = set.intersection(*map(set, self.crew.allgather(sorted(names))))
+            for name, key in names.items():
+                if name not in known:
+                    del kept[key]
 
     @property
     def nbytes(self) -> int:
@@ -175,6 +217,11 @@ class ShardGraph(Graph):
         """Number of vertices of the whole graph."""
         self._open()
         return int(self.cuts[-1])
+
+    @property
+    def own_arcs(self) -> int:
+        """Number of arcs into own vertices."""
+        return self._host().csc.number_of_arcs
 
     @property
     def number_of_arcs(self) -> int:
@@ -354,12 +401,12 @@ class ShardGraph(Graph):
 
     @property
     def _position_of_rank(self) -> Array:
-        if "positions" not in self._kept:
+        if "position_of_rank" not in self._kept:
             ranks = np.arange(self.length, dtype=np.int64)
             position = np.empty(self.length, self._host().csc.indices.dtype)
             position[self._by_position(ranks)] = ranks
-            self._kept["positions"] = position
-        kept: Array = self._kept["positions"]
+            self._kept["position_of_rank"] = position
+        kept: Array = self._kept["position_of_rank"]
         return kept
 
     def _turned(self, by_arc: Array) -> Array:
@@ -373,7 +420,14 @@ class ShardGraph(Graph):
         check_choice("order", order, ("csc", "csr"))
         self._check_carried(name)
         values = self._host().values(name, order)
-        return values if order == "csc" else self._turned(values)
+        if order == "csc":
+            return values
+        with self._lock:
+            key = f"{name} of out-arcs"
+            if key not in self._kept:
+                self._kept[key] = self._turned(values)
+            kept: Array = self._kept[key]
+            return kept
 
     def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
         """Return the number of edges into, or out of, every vertex, by position; together."""
@@ -412,22 +466,27 @@ class ShardGraph(Graph):
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
         """Mark vertices, by position, together; see `Queries.members`."""
         places = self.place(self.numbers(values, argument))
-        marks = np.zeros(self.length, np.bool_)
-        marks[places[places >= 0]] = True
+        xp = array_module(on_device)
+        marks = xp.zeros(self.length, np.bool_)
+        marks[xp.asarray(places[places >= 0])] = True
         return marks
 
     def vertex_sum(self, values: Any) -> Any:
         """Return the sum over all vertices of an array by position, together."""
-        shares = self.crew.allgather(values[: self.owned].sum())
+        shares = self.crew.allgather(as_host(values[: self.owned].sum())[()])
         return np.sum(shares)
 
     def examples(self, *columns: Any) -> list[Any]:
         """Return the entries of a few vertices of every member, together."""
         own = slice(0, min(self.owned, EXAMPLES))
-        shown = [column[own] if len(column) == self.length else column for column in columns]
+        shown = [
+            as_host(column[own] if len(column) == self.length else column) for column in columns
+        ]
         every = self.crew.alltoall([shown] * self.crew.size)
         return [
-            np.concatenate([box[which] for box in every]) if len(column) == self.length else column
+            np.concatenate([box[which] for box in every])
+            if len(column) == self.length
+            else shown[which]
             for which, column in enumerate(columns)
         ]
 
@@ -448,17 +507,21 @@ class ShardGraph(Graph):
         if not self.number_of_arcs:
             return None
         if key not in self._extremes:
-            own = None
-            arcs = self._host()
-            if arcs.csc.number_of_arcs:
-                value, arc = arcs.extreme(name, least=least)
-                ends = [self.positions[self._position_of_rank[end]] for end in arcs.ends(arc)]
-                own = [value.item(), *map(int, ends)]
+            own = self._own_extreme(name, least=least)
             shown = [one for one in self.crew.allgather(own) if one is not None]
             best = (min if least else max)(shown, key=lambda one: one[0])
             dtype = self.edge_dtype(name)
             self._extremes[key] = dtype.type(best[0]), (best[1], best[2])  # type: ignore[assignment]
         return self._extremes[key]
+
+    def _own_extreme(self, name: str, *, least: bool) -> list[Any] | None:
+        """Return the least or greatest value of own arcs, and the numbers of an edge's ends."""
+        arcs = self._host()
+        if not arcs.csc.number_of_arcs:
+            return None
+        value, arc = arcs.extreme(name, least=least)
+        ends = [self.positions[self._position_of_rank[end]] for end in arcs.ends(arc)]
+        return [value.item(), *map(int, ends)]
 
     def describe_edge(self, arc: Any) -> str:
         """Return the ids of the ends of an edge that `_extreme` found, together."""
@@ -519,11 +582,10 @@ class ShardGraph(Graph):
     @property
     def report(self) -> GraphReport:
         """What the build did; together."""
-        arcs = self._host()
         if self._self_loops is None:
-            self._self_loops = total(self.crew, arcs.count_loops())
+            self._self_loops = total(self.crew, self._open().count_loops())
         if self._duplicates is None:
-            self._duplicates = self._count(arcs.repeated())
+            self._duplicates = self._count_repeated()
         alone = (self.degrees(incoming=True) == 0) & (self.degrees(incoming=False) == 0)
         return GraphReport(
             vertices=self.number_of_vertices,
@@ -545,6 +607,10 @@ class ShardGraph(Graph):
         return total(
             self.crew, np.count_nonzero(marked if self.directed else marked & self._once())
         )
+
+    def _count_repeated(self) -> int:
+        """Count the edges beside the first between the same two vertices, together."""
+        return self._count(self._host().repeated())
 
     def _merge(self, policy: Merge | str) -> None:
         """Apply a policy on parallel edges, together."""

@@ -183,6 +183,11 @@ class DaskCrew:
         self._unheard: set[int] = set()  # who has not taken this meeting's mail yet
 
     @property
+    def on_device(self) -> bool:
+        """Whether arrays on the GPU arrive on the GPU: nobody else's do, over Dask's own links."""
+        return self.size == 1
+
+    @property
     def wish(self) -> str | None:
         """Why somebody outside wants the run to end."""
         return self._plugin.wished(self._run)

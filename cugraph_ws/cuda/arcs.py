@@ -56,9 +56,10 @@ class DeviceArcs:
         with self._lock:
             if self._host is None:
                 here = device()
-                _, columns, order = self.ordered()
+                rows, columns, order = self.ordered()
+                degrees = here.xp.bincount(rows, minlength=self.graph.size)
                 offsets = np.zeros(self.graph.size + 1, np.int64)
-                np.cumsum(here.to_host(self.degrees(incoming=True)), out=offsets[1:])
+                np.cumsum(here.to_host(degrees), out=offsets[1:])
                 values = {
                     name: here.to_host(self.graph.values(name, "csc")[order])
                     for name in self._carried
@@ -78,10 +79,15 @@ class DeviceArcs:
             Places of the arcs in the graph's own CSC.
         """
         graph, csc = self.graph, self.graph.csc
-        destinations = graph.numbers[arc_rows(csc.offsets, graph.arcs)]
-        sources = graph.numbers[csc.indices]
+        numbers = self._numbers()
+        destinations = numbers[arc_rows(csc.offsets, graph.arcs)]
+        sources = numbers[csc.indices]
         order = sort_ends(destinations, sources, graph.size)
         return destinations[order], sources[order], order
+
+    def _numbers(self) -> DeviceArray:
+        """Return the vertex number at each of the graph's own positions."""
+        return self.graph.numbers
 
     def values(self, name: str) -> DeviceArray:
         """Return an edge column in the order of the graph's own CSC."""
@@ -120,7 +126,7 @@ class DeviceArcs:
         xp = device().xp
         destinations, sources, order = self.ordered()
         marks = [] if keep is None else [xp.asarray(keep)]
-        if self.graph.undirected:
+        if self._mirrored:
             marks.append(sources <= destinations)
         if among is not None:
             among = xp.asarray(among)
@@ -145,9 +151,15 @@ class DeviceArcs:
             return 0
         rows = arc_rows(csc.offsets, graph.arcs)
         repeated = (csc.indices[1:] == csc.indices[:-1]) & (rows[1:] == rows[:-1])
-        if graph.undirected:
-            repeated &= csc.indices[1:] <= rows[1:]
+        if self._mirrored:  # one of an edge's two arcs counts
+            numbers = self._numbers()
+            repeated &= numbers[csc.indices[1:]] <= numbers[rows[1:]]
         return _count(repeated)
+
+    @property
+    def _mirrored(self) -> bool:
+        """Whether every edge is two arcs."""
+        return bool(self.graph.undirected)
 
     def count_isolated(self) -> int:
         """Count the vertices without any edge."""

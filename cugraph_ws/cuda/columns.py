@@ -74,7 +74,9 @@ class DeviceColumn(Column):
         return self.values.iloc[row : row + 1].to_arrow()[0].as_py()
 
     def _refuse_row(self, row: int) -> None:
-        raise InputError(f"{self}: row {row} is null; drop the rows without a value or fill them")
+        raise InputError(
+            f"{self}: row {self.first_row + row} is null; drop the rows without a value or fill them"
+        )
 
 
 def device_values(data: Any, argument: str) -> DeviceColumn:
@@ -239,7 +241,7 @@ def read_device_numbers(column: Column, *, finite: bool) -> DeviceArray:
             _refuse_nan(column, values)
             row = first_true(~good)
             raise InputError(
-                f"{column}: row {row} is {column.value(row)}; finite values are needed"
+                f"{column}: row {column.first_row + row} is {column.value(row)}; finite values are needed"
             )
         return values.astype(np.float64 if values.dtype.itemsize == 8 else np.float32, copy=False)
     if values.dtype == np.uint64 and len(values):
@@ -247,7 +249,7 @@ def read_device_numbers(column: Column, *, finite: bool) -> DeviceArray:
         if read_scalars(high.any())[0]:
             row = first_true(high)
             raise InputError(
-                f"{column}: row {row} is {column.value(row)}, above int64's {_INT64_MAX}; "
+                f"{column}: row {column.first_row + row} is {column.value(row)}, above int64's {_INT64_MAX}; "
                 f"cast the column to float64"
             )
     return values.astype(np.int64, copy=False)
@@ -284,7 +286,7 @@ def cast_device_numbers(column: Column, dtype: npt.DTypeLike) -> DeviceArray:
     if len(values) and read_scalars(changed.any())[0]:
         row = first_true(changed)
         raise InputError(
-            f"{column}: row {row} is {column.value(row)}, which is not a value of {dtype}"
+            f"{column}: row {column.first_row + row} is {column.value(row)}, which is not a value of {dtype}"
         )
     return cast
 
@@ -302,6 +304,5 @@ def _numeric(column: Column) -> DeviceArray:
 def _refuse_nan(column: Column, values: DeviceArray) -> None:
     missing = device().xp.isnan(values)
     if len(values) and read_scalars(missing.any())[0]:
-        raise InputError(
-            f"{column}: row {first_true(missing)} is nan; drop the rows without a value or fill them"
-        )
+        row = column.first_row + first_true(missing)
+        raise InputError(f"{column}: row {row} is nan; drop the rows without a value or fill them")

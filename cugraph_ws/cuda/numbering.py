@@ -24,9 +24,11 @@ __all__ = [
     "DeviceNumbered",
     "DeviceNumbering",
     "Integers",
+    "mark_present",
     "number_device_integers",
     "number_device_rows",
     "read_scalars",
+    "signed",
 ]
 
 DeviceArray = Any  # of the device's array library
@@ -302,7 +304,7 @@ def number_device_integers(
     if high > _INT64_MAX or span > max(dense_up_to, 1):
         return _number_by_sorting(columns)
     wide = dtype.itemsize == 8 or dtype == np.uint32
-    columns = [_signed(column, np.dtype(np.int64 if wide else np.int32)) for column in columns]
+    columns = [signed(column, np.dtype(np.int64 if wide else np.int32)) for column in columns]
     counts, unseen = None, columns
     if span <= len(columns[0]):
         sources, destinations, *more = columns
@@ -310,7 +312,7 @@ def number_device_integers(
         unseen = more if both else [sources, *more]
     present = xp.zeros(span, np.bool_) if counts is None else counts > 0
     for column in unseen:
-        _mark(present, column, low)
+        mark_present(present, column, low)
     (size,) = read_scalars(present.sum())
     if size == span:
         ids = None if low == 0 else xp.arange(low, high + 1, dtype=dtype)
@@ -322,15 +324,35 @@ def number_device_integers(
     return DeviceNumbered(columns, low, table, Integers(ids, size, "compacted"), counts)
 
 
-def _signed(column: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
-    """Return integers that fit `dtype` as such; the same memory where the width is the same."""
+def signed(column: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
+    """Return integers that fit `dtype` as such; the same memory where the width is the same.
+
+    Parameters
+    ----------
+    column : device array of integers
+    dtype : dtype
+        int32 or int64.
+
+    Returns
+    -------
+    device array of `dtype`
+    """
     if column.dtype.itemsize == dtype.itemsize and column.flags.c_contiguous:
         return column.view(dtype)
     return device().xp.ascontiguousarray(column, dtype=dtype)
 
 
-def _mark(present: DeviceArray, column: DeviceArray, low: int) -> None:
-    """Mark which of the integers `low`, low + 1, … occur."""
+def mark_present(present: DeviceArray, column: DeviceArray, low: int) -> None:
+    """Mark which of the integers `low`, low + 1, … occur.
+
+    Parameters
+    ----------
+    present : device array of bool
+        Written.
+    column : device array of int32 or int64
+        None of them beyond `present`.
+    low : int
+    """
     here, rows = device(), len(column)
     if rows:
         here.module("numbering").launch(

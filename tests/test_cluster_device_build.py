@@ -1,0 +1,297 @@
+"""Shares of a graph made on GPUs, emulated: the same as those that are made on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import stand_in_cudf
+from crews import ThreadCrew, together
+from emulator.device import emulated
+from programs import Nearest, Peel, Rank
+
+import cugraph_ws as ws
+from cugraph_ws.cluster import routes
+from cugraph_ws.cluster.build import build_shard
+from cugraph_ws.cluster.device_shard import DeviceShard
+from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.frames import VertexNumbers
+
+
+@pytest.fixture(autouse=True)
+def gpu() -> Iterator[None]:
+    with emulated(), stand_in_cudf.installed():
+        yield
+
+
+def edges(kind: str = "gaps", rows: int = 60, dtype: str = "int64") -> pd.DataFrame:
+    random = np.random.default_rng(len(kind))
+    ends = random.integers(0, 14, (2, rows))
+    if kind == "gaps":
+        ends = 3 * ends + 2
+    elif kind == "beyond":
+        ends = ends + 90
+    elif kind == "negative":
+        ends = 2 * ends - 20
+    elif kind == "few":
+        ends = ends % 3
+    elif kind == "one way":  # no arc leads to most members' vertices
+        ends[1] = 0
+    return pd.DataFrame(
+        {
+            "source": ends[0].astype(dtype),
+            "destination": ends[1].astype(dtype),
+            "weight": random.integers(1, 9, rows) / 4,
+            "count": random.integers(-5, 5, rows),
+        }
+    )
+
+
+def parts_of(frame: pd.DataFrame, crew: ThreadCrew, *, on_gpu: bool) -> list[tuple[int, Any]]:
+    """Return a member's partitions, of which there are five; they are dealt out in turn."""
+    cuts = np.linspace(0, len(frame), 6).astype(int)
+    made = stand_in_cudf.DataFrame if on_gpu else pd.DataFrame
+    return [
+        (place, made(frame.iloc[cuts[place] : cuts[place + 1]].reset_index(drop=True)))
+        for place in range(5)
+        if place % crew.size == crew.rank
+    ]
+
+
+def shares(frame: pd.DataFrame, crew: ThreadCrew, **options: Any) -> tuple[DeviceShard, ShardGraph]:
+    made = {"weight": "weight", "attributes": ["count"], **options}
+    found, expected = (
+        build_shard(
+            crew,
+            parts_of(frame, crew, on_gpu=on_gpu),
+            meta=(stand_in_cudf.DataFrame if on_gpu else pd.DataFrame)(frame.iloc[:0]),
+            **made,
+        )
+        for on_gpu in (True, False)
+    )
+    assert isinstance(found, DeviceShard)
+    assert not isinstance(expected, DeviceShard)
+    return found, expected
+
+
+def assert_same_arrays(found: Any, expected: Any) -> None:
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+
+
+CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
+    "dense": (edges("dense"), {}),
+    "gaps": (edges("gaps"), {}),
+    "beyond": (edges("beyond", dtype="uint32"), {}),
+    "negative": (edges("negative", dtype="int8"), {}),
+    "undirected": (edges("gaps", dtype="int32"), {"directed": False}),
+    "dropped loops": (edges("few"), {"self_loops": "drop"}),
+    "undirected, dropped loops": (edges("few"), {"self_loops": "drop", "directed": False}),
+    "no loop to refuse": (
+        edges("dense").query("source != destination"),
+        {"self_loops": "error"},
+    ),
+    "one way": (edges("one way"), {}),
+    "one row": (edges("gaps", rows=1), {}),
+    "nothing": (edges("gaps", rows=0), {}),
+    "weights": (edges("gaps"), {"weights": [3.0, 1.0, 0.5]}),
+    "nothing carried": (edges("dense"), {"weight": None, "attributes": []}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_share_as_on_the_host(name: str) -> None:
+    frame, options = CASES[name]
+
+    def work(crew: ThreadCrew) -> None:
+        found, expected = shares(frame, crew, **options)
+        assert found.report == _with_bytes(expected.report, found.report.bytes)
+        assert found.number_of_vertices == expected.number_of_vertices
+        assert (found.number_of_edges, found.number_of_arcs, found.own_arcs) == (
+            expected.number_of_edges,
+            expected.number_of_arcs,
+            expected.own_arcs,
+        )
+        assert found.ghosts == expected.ghosts
+        assert_same_arrays(found.cuts, expected.cuts)
+        told = _edges_by_value(frame, expected.edge_attributes, expected.directed)
+        assert_same_arrays(found.positions, expected.positions)
+        for held, other in zip(found.boundaries, expected.boundaries, strict=True):
+            assert_same_arrays(held, other)
+        for order in ("csc", "csr"):
+            one, other = getattr(found, order), getattr(expected, order)
+            assert_same_arrays(one.offsets, other.offsets)
+            assert_same_arrays(one.indices, other.indices)
+            for column in expected.edge_attributes:
+                assert_same_arrays(
+                    found.edge_values(column, order), expected.edge_values(column, order)
+                )
+        for incoming in (True, False):
+            assert_same_arrays(
+                found.degrees(incoming=incoming, on_device=True),
+                expected.degrees(incoming=incoming),
+            )
+            for column in expected.edge_attributes:
+                np.testing.assert_allclose(
+                    found.weight_sums(column, incoming=incoming),
+                    expected.weight_sums(column, incoming=incoming),
+                    rtol=1e-12,
+                )
+        for column in expected.edge_attributes:
+            for extreme in ("least_edge_value", "greatest_edge_value"):
+                one, other = (getattr(graph, extreme)(column) for graph in (found, expected))
+                assert (one is None) == (other is None)
+                if one is not None:  # of several such edges each may name another
+                    assert one[0] == other[0]
+                    assert found.describe_edge(one[1]) in told[column, float(one[0])]
+        assert found.nbytes > 0 or not len(frame)
+        numbers = np.arange(found.number_of_vertices)
+        assert_same_arrays(found.place(numbers), expected.place(numbers))
+
+    together(3, work)
+
+
+def _edges_by_value(frame: pd.DataFrame, columns: Any, directed: bool) -> dict[Any, set[str]]:
+    """Return for each value of a column the edges that have it, as errors show them."""
+    told: dict[Any, set[str]] = {}
+    for column in columns:
+        for source, destination, value in zip(
+            frame["source"], frame["destination"], frame[column], strict=True
+        ):
+            shown = told.setdefault((column, float(value)), set())
+            shown.add(f"{source} to {destination}")
+            if not directed:
+                shown.add(f"{destination} to {source}")
+    return told
+
+
+def _with_bytes(report: Any, count: int) -> Any:
+    return type(report)(**{**report.__dict__, "bytes": count})
+
+
+PROGRAMS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "nearest": (Nearest, {"seeds": [2, 5]}),
+    "peeled": (Peel, {"k": 3}),
+    "rank": (Rank, {"max_iter": 4, "tol": 0.0}),
+    "sssp": (ws.SSSP, {"source": 5}),
+    "pagerank": (ws.PageRank, {"max_iter": 5, "tol": 0.0, "personalization": {2: 1.0, 8: 3.0}}),
+    "pagerank of equal shares": (ws.PageRank, {"max_iter": 4, "tol": 0.0, "personalization": 1.0}),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_run_on_it(name: str) -> None:
+    program, options = PROGRAMS[name]
+    frame = edges("gaps")
+    with ws.Graph(frame, weight="weight") as graph:
+        whole = ws.run(program, graph, engine="cpu", **options).frame
+
+    def work(crew: ThreadCrew) -> Any:
+        found = build_shard(crew, parts_of(frame, crew, on_gpu=True), weight="weight")
+        assert isinstance(found, DeviceShard)
+        frame_of = ws.run(program, found, **options).frame
+        assert type(frame_of) is stand_in_cudf.DataFrame
+        return frame_of
+
+    found = pd.DataFrame(pd.concat(together(2, work), ignore_index=True))
+    for column in whole:
+        np.testing.assert_allclose(
+            found[column].to_numpy(float, na_value=-1),
+            whole[column].to_numpy(float, na_value=-1),
+            rtol=1e-6,
+        )
+        assert (found[column].isna() == whole[column].isna()).all()
+
+
+def test_loops_on_the_host_read_it() -> None:
+    frame = edges("gaps")
+    with ws.Graph(frame, weight="weight") as graph:
+        whole = ws.weakly_connected_components(graph)
+
+    def work(crew: ThreadCrew) -> Any:
+        found = build_shard(crew, parts_of(frame, crew, on_gpu=True), weight="weight")
+        return ws.weakly_connected_components(found)
+
+    found = pd.concat(together(3, work), ignore_index=True)
+    assert_same_arrays(found["vertex"], whole["vertex"])
+    assert_same_arrays(found["labels"], whole["labels"])
+
+
+def test_ids_of_others_are_asked_for() -> None:
+    frame = edges("gaps")
+
+    def work(crew: ThreadCrew) -> Any:
+        share = build_shard(crew, parts_of(frame, crew, on_gpu=True))
+        everyone = VertexNumbers(np.arange(share.number_of_vertices)[::-1].copy())
+        return share._vertices.columns("other", everyone)["other"].values.to_pylist()
+
+    expected = sorted({*frame["source"], *frame["destination"]}, reverse=True)
+    assert together(3, work) == [expected] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "options"),
+    [
+        ({"source": [f"v{number}" for number in range(60)]}, {}),
+        ({"source": np.arange(60) * 10**9}, {}),
+        ({"source": np.arange(60).astype(np.uint64) + np.uint64(2**63)}, {}),
+        ({}, {"duplicates": "sum"}),
+        ({}, {"vertices": pd.DataFrame({"vertex": [2, 500]})}),
+    ],
+    ids=["text", "sparse", "above int64", "merged", "vertices"],
+)
+def test_other_graphs_are_made_over_the_host(
+    change: dict[str, Any], options: dict[str, Any]
+) -> None:
+    frame = edges("gaps").assign(**change)
+    if "source" in change:
+        frame["destination"] = frame["source"].iloc[::-1].to_numpy()
+
+    def work(crew: ThreadCrew) -> Any:
+        found = build_shard(crew, parts_of(frame, crew, on_gpu=True), weight="weight", **options)
+        assert not isinstance(found, DeviceShard)
+        return found.number_of_vertices
+
+    with ws.Graph(frame, weight="weight", **options) as graph:
+        assert together(2, work) == [graph.number_of_vertices] * 2
+
+
+def test_a_refused_loop_is_named() -> None:
+    frame = edges("few")
+    frame["source"] = np.where(np.arange(len(frame)) < 7, frame["destination"] + 1, frame["source"])
+    loops = np.flatnonzero(frame["source"] == frame["destination"])
+
+    def work(crew: ThreadCrew) -> None:
+        build_shard(crew, parts_of(frame, crew, on_gpu=True), self_loops="error")
+
+    with pytest.raises(ws.InputError, match=f"row {loops[0]} joins"):
+        together(2, work)
+
+
+def test_a_bad_value_is_named_before_edges_are_sent() -> None:
+    frame = edges("gaps")
+    frame.loc[41, "weight"] = np.inf
+
+    def work(crew: ThreadCrew) -> None:
+        build_shard(crew, parts_of(frame, crew, on_gpu=True), weight="weight")
+
+    with pytest.raises(ws.InputError, match="row 41 is inf"):
+        together(2, work)
+
+
+class Device:
+    """NumPy by another name: what takes the place of the device's arrays."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+@pytest.mark.parametrize("cuts", [[0, 9], [0, 4, 9], [0, 0, 3, 3, 9]])
+def test_vertices_are_grouped_alike_on_the_device(cuts: list[int]) -> None:
+    numbers = np.random.default_rng(0).integers(0, 9, 50)
+    order, counts = routes._by_owner(np, numbers, np.array(cuts))
+    other, like = routes._by_owner(Device(), numbers, np.array(cuts))
+    assert_same_arrays(order, other)
+    assert counts == like
