@@ -154,7 +154,7 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
     everything = tuple(range(len(program.state)))
     compute = program.sources["compute"]
     source = compute.parameters[0]
-    tree = ast.parse(compute.text)
+    tree = parse(compute.text)
     names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id == source]
     reads = [
         one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.value in names

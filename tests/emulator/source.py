@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import cugraph_ws.kernels
+from cugraph_ws.parsing import parse
 
 from .library import BUILTINS, MATH, NUMPY, invert
 from .primitives import SERVED
@@ -118,7 +119,7 @@ def _execute(source: str | Path, importer: _Importer) -> dict[str, Any]:
         path = str(file)
         name = f"{PACKAGE}.{file.stem}"
     literals = _Literals()
-    tree = ast.fix_missing_locations(literals.visit(ast.parse(text, path)))
+    tree = ast.fix_missing_locations(literals.visit(parse(text)))
     namespace: dict[str, Any] = {
         "__name__": name,
         "__file__": path,
