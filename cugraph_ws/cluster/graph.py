@@ -18,7 +18,7 @@ from typing import Any
 from distributed import Client, Future, wait
 
 from cugraph_ws.cluster.driver import Crewed, current_client, placed, run_crew, workers_of
-from cugraph_ws.cluster.members import build_member, call_member, part_of
+from cugraph_ws.cluster.members import build_member, call_member, part_of, report_member
 from cugraph_ws.cluster.scan import cluster_scan
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.errors import InputError, WorkerLostError
@@ -155,6 +155,7 @@ class ClusterGraph:
             nccl=self._nccl,
         )
         self._facts: list[dict[str, Any]] = client.gather(self._shares)
+        self._report: GraphReport | None = None
         self._free = weakref.finalize(self, _release, self._shares)
 
     def _weights(self) -> list[float] | None:
@@ -235,9 +236,28 @@ class ClusterGraph:
 
     @property
     def report(self) -> GraphReport:
-        """What the build did; `bytes` are those of all workers."""
-        report: GraphReport = self._fact("report")
-        return report
+        """What the build did, counted when first read; `bytes` are those of all workers."""
+        with self._lock:
+            self._whole()
+            if self._report is None:
+                assert self._shares is not None
+                self._report = run_crew(
+                    self._client,
+                    self._addresses,
+                    report_member,
+                    [(share.key, share) for share in self._shares],
+                    "report",
+                    self._held(),
+                    nccl=self._nccl,
+                )[0].result()
+            return self._report
+
+    def _held(self) -> list[str]:
+        """Return what is lost with each worker, in words."""
+        return [
+            f"{fact['owned']:,} of {fact['vertices']:,} vertices with {fact['arcs']:,} arcs"
+            for fact in self._facts
+        ]
 
     @property
     def partitions(self) -> list[dict[str, Any]]:
@@ -322,10 +342,7 @@ class ClusterGraph:
                 for rank, share in enumerate(shares)
             ],
             name,
-            [
-                f"{fact['owned']:,} of {fact['vertices']:,} vertices with {fact['arcs']:,} arcs"
-                for fact in self._facts
-            ],
+            self._held(),
             nccl=self._nccl,
         )
         try:

@@ -18,10 +18,11 @@ from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.worker import DaskCrew, office
 from cugraph_ws.engines.threads import threads_at_most
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
+from cugraph_ws.graph import GraphReport
 from cugraph_ws.progress import ProgressUpdate
 from cugraph_ws.run import Result
 
-__all__ = ["Duty", "Returned", "at_work", "build_member", "call_member", "part_of"]
+__all__ = ["Duty", "Returned", "at_work", "build_member", "call_member", "part_of", "report_member"]
 
 
 @dataclass(frozen=True)
@@ -145,18 +146,35 @@ def build_member(
             vertices=vertices if vertex_parts is None else Partitions(list(vertex_parts)),
             **options,
         )
-        report = shard.report
         office().shards[key] = shard
     return {
         "vertices": shard.number_of_vertices,
         "edges": shard.number_of_edges,
         "attributes": shard.edge_attributes,
-        "report": report,
         "owned": shard.owned,
         "ghosts": shard.length - shard.owned,
         "arcs": shard.own_arcs,
         "bytes": shard.nbytes,
     }
+
+
+def report_member(duty: Duty, key: Any, share: Mapping[str, Any]) -> GraphReport:
+    """Return what the build of a graph did.
+
+    Parameters
+    ----------
+    duty : Duty
+    key : str
+        Of the task that built the share, whose result, `share`, is here to keep it.
+    share : mapping
+
+    Returns
+    -------
+    GraphReport
+        The same for all members.
+    """
+    with at_work(duty, key) as crew:
+        return _share(key, crew).report
 
 
 def call_member(
