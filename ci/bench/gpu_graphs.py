@@ -7,7 +7,7 @@ edges, and several libraries' copies of each of five kinds of weights would not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,17 @@ import numpy as np
 
 import cugraph_ws as ws
 
-__all__ = ["GENERATED", "HIGH_DIAMETER", "Case", "Weights", "cases", "csr", "parallel_edges_graph"]
+__all__ = [
+    "GENERATED",
+    "HIGH_DIAMETER",
+    "RMAT",
+    "Case",
+    "Weights",
+    "cases",
+    "csr",
+    "parallel_edges_graph",
+    "rmat",
+]
 
 DeviceArray = Any  # CuPy's
 Weights = Literal["lengths", "coefficients", "synapses"]
@@ -25,12 +35,14 @@ GRAPH500 = (0.57, 0.19, 0.19)
 CHUNK = 1 << 26  # edges drawn at a time
 
 
-def rmat(n: int, m: int, corners: tuple[float, float, float]) -> tuple[DeviceArray, DeviceArray]:
+def rmat(
+    n: int, m: int, corners: tuple[float, float, float], seed: int = 1
+) -> tuple[DeviceArray, DeviceArray]:
     """Draw `m` edges between `n` vertices, duplicates and self-loops kept (Chakrabarti et al. 2004)."""
     import cupy
 
     a, b, c = corners
-    random = cupy.random.RandomState(1)
+    random = cupy.random.RandomState(seed)
     bits = max(1, (n - 1).bit_length())
     parts: list[tuple[DeviceArray, DeviceArray]] = []
     drawn = 0
@@ -79,18 +91,24 @@ def grid(side: int, dropped: float) -> tuple[DeviceArray, DeviceArray]:
     return source[kept], destination[kept]
 
 
-GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] = {
-    "RM20": (1 << 20, lambda: rmat(1 << 20, 1 << 24, PAPER)),
-    "RM22": (1 << 22, lambda: rmat(1 << 22, 1 << 26, PAPER)),
-    "RM33V335E": (1 << 25, lambda: rmat(1 << 25, 335_544_320, PAPER)),
-    "KR24": (1 << 24, lambda: rmat(1 << 24, 1 << 28, GRAPH500)),
-    "road-like": (1400 * 1400, lambda: grid(1400, 0.28)),
+RMAT: dict[str, tuple[int, int, tuple[float, float, float]]] = {  # vertices, edges, parameters
+    "RM20": (1 << 20, 1 << 24, PAPER),
+    "RM22": (1 << 22, 1 << 26, PAPER),
+    "RM33V335E": (1 << 25, 335_544_320, PAPER),
+    "KR24": (1 << 24, 1 << 28, GRAPH500),
     # Of the paper's Table II
-    "RM16V134E": (1 << 24, lambda: rmat(1 << 24, 134_217_728, PAPER)),
-    "RM16V201E": (1 << 24, lambda: rmat(1 << 24, 201_326_592, PAPER)),
-    "RM25V201E": (25_165_824, lambda: rmat(25_165_824, 201_326_592, PAPER)),
+    "RM16V134E": (1 << 24, 134_217_728, PAPER),
+    "RM16V201E": (1 << 24, 201_326_592, PAPER),
+    "RM25V201E": (25_165_824, 201_326_592, PAPER),
+    # For several GPUs; the second is more than a cuDF frame on one of them can hold
+    "RM54V704E": (54_525_952, 704_643_072, PAPER),
+    "RM27": (1 << 27, 1 << 31, PAPER),
+    "RM14": (1 << 14, 1 << 18, PAPER),  # to try a benchmark out
+}
+GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] = {
+    **{name: (n, partial(rmat, n, m, corners)) for name, (n, m, corners) in RMAT.items()},
+    "road-like": (1400 * 1400, lambda: grid(1400, 0.28)),
     "ER25V201E": (25_165_824, lambda: uniform(25_165_824, 201_326_592)),
-    "RM14": (1 << 14, lambda: rmat(1 << 14, 1 << 18, PAPER)),  # to try a benchmark out
 }
 HIGH_DIAMETER = ("road-like",)  # where a search has thousands of supersteps
 
