@@ -96,6 +96,16 @@ class Section:
     timings: list[Any] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
     errors: list[dict[str, str]] = field(default_factory=list)
+    tables: list[dict[str, Any]] = field(default_factory=list)
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Keep a table of texts for the report, and print it."""
+        self.tables.append({"title": title, "columns": list(columns), "rows": [*map(list, rows)]})
+        widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+        print(f"  {title}")
+        for row in (columns, *rows):
+            cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+            print("  ", row[0].ljust(widths[0]), *cells, flush=True)
 
     def attempt(self, what: str, do: Callable[[], Any]) -> Any:
         """Call something; print and keep its error instead of raising it, and return None then."""
@@ -119,10 +129,13 @@ class Section:
             ],
             "targets": [{**asdict(one), "met": one.met} for one in self.targets],
             "errors": self.errors,
+            "tables": self.tables,
         }
 
 
-def race(section: Section, job: str, entrants: Sequence[Entrant], repeats: int) -> list[Measured]:
+def race(
+    section: Section, job: str, entrants: Sequence[Entrant], repeats: int, few: int = FEW
+) -> list[Measured]:
     """Time entrants in turn, `repeats` times over; add what they took to the section.
 
     The first call of each is verified and stands apart; the second warms up what depends on the data.
@@ -137,7 +150,9 @@ def race(section: Section, job: str, entrants: Sequence[Entrant], repeats: int) 
     entrants : sequence of Entrant
         Who does it.
     repeats : int
-        Runs that count; fewer for whoever takes seconds.
+        Runs that count; fewer for whoever takes seconds:
+    few : int
+        so many.
 
     Returns
     -------
@@ -159,7 +174,7 @@ def race(section: Section, job: str, entrants: Sequence[Entrant], repeats: int) 
         begun = section.attempt(f"{job}, {entrant.library}", start)
         if begun is not None:
             first[entrant.library] = begun[:2]
-            turns[entrant.library] = repeats if begun[2] <= PATIENCE else min(FEW, repeats)
+            turns[entrant.library] = repeats if begun[2] <= PATIENCE else min(few, repeats)
     able = [entrant for entrant in entrants if entrant.library in first]
     figures: dict[str, list[tuple[float, float, float, float, int]]] = {
         entrant.library: [] for entrant in able

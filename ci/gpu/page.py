@@ -119,6 +119,8 @@ def page(report: Mapping[str, Any]) -> str:
     lines += _target_table(targets(report))
     for name, section in bench.items():
         lines += _timing_table(name, section["timings"])
+        for table in section.get("tables", ()):
+            lines += _text_table(f"{name}: {table['title']}", table["columns"], table["rows"])
     return "\n".join(lines) + "\n"
 
 
@@ -204,6 +206,13 @@ def _timing_table(name: str, timings: Sequence[Mapping[str, Any]]) -> Iterator[s
             _milliseconds(row["first"]),
         ]
         yield "| " + " | ".join(cells) + " |"
+
+
+def _text_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield from ["", f"## {title}", "", "| " + " | ".join(columns) + " |"]
+    yield "| " + " | ".join("---" for _ in columns) + " |"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
 
 
 def _milliseconds(seconds: float) -> str:
