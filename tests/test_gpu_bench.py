@@ -112,8 +112,9 @@ class TestRace:
             assert part in bench.PARTS
             assert set(names.split(",")) - {""} <= set(graphs.GENERATED)
         assert {stage.removeprefix("bench-").partition(":")[0] for stage in stages.BENCHES} == set(
-            bench.PARTS
+            bench.USUAL
         )
+        assert set(bench.BY_NAME) == {part for part, (one, _) in bench.PARTS.items() if one is None}
         for _, usual in bench.PARTS.values():
             assert set(usual) <= set(graphs.GENERATED)
 

@@ -2,6 +2,7 @@
 
     python ci/bench/gpu.py --only supersteps --graphs RM22 KR24
     python ci/bench/gpu.py --only frames --data FOLDER --graphs data --output bench.json
+    python ci/bench/gpu.py --only cluster --peers --graphs RM22      # on all GPUs of this host
 
 Graphs are made on the GPU from a seed, or read from edge lists.  Everybody runs in one process, in
 turns; figures are medians after two calls that do not count, of which the first, with all compilation
@@ -17,12 +18,14 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # its verifiers are the judges
 sys.path.append(str(Path(__file__).parents[1] / "gpu"))  # what reads Nsight Compute's output
 
+from gpu_cluster import cluster
 from gpu_efficiency import efficiency
 from gpu_frames import frames
 from gpu_frontiers import frontiers
@@ -44,7 +47,25 @@ PARTS: dict[str, tuple[Callable[[Case, Section, int], None] | None, tuple[str, .
     "frontiers": (frontiers, ("RM22", "KR24", "road-like")),
     "loops": (loops, ("road-like",)),
     "efficiency": (None, ("RM22", "road-like")),
+    # On all GPUs of this host, where there are two or more
+    "cluster": (None, ("RM33V335E",)),
+    "cluster-build": (None, ("RM33V335E",)),
+    "cluster-functions": (None, ("RM33V335E",)),
+    "cluster-exchange": (None, ("RM33V335E",)),
+    "cluster-peers": (None, ("RM33V335E",)),
+    "cluster-large": (None, ("RM54V704E",)),
 }
+# Those that take a graph by name, since they make it elsewhere
+BY_NAME: dict[str, Callable[..., None]] = {
+    "efficiency": lambda name, section, repeats, peers: efficiency(name, section),
+    "cluster": partial(cluster, pieces=("build", "functions", "exchange", "memory")),
+    "cluster-build": partial(cluster, pieces=("build", "memory")),
+    "cluster-functions": partial(cluster, pieces=("functions",)),
+    "cluster-exchange": partial(cluster, pieces=("exchange",)),
+    "cluster-peers": partial(cluster, pieces=("peers",)),
+    "cluster-large": partial(cluster, pieces=("large",)),
+}
+USUAL = tuple(part for part in PARTS if not part.startswith("cluster"))
 REPEATS = 5
 
 
@@ -67,9 +88,11 @@ def main() -> int:
         if measure is None:
             for name in names:
                 write([part, name])
-                section = Section(part, name)
+                section, begun = Section(part, name), time.perf_counter()
                 print(f"{part}: {name}", flush=True)
-                efficiency(name, section)
+                make = partial(BY_NAME[part], name, section, arguments.repeats)
+                section.attempt(part, partial(make, peers=arguments.peers))
+                close(section, begun)
                 failed += len(section.errors)
                 done.append(section.facts())
             continue
@@ -78,10 +101,7 @@ def main() -> int:
             print(f"{part}: {case}", flush=True)
             section, begun = Section(part, case.name), time.perf_counter()
             section.attempt(part, lambda m=measure, c=case, s=section: m(c, s, arguments.repeats))
-            for target in section.targets:
-                print(f"  {'met   ' if target.met else 'missed'} {target.name}: "
-                      f"{target.measured:.2f}", flush=True)  # fmt: skip
-            print(f"  {time.perf_counter() - begun:.0f} s", flush=True)
+            close(section, begun)
             failed += len(section.errors)
             done.append(section.facts())
             case.let_go()
@@ -91,15 +111,25 @@ def main() -> int:
     return 1 if failed else 0
 
 
+def close(section: Section, begun: float) -> None:
+    """Print which targets a section has met, and how long it took."""
+    for target in section.targets:
+        print(f"  {'met   ' if target.met else 'missed'} {target.name}: "
+              f"{target.measured:.2f}", flush=True)  # fmt: skip
+    print(f"  {time.perf_counter() - begun:.0f} s", flush=True)
+
+
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART",
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(USUAL), metavar="PART",
                         help=f"some of: {', '.join(PARTS)}")  # fmt: skip
     parser.add_argument("--graphs", nargs="+", metavar="NAME",
                         help=f"of: {', '.join(GENERATED)}, edge lists in --data, or 'data' for all")  # fmt: skip
     parser.add_argument("--data", type=Path, help="folder of edge lists to measure on too")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="runs that count")
+    parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=False,
+                        help="whether cuGraph's own multi-GPU takes part in 'cluster' too")  # fmt: skip
     parser.add_argument("--output", type=Path, default=Path("gpu-bench.json"), help="the JSON file")
     arguments = parser.parse_args()
     unknown = [one for one in arguments.graphs or () if one not in GENERATED]

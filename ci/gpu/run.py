@@ -48,13 +48,15 @@ def expand(names: list[str]) -> list[str]:
     wanted: list[str] = []
     for name in names:
         below = [
-            one
-            for one in (*stages.STAGES, *stages.CLUSTER)
-            if one == name or one.startswith((f"{name}:", f"{name}-"))
+            one for one in stages.STAGES if one == name or one.startswith((f"{name}:", f"{name}-"))
         ]
-        if not below and name.partition(":")[0] in {
-            one.partition(":")[0] for one in stages.BENCHES
-        }:
+        kind = name.partition(":")[0]
+        if name in stages.CLUSTER:
+            below = [name]
+        elif not below and (
+            kind in {one.partition(":")[0] for one in stages.BENCHES}
+            or (kind in stages.CLUSTER and kind.startswith("bench-"))
+        ):
             below = [name]  # a part on graphs of the caller's choice
         if not below:
             kinds = dict.fromkeys(

@@ -49,7 +49,15 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-efficiency",
 )
 STAGES = ("tests", "sanitize", "leaks", *BENCHES)
-CLUSTER = ("cluster",)  # needs several GPUs: only where it is asked for
+CLUSTER = (  # needs several GPUs: each only where it is asked for by its name
+    "cluster",
+    "bench-cluster",
+    "bench-cluster-build",
+    "bench-cluster-functions",
+    "bench-cluster-exchange",
+    "bench-cluster-peers",
+    "bench-cluster-large",
+)
 TOOLS = {  # what CuPy asks the driver, to find out what there is, may fail
     "memcheck": ["--report-api-errors", "no"],
     "racecheck": [],

@@ -1,0 +1,223 @@
+"""The benchmark of several GPUs, without one: partitions of edges, weights, comparisons, figures."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from ci_scripts import of, scripts  # noqa: F401 - `scripts` is a fixture
+
+NAME, N, M = "RM14", 1 << 14, 1 << 18
+
+
+class RandomState(np.random.RandomState):
+    """NumPy's, with CuPy's choice of type."""
+
+    def random_sample(self, size, dtype=np.float64):
+        return super().random_sample(size).astype(dtype)
+
+
+@pytest.fixture
+def arrays(monkeypatch):
+    """NumPy in CuPy's place, and pandas in cuDF's."""
+    stub = types.ModuleType("cupy")
+    stub.__dict__.update({k: v for k, v in vars(np).items() if not k.startswith("__")})
+    stub.random = types.SimpleNamespace(RandomState=RandomState)
+    stub.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
+    monkeypatch.setitem(sys.modules, "cupy", stub)
+    monkeypatch.setitem(sys.modules, "cudf", pd)
+
+
+@pytest.mark.usefixtures("arrays")
+class TestPartitions:
+    @pytest.mark.parametrize("places", [1, 3, 8])
+    def test_all_edges_are_drawn(self, places):
+        draw = of("gpu_spread").draw_part
+        parts = [draw(NAME, place, places) for place in range(places)]
+        assert sum(len(source) for source, _ in parts) == M
+        for source, destination in parts:
+            assert source.dtype == destination.dtype == np.int32
+            assert max(source.max(), destination.max()) < N
+        assert len({source[:50].tobytes() for source, _ in parts}) == places
+
+    def test_whoever_draws_a_partition_draws_the_same(self):
+        spread = of("gpu_spread")
+        frame = spread.frame_of_part(NAME, 1, 4, "lengths")
+        case = spread.PartedCase(NAME, 4)
+        own = slice(M // 4, M // 2)
+        np.testing.assert_array_equal(frame["source"], case.source[own])
+        np.testing.assert_array_equal(frame["destination"], case.destination[own])
+        np.testing.assert_array_equal(frame["weight"], case.weights("lengths")[own])
+
+    def test_graphs_that_are_not_drawn_edge_by_edge_are_cut(self, monkeypatch):
+        spread, graphs = of("gpu_spread"), of("gpu_graphs")
+        monkeypatch.setitem(graphs.GENERATED, "road-like", (400, lambda: graphs.grid(20, 0.28)))
+        whole = graphs.grid(20, 0.28)
+        parts = [spread.draw_part("road-like", place, 3) for place in range(3)]
+        for end, expected in enumerate(whole):
+            np.testing.assert_array_equal(np.concatenate([part[end] for part in parts]), expected)
+        share = spread.edge_weights("coefficients", "road-like", *whole)
+        assert np.bincount(whole[1], share).max() == pytest.approx(0.9)
+
+    def test_weights(self):
+        case = of("gpu_spread").PartedCase(NAME, 2)
+        lengths = case.weights("lengths")
+        assert lengths.dtype == np.float32
+        assert set(np.unique(lengths)) == set(range(1, 64))
+        share = case.weights("coefficients")
+        assert share.dtype == np.float32
+        assert share.min() > 0.0
+        assert np.bincount(case.destination, share).max() <= 0.9
+        signed = case.weights("synapses")
+        assert signed.min() < 0.0 < signed.max()
+        assert np.bincount(case.destination, np.abs(signed)).max() <= 0.9
+
+    def test_first_values_do_not_depend_on_partitions(self):
+        values_of = of("gpu_spread").values_of
+        frame = pd.DataFrame({"vertex": np.arange(5, 300, 3, np.int32), "x": 0.0})
+        whole = values_of(frame, 7)
+        parts = [values_of(one, 7) for one in (frame[:40], frame[40:])]
+        pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
+        assert (whole["vertex"] % 7 == 0).all()
+        assert whole["value"].between(0.0, 1.0, inclusive="right").all()
+
+
+@pytest.mark.usefixtures("arrays")
+class TestComparing:
+    def test_integers_exactly_and_floats_nearly(self):
+        off_by = of("gpu_spread").off_by
+        right = pd.DataFrame(
+            {
+                "vertex": [1, 2, 3],
+                "width": [np.inf, 2.0, np.nan],
+                "predecessor": pd.array([None, 1, None], "Int32"),
+            }
+        )
+        assert off_by(right, right.copy()) == 0.0
+        assert off_by(right.assign(width=[np.inf, 2.00001, np.nan]), right) == pytest.approx(5e-6)
+        for wrong in (
+            right.assign(width=[np.inf, 2.1, np.nan]),
+            right.assign(width=[5.0, 2.0, np.nan]),
+            right.assign(vertex=[1, 2, 4]),
+            right.assign(predecessor=pd.array([1, 1, None], "Int32")),
+            right[:2],
+            right[["vertex", "width"]],
+        ):
+            with pytest.raises(AssertionError):
+                off_by(wrong, right)
+
+
+class TestFigures:
+    @pytest.fixture
+    def section(self):
+        return of("gpu_measure").Section("cluster", "g")
+
+    @pytest.fixture
+    def measured(self):
+        def make(job, library, seconds, alone=()):
+            return of("gpu_measure").Measured(job, "g", library, [seconds], alone=list(alone))
+
+        return make
+
+    def test_jobs_are_those_that_others_speak_of(self):
+        bench, peers = of("gpu_cluster"), of("gpu_peers")
+        names = {job.name for job in bench.JOBS}
+        assert set(bench.SAME.values()) <= names
+        assert set(peers.TARGETS) <= names | {bench.BUILD}
+        assert {job.name for job in bench.EXCHANGED} == {
+            "BFS", "CC", "CS", "HS", "NN", "PR", "SSSP", "SSWP",
+        }  # fmt: skip
+        assert {job.weights for job in (*bench.JOBS, *bench.EXCHANGED)} == set(bench.KINDS)
+
+    def test_the_short_table(self, section, measured):
+        section.timings += [
+            measured("bfs", "one GPU", 0.03),
+            measured("bfs", "cugraph_ws", 0.02),
+            measured("heat", "one GPU", 0.4, [0.2]),
+            measured("heat", "cugraph_ws", 0.2, [0.08]),
+            measured("sssp", "cugraph_ws", 0.2),
+        ]
+        of("gpu_cluster").speedups(section, 2)
+        (table,) = section.facts()["tables"]
+        assert table["rows"] == [
+            ["bfs", "30", "20", "1.50", "", "", ""],
+            ["heat", "400", "200", "2.00", "10", "4", "2.50"],
+        ]
+
+    def test_methods_of_exchange(self, section, measured):
+        bench = of("gpu_cluster")
+        found = bench.Exchanged()
+        for program, times in {"PR": (0.02, 0.02, 0.03), "BFS": (0.01, 0.02, 0.025)}.items():
+            found.timings[program] = {
+                method: measured(program, method, 1.0, [taken])
+                for method, taken in zip(("VR", "MS", "ALL"), times, strict=True)
+            }
+        found.traffic["PR"] = {"VR": (20, 4_000_000, 4_000_000), "ALL": (20, 10_000_000, 2_500_000)}
+        section.timings.append(measured(bench.SAME["PR"], "one GPU", 1.0, [0.03]))
+        bench.exchange_targets(section, 2, found)
+        assert [(one.measured, one.met) for one in section.targets] == [
+            (pytest.approx(2.0), True),
+            (pytest.approx(1.5), True),
+        ]
+        bench.exchange_table(section, 2, found)
+        (table,) = section.tables
+        rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+        assert rows[0]["ALL ÷ VR"] == "1.50"
+        assert rows[0]["VR: beyond an even share"] == "25%"
+        assert (rows[0]["VR, MB"], rows[0]["MS, MB"], rows[0]["ALL useful"]) == (
+            "4.00",
+            "",
+            "25.0%",
+        )
+        assert (rows[1]["program"], rows[1]["supersteps"], rows[1]["ALL useful"]) == (
+            "BFS",
+            "0",
+            "",
+        )
+
+    @pytest.mark.parametrize(
+        ("peaks", "met"), [([3, 2], None), ([3, 2, 2, 4], False), ([3] * 4, True)]
+    )
+    def test_memory(self, section, peaks, met):
+        of("gpu_cluster").memory_figures(section, 10, peaks)
+        assert [one.met for one in section.targets] == ([] if met is None else [met])
+        (table,) = section.tables
+        assert table["rows"][1] == ["worker 0", "0.00", "0.30"]
+
+    def test_against_cugraph(self, section, measured):
+        section.timings += [
+            measured("bfs", "one GPU", 9.0),
+            measured("bfs", "cugraph_ws", 0.02),
+            measured("bfs", "cuGraph", 0.3),
+        ]
+        of("gpu_peers").table(section, 2)
+        assert section.tables[0]["rows"] == [["bfs", "20", "300", "15.00"]]
+
+    def test_without_cugraph_nothing_is_lost(self, section, monkeypatch):
+        monkeypatch.setitem(sys.modules, "cugraph", None)
+        said = of("gpu_peers").cugraph_cluster("RM14", 0, section, 3)
+        assert said.startswith("not here: ")
+        assert section.timings == []
+
+    def test_the_report_shows_tables(self, section):
+        section.table("two of them", ["work", "ms"], [["bfs", "3"]])
+        page = of("page")
+        facts = {**section.facts(), "status": "passed"}
+        shown = page.page(page.merge({}, "bench", "cluster g", facts))
+        assert "## cluster g: two of them\n\n| work | ms |\n| --- | --- |\n| bfs | 3 |\n" in shown
+
+
+def test_stages_of_several_gpus_run_only_where_asked_for():
+    run, stages, bench = of("run"), of("stages"), of("gpu")
+    parts = {one.removeprefix("bench-") for one in stages.CLUSTER}
+    assert parts == set(bench.BY_NAME) - {"efficiency"}
+    assert not set(run.expand(["bench"])) & set(stages.CLUSTER)
+    assert run.expand(["cluster"]) == ["cluster"]
+    assert run.expand(["bench-cluster"]) == ["bench-cluster"]
+    assert run.expand(["bench-cluster-large:RM27"]) == ["bench-cluster-large:RM27"]
+    assert run.expand(["bench-cluster:RM22,KR24"]) == ["bench-cluster:RM22,KR24"]
+    with pytest.raises(SystemExit):
+        run.expand(["cluster:RM22"])
