@@ -232,6 +232,15 @@ class TestMerging:
         assert found["frames KR24"]["status"] == "failed"
         assert "too long" in found["frames KR24"]["problem"]
 
+    def test_a_section_that_is_cut_short_keeps_what_it_has(self):
+        stages = of("stages")
+        begun = section("cluster", "RM22", timings=[timing("cugraph_ws", 0.002)])
+        written = {"sections": [begun], "running": ["cluster", "RM22"]}
+        (found,) = stages.bench_sections("cluster", [], written, stages.Done(None, "")).values()
+        assert found["status"] == "failed"
+        assert "too long" in found["problem"]
+        assert found["timings"] == begun["timings"]
+
     def test_a_benchmark_that_never_began(self):
         stages = of("stages")
         found = stages.bench_sections("frames", ["KR24"], {}, stages.Done(1, "no module"))

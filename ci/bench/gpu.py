@@ -7,7 +7,7 @@
 Graphs are made on the GPU from a seed, or read from edge lists.  Everybody runs in one process, in
 turns; figures are medians after two calls that do not count, of which the first, with all compilation
 in it, is shown apart.  Every result is verified.  What fails is printed and the rest goes on; the JSON
-file is written anew after every part, so that a run that is cut short leaves one.
+file is written anew after every job, so that a run that is cut short leaves one.
 """
 
 from __future__ import annotations
@@ -75,8 +75,9 @@ def main() -> int:
     done: list[dict[str, Any]] = []
     failed = 0
 
-    def write(running: list[str] | None) -> None:
-        facts = {"repeats": arguments.repeats, "sections": done, "running": running}
+    def write(running: list[str] | None, begun: Section | None = None) -> None:
+        sections = done if begun is None else [*done, begun.facts()]
+        facts = {"repeats": arguments.repeats, "sections": sections, "running": running}
         arguments.output.write_text(json.dumps(facts, indent=1) + "\n")
 
     for part in arguments.only:
@@ -89,6 +90,7 @@ def main() -> int:
             for name in names:
                 write([part, name])
                 section, begun = Section(part, name), time.perf_counter()
+                section.keep = partial(write, [part, name], section)
                 print(f"{part}: {name}", flush=True)
                 make = partial(BY_NAME[part], name, section, arguments.repeats)
                 section.attempt(part, partial(make, peers=arguments.peers))
@@ -100,6 +102,7 @@ def main() -> int:
             write([part, case.name])
             print(f"{part}: {case}", flush=True)
             section, begun = Section(part, case.name), time.perf_counter()
+            section.keep = partial(write, [part, case.name], section)
             section.attempt(part, lambda m=measure, c=case, s=section: m(c, s, arguments.repeats))
             close(section, begun)
             failed += len(section.errors)

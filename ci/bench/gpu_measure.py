@@ -89,7 +89,10 @@ class Measured(Timing):
 
 @dataclass
 class Section:
-    """What one part of the benchmarks found on one graph."""
+    """What one part of the benchmarks found on one graph.
+
+    `keep` is called whenever there is more of it, so that who is cut short has that much.
+    """
 
     part: str
     graph: str
@@ -97,6 +100,7 @@ class Section:
     targets: list[Target] = field(default_factory=list)
     errors: list[dict[str, str]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
+    keep: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Keep a table of texts for the report, and print it."""
@@ -198,6 +202,7 @@ def race(
             f"first {one.first * 1e3:.0f} ms",
             flush=True,
         )
+    section.keep()
     return measured
 
 

@@ -257,9 +257,10 @@ def bench_sections(
         sections[name] = {**section, **_status(problem or None, not problem)}
     if done.code != 0 and not any(section["status"] == "failed" for section in sections.values()):
         at = written.get("running") or [part, graphs[0] if len(graphs) == 1 else "all"]
-        sections[" ".join(at)] = {
+        name = " ".join(at)
+        sections[name] = {
             "part": at[0], "graph": at[1], "timings": [], "targets": [], "errors": [],
-            **_status(done.problem, False),
+            **sections.get(name, {}), **_status(done.problem, False),
         }  # fmt: skip
     return sections
 
