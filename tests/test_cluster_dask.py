@@ -25,6 +25,7 @@ from shapes import SHAPES, build, edge_frame, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.cluster.driver import Crewed
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -307,6 +308,35 @@ def test_ctrl_c(pair, tmp_path):
         later = ws.run(Endless, graph, max_iter=result.iterations + 5, resume=path)
         assert len(later.trace) == 5, "it goes on from where it was interrupted"
         assert len(ws.bfs(graph, 0)) == SKEWED.n, "workers can be used as before"
+
+
+def test_ctrl_c_is_not_lost(pair, monkeypatch):
+    """Not in a finalizer, which swallows what is raised, nor where a worker answers too late."""
+
+    class Pressing:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    look, ask = Crewed._look, Crewed._ask
+    pressing, unheard = [], []
+
+    def looking(self: Crewed) -> bool:
+        pressing.clear()
+        return look(self)
+
+    def asking(self: Crewed, addresses: Any, **message: Any) -> list[bool]:
+        if message["op"] == "cugraph_ws_wish" and not unheard:
+            unheard.append(message["wish"])
+            return [False]
+        return ask(self, addresses, **message)
+
+    with on_workers(SKEWED) as graph:
+        pressing.append(Pressing())
+        monkeypatch.setattr(Crewed, "_look", looking)
+        monkeypatch.setattr(Crewed, "_ask", asking)
+        with pytest.raises(ws.Interrupted):
+            ws.run(Endless, graph, timeout=60.0)
+    assert unheard == ["interrupt"]
 
 
 @pytest.mark.parametrize(

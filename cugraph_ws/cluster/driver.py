@@ -18,6 +18,7 @@ from distributed import Client, Future, get_client, wait
 from cugraph_ws.cluster.members import Duty
 from cugraph_ws.cluster.worker import CrewPlugin, RunAbandonedError
 from cugraph_ws.errors import EngineError, WorkerLostError
+from cugraph_ws.interrupts import HeldInterrupts
 
 __all__ = ["Crewed", "current_client", "placed", "run_crew", "workers_of"]
 
@@ -60,6 +61,7 @@ class Crewed:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
         self._name, self._losses = name, losses
+        self._unheard: str | None = None  # a wish that the run is still to be told
         self._over = False  # whether all are done, or have been told to give up
         client.register_plugin(CrewPlugin())
         self.futures: list[Future[Any]] = [
@@ -77,8 +79,9 @@ class Crewed:
         ]
 
     def wish(self, wish: str) -> None:
-        """Ask the run to end at its next meeting."""
-        self._ask(self._addresses[:1], op="cugraph_ws_wish", run=self.run, wish=wish)
+        """Ask the run to end at its next meeting; `join` asks again where nobody has answered."""
+        heard = self._ask(self._addresses[:1], op="cugraph_ws_wish", run=self.run, wish=wish)
+        self._unheard = None if all(heard) else wish
 
     def join(self) -> list[Future[Any]]:
         """Wait until every member is done.
@@ -97,15 +100,22 @@ class Crewed:
         """
         interrupted = False
         done = False
-        while not done:
-            try:
-                done = self._look()
-            except KeyboardInterrupt:
-                if interrupted:
-                    self._give_up("the run was interrupted")
-                    raise
-                interrupted = True
-                self.wish("interrupt")
+        # Ctrl-C is noted: raised wherever the caller's thread is, it may be lost in a finalizer.
+        with HeldInterrupts() as interrupts:
+            while not done:
+                try:
+                    if self._unheard is not None:
+                        self.wish(self._unheard)
+                    done = self._look()
+                    pressed = interrupts.pressed
+                except KeyboardInterrupt:
+                    if interrupted:
+                        self._give_up("the run was interrupted")
+                        raise
+                    pressed = True
+                if pressed and not interrupted:
+                    interrupted = True
+                    self._unheard = "interrupt"
         self._over = True
         # Should a worker be lost later, a task in its place tells so; pinned, it would wait for ever.
         free = dict.fromkeys((future.key for future in self.futures), ())
