@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from cugraph_ws.codegen import kernel_file
+from cugraph_ws.cuda import components, core, edges, grouping, matching, multi_source, numbering
 from cugraph_ws.cuda.codegen import LOOPS
 from cugraph_ws.cuda.device import installed
 
@@ -17,6 +19,11 @@ from .source import load
 
 __all__ = ["EmulatedDevice", "emulated"]
 
+THREADS = 64  # of a block: two warps, not eight; each thread is a coroutine
+BLOCKS = (
+    (components, "BLOCK"), (core, "BLOCK"), (edges, "_BLOCK"), (grouping, "BLOCK"),
+    (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
+)  # fmt: skip
 CACHE = 600  # bytes: counts of all but the smallest graphs are made in several turns
 
 
@@ -100,7 +107,7 @@ class EmulatedDevice:
         return max(1, min(-(-items // block), 2 * self.multiprocessors))
 
     def most_threads(self, module: EmulatedKernels, name: str, most: int, *arguments: Any) -> int:
-        return most
+        return min(most, THREADS)
 
     def most_blocks(self, module: EmulatedKernels, name: str, block: int, *arguments: Any) -> int:
         return 2 * self.multiprocessors
@@ -119,5 +126,8 @@ class EmulatedDevice:
 def emulated(seed: int = 0, **options: Any) -> Iterator[EmulatedDevice]:
     """Let the CUDA engine compute in the emulator, within a `with` block."""
     device = EmulatedDevice(seed, **options)
-    with installed(device):
+    with ExitStack() as stack:
+        for module, name in BLOCKS:
+            stack.enter_context(patch.object(module, name, THREADS))
+        stack.enter_context(installed(device))
         yield device

@@ -37,7 +37,6 @@ __all__ = [
     "unified",
 ]
 
-_new = int.__new__
 _new_float = float.__new__
 _cell = array("f", [0.0])
 
@@ -52,18 +51,18 @@ class Integer(int):
     HIGH = 2**63 - 1
 
     def __new__(cls, value: Any = 0) -> Any:
+        if type(value) is cls:
+            return value
         if isinstance(value, float):
             if not cls.LOW - 1 < value < cls.HIGH + 1:
                 raise UndefinedArithmetic(f"{value!r} as {cls.__name__.lower()}")
             value = math.trunc(value)
         return cls.make(int(value))
 
-    @classmethod
-    def make(cls, value: int) -> Any:
+    @staticmethod
+    def make(value: int) -> Any:
         """Wrap a plain integer around into the type's range."""
-        if cls.LOW <= value <= cls.HIGH:
-            return _new(cls, value)
-        return _new(cls, ((value - cls.LOW) & ((1 << cls.BITS) - 1)) + cls.LOW)
+        raise NotImplementedError  # each type has its own
 
     # of one operand: computed in its own width, and widened then
 
@@ -92,7 +91,21 @@ def _integer(name: str, bits: int, signed: bool) -> Any:
         "LOW": low,
         "HIGH": low + (1 << bits) - 1,
     }
-    return type(name, (Integer,), body)
+    kind: Any = type(name, (Integer,), body)
+    kind.make = staticmethod(_maker(kind))
+    return kind
+
+
+def _maker(kind: Any, new: Any = int.__new__) -> Callable[[int], Any]:
+    """Return what makes a type's numbers of plain integers; much of the emulator's time is here."""
+    low, high, mask = kind.LOW, kind.HIGH, (1 << kind.BITS) - 1
+
+    def make(value: int) -> Any:
+        if low <= value <= high:
+            return new(kind, value)
+        return new(kind, ((value - low) & mask) + low)
+
+    return make
 
 
 Int8 = _integer("Int8", 8, True)
@@ -258,12 +271,13 @@ def _with_kind(operation: Callable[..., int], row: dict[Any, Any], swap: bool) -
 
 
 def _shifted(left: bool) -> tuple[Any, Any]:
+    move = int.__lshift__ if left else int.__rshift__
+
     def shift(value: Any, amount: Any) -> Any:
         if not isinstance(value, int) or not isinstance(amount, int):
             return NotImplemented
-        amount = _checked_shift(amount)
-        kind = _result_of_integers(type(value), type(value))
-        return kind.make(int(value) << amount if left else int(value) >> amount)
+        make = Int64.make if getattr(type(value), "SIGNED", True) else UInt64.make
+        return make(move(value, _checked_shift(amount)))
 
     return shift, lambda self, other: shift(other, self)
 

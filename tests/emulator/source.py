@@ -11,9 +11,10 @@ import builtins
 import itertools
 import linecache
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from types import CodeType, SimpleNamespace
+from typing import Any, NamedTuple
 
 import cugraph_ws.kernels
 from cugraph_ws.parsing import parse
@@ -108,25 +109,44 @@ def load(
 
 def _execute(source: str | Path, importer: _Importer) -> dict[str, Any]:
     if isinstance(source, str) and not (source.endswith(".py") and "\n" not in source):
-        text = source
-        path = f"<kernels {next(_numbers)}>"
-        name = f"{PACKAGE}.text"
-        # without a time of change, `linecache.checkcache` leaves it alone
-        linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+        made, name = _of_text(source), f"{PACKAGE}.text"
     else:
         file = Path(source).resolve()
-        text = file.read_text()
-        path = str(file)
-        name = f"{PACKAGE}.{file.stem}"
-    literals = _Literals()
-    tree = ast.fix_missing_locations(literals.visit(parse(text)))
+        made, name = _of_file(file, file.stat().st_mtime_ns), f"{PACKAGE}.{file.stem}"
     namespace: dict[str, Any] = {
         "__name__": name,
-        "__file__": path,
+        "__file__": made.path,
         "__builtins__": {**BUILTINS, "__import__": importer},
         "__emulated__": True,
         "_invert": invert,
-        **literals.names,
+        **made.literals,
     }
-    exec(compile(tree, path, "exec", dont_inherit=True), namespace)
+    exec(made.code, namespace)
     return namespace
+
+
+class _Compiled(NamedTuple):
+    """Code, the file that it says it is from, and its literals by name."""
+
+    code: CodeType
+    path: str
+    literals: dict[str, Any]
+
+
+@lru_cache(maxsize=256)
+def _of_text(text: str) -> _Compiled:
+    path = f"<kernels {next(_numbers)}>"
+    # without a time of change, `linecache.checkcache` leaves it alone
+    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    return _compiled(text, path)
+
+
+@lru_cache(maxsize=256)
+def _of_file(file: Path, changed: int) -> _Compiled:
+    return _compiled(file.read_text(), str(file))
+
+
+def _compiled(text: str, path: str) -> _Compiled:
+    literals = _Literals()
+    tree = ast.fix_missing_locations(literals.visit(parse(text)))
+    return _Compiled(compile(tree, path, "exec", dont_inherit=True), path, literals.names)

@@ -190,11 +190,17 @@ def _look_for_missing(lane: Lane, meeting: Meeting) -> None:
         raise MissingLane(f"{meeting.name}: lane {gone} of mask {meeting.mask:#010x} has exited")
     if len(warp.meetings) == 1 and not warp.block.waiting and not now.machine.at_grid:
         return
-    for other in warp.lanes:
-        if not missing >> other.lane & 1 or other.waiting is None:
-            continue
-        if not isinstance(other.waiting, Meeting) or other.waiting.mask >> lane.lane & 1:
-            raise MissingLane(f"{meeting.name} with mask {meeting.mask:#010x}: {other.where()}")
+    elsewhere = 0  # lanes at other meetings, which this one is to come to
+    for other in warp.meetings.values():
+        if other.mask >> lane.lane & 1:
+            elsewhere |= other.arrived
+    for one in (*warp.block.waiting, *now.machine.at_grid):
+        if one.warp is warp:
+            elsewhere |= 1 << one.lane
+    if missing & elsewhere:
+        first = missing & elsewhere
+        one = warp.lanes[(first & -first).bit_length() - 1]
+        raise MissingLane(f"{meeting.name} with mask {meeting.mask:#010x}: {one.where()}")
 
 
 def _awaited(lane: Lane, doing: str) -> None:
