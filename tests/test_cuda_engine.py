@@ -34,6 +34,7 @@ import cugraph_ws as ws
 from cugraph_ws.cuda import device as devices
 from cugraph_ws.cuda import forest
 from cugraph_ws.cuda.plan import FIRST_BATCH
+from cugraph_ws.kernels.cuda import layout
 
 BY_NAME = {case.name: case for case in CASES}
 BATTERY = {  # smaller than elsewhere, where every thread is not a coroutine
@@ -233,20 +234,20 @@ def test_predecessors_of_a_tie_far_from_the_start(how, monkeypatch):
 
 @pytest.mark.parametrize(
     ("how", "most"),
-    [("who wait", 1), ("who wait", 1024), ("branches", 1), ("branches", 2),
-     ("branches, one block", 1024), ("branches, all blocks", 1024)],
-)  # fmt: skip
+    [("who wait", 1), ("branches", 2), ("branches, one block", 1024), ("branches, all blocks", 1)],
+)
 def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
     """Vertices whose rows are shared out in pieces, and one behind, whatever a launch's share."""
     monkeypatch.setattr(forest, "LEVELS_A_LAUNCH", most)
     options = grown(monkeypatch, how)
-    middle = np.arange(1, 601)
-    source = np.concatenate([np.zeros(600, np.int64), middle, [601]])
-    target = np.concatenate([middle, np.full(600, 601), [602]])
+    many = layout.PIECE + 1
+    middle = np.arange(1, many + 1)
+    source = np.concatenate([np.zeros(many, np.int64), middle, [many + 1]])
+    target = np.concatenate([middle, np.full(many, many + 1), [many + 2]])
     case = Case("many", ws.SSSP, {"source": [0]})
-    with graph_of(Edges(source, target, 603, np.zeros(1201))) as graph:
+    with graph_of(Edges(source, target, many + 3, np.zeros(2 * many + 1))) as graph:
         found = on_device(case, graph, seed=most, **options)
-    assert found.arrays["predecessor"].numbers.tolist() == [-1] + [0] * 600 + [1, 601]
+    assert found.arrays["predecessor"].numbers.tolist() == [-1] + [0] * many + [1, many + 1]
 
 
 def test_without_predecessors():
@@ -360,11 +361,13 @@ RESUMED = {
 }
 
 
-@pytest.mark.parametrize(
-    "engines", [("cuda", "cuda"), ("cuda", "python"), ("python", "cuda")], ids="to".join
-)
-@pytest.mark.parametrize("name", RESUMED)
-def test_checkpoints_go_from_engine_to_engine(name, engines, tmp_path, monkeypatch):
+ENGINES = (("cuda", "cuda"), ("cuda", "python"), ("python", "cuda"))
+
+
+@pytest.mark.parametrize("place", range(len(RESUMED)), ids=list(RESUMED))
+def test_checkpoints_go_from_engine_to_engine(place, tmp_path, monkeypatch):
+    """One program each, from one engine to another; all pairs over the programs."""
+    name, engines = list(RESUMED)[place], ENGINES[place % 3]
     monkeypatch.setattr("cugraph_ws.cuda.plan.FIRST_BATCH", 2)
     case, path = RESUMED[name], tmp_path / "state.parquet"
     with graph_of(undirected(SHAPES["short path"])) as graph, emulated(seed=8):

@@ -89,10 +89,12 @@ def test_programs(case, setting):
 
 @pytest.mark.parametrize("fused", [True, False], ids=["fused", "not fused"])
 @pytest.mark.parametrize(("direction", "kept"), list(itertools.product(DIRECTIONS, FILTERS)))
-@pytest.mark.parametrize(
-    "name", ["pairs", "sums of those who go", "any, of two fields", "custom combine, never at rest"]
-)
-def test_every_combination(name, direction, kept, fused):
+@pytest.mark.parametrize("half", [0, 1])
+def test_every_combination(half, direction, kept, fused):
+    """With two of four programs each."""
+    names = ("pairs", "any, of two fields", "sums of those who go", "custom combine, never at rest")
+    place = DIRECTIONS.index(direction) + FILTERS.index(kept) + fused
+    name = names[(place % 2) * 2 + half]
     options = {"direction": direction, "filter": kept, "fused": fused}
     with graph_of(rmat(4, 5, seed=1)) as graph, tuned(ALONE=2, ROOM_SHARE=4):
         found = check(BY_NAME[name], graph, 1, **options)
