@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import uuid
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -21,6 +22,10 @@ from cugraph_ws.errors import EngineError, WorkerLostError
 from cugraph_ws.interrupts import HeldInterrupts
 
 __all__ = ["Crewed", "current_client", "placed", "run_crew", "workers_of"]
+
+_EQUIPPED: weakref.WeakSet[Client] = (
+    weakref.WeakSet()
+)  # whose workers have the plugin, later ones too
 
 LOOK = 0.5  # seconds between two looks at who is left
 ANSWER = 3.0  # seconds in which a worker that others say is lost must answer
@@ -63,7 +68,9 @@ class Crewed:
         self._name, self._losses = name, losses
         self._unheard: str | None = None  # a wish that the run is still to be told
         self._over = False  # whether all are done, or have been told to give up
-        client.register_plugin(CrewPlugin())
+        if client not in _EQUIPPED:
+            client.register_plugin(CrewPlugin())
+            _EQUIPPED.add(client)
         self.futures: list[Future[Any]] = [
             client.submit(
                 task,
@@ -133,13 +140,15 @@ class Crewed:
         if waiting:
             with suppress(TimeoutError), self._client.as_current():  # wait() looks for one
                 wait(waiting, timeout=LOOK, return_when="FIRST_COMPLETED")
+        finished = all(future.status == "finished" for future in self.futures)
+        if finished:
+            return True
         failed = any(future.status in ("error", "cancelled", "lost") for future in self.futures)
         left = set(self._client.nthreads())
         lost = [one for one in self._addresses if one not in left]
-        finished = all(future.status == "finished" for future in self.futures)
-        if failed or (lost and not finished):
+        if failed or lost:
             self._fail(lost)
-        return finished
+        return False
 
     def _fail(self, lost: list[str]) -> None:
         """End the members that are left, and raise why."""

@@ -345,34 +345,40 @@ class ClusterGraph:
             self._held(),
             nccl=self._nccl,
         )
+        # Asked for before there is an answer: workers need not wait for the client to ask.
+        told = [
+            client.submit(_summary, future, rank == 0, pure=False)
+            for rank, future in enumerate(crewed.futures)
+        ]
+        first = self._parts(crewed.futures, 0)
         try:
             with _Listener(client, topic, shown, crewed):
-                futures = crewed.join()
-            return self._assembled(futures)
+                crewed.join()
+            return self._assembled(crewed.futures, told, first)
         except BaseException:
             crewed.abandon()  # members that nobody waits for would wait for each other
             raise
         finally:
             crewed.release()  # frames of theirs have tasks of their own
 
-    def _assembled(self, futures: list[Future[Any]]) -> Any:
+    def _parts(self, futures: list[Future[Any]], which: int) -> list[Future[Any]]:
+        """Have the members' parts of a frame taken out, where they are."""
+        return [
+            self._client.submit(part_of, future, which, key=f"{future.key}-frame-{which}")
+            for future in futures
+        ]
+
+    def _assembled(
+        self, futures: list[Future[Any]], told: list[Future[Any]], first: list[Future[Any]]
+    ) -> Any:
         """Make Dask frames of the members' frames."""
         import dask.dataframe as dd
 
         client = self._client
-        summaries = client.gather(
-            [
-                client.submit(_summary, future, rank == 0, pure=False)
-                for rank, future in enumerate(futures)
-            ]
-        )
-        metas, facts, error = summaries[0]
+        metas, facts, error = client.gather(told)[0]
+        others = [self._parts(futures, which) for which in range(1, len(metas))]
         frames = []
-        for which, meta in enumerate(metas):
-            parts = [
-                client.submit(part_of, future, which, key=f"{future.key}-frame-{which}")
-                for future in futures
-            ]
+        for meta, parts in zip(metas, [first, *others], strict=True):
             with client.as_current():
                 wait(parts)
             frames.append(dd.from_delayed(parts, meta=meta, verify_meta=False))

@@ -12,7 +12,6 @@ from distributed import get_worker, secede
 
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Crew
-from cugraph_ws.cluster.nccl import linked
 from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.worker import DaskCrew, office
@@ -70,14 +69,12 @@ class Returned:
 
 
 @contextmanager
-def at_work(duty: Duty, key: Any = None) -> Iterator[Any]:
+def at_work(duty: Duty) -> Iterator[Any]:
     """Join a crew, out of the worker's thread pool: other tasks and crews go on beside it.
 
     Parameters
     ----------
     duty : Duty
-    key : str, optional
-        Of the task that stands for a share of a graph; links between GPUs are kept with it.
 
     Yields
     ------
@@ -94,7 +91,11 @@ def at_work(duty: Duty, key: Any = None) -> Iterator[Any]:
     try:
         with threads_at_most(max(1, get_worker().state.nthreads)):  # other workers have the rest
             crew = DaskCrew(plugin, duty.run, duty.rank, duty.addresses)
-            yield linked(crew, plugin.links, key) if duty.nccl and crew.size > 1 else crew
+            if duty.nccl and crew.size > 1:
+                with plugin.links.lend(crew, duty.addresses, duty.run) as member:
+                    yield member
+            else:
+                yield crew
     except GraphMemoryError:
         raise  # has an estimate, the same for all members
     except MemoryError as error:
@@ -138,7 +139,7 @@ def build_member(
         What the driver wants to know of the share.
     """
     key = get_worker().get_current_task()
-    with at_work(duty, key) as crew:
+    with at_work(duty) as crew:
         shard = build_shard(
             crew,
             list(zip(places, frames, strict=True)),
@@ -173,7 +174,7 @@ def report_member(duty: Duty, key: Any, share: Mapping[str, Any]) -> GraphReport
     GraphReport
         The same for all members.
     """
-    with at_work(duty, key) as crew:
+    with at_work(duty) as crew:
         return _share(key, crew).report
 
 
@@ -207,7 +208,7 @@ def call_member(
     -------
     Returned
     """
-    with at_work(duty, key) as crew:
+    with at_work(duty) as crew:
         graph = _share(key, crew)
         named = {**options, **{name: Partitions(list(own)) for name, own in parts.items()}}
         if topic is not None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from cugraph_ws.cluster.crew import Crew
 from cugraph_ws.cuda.device import device
 
-__all__ = ["Links", "NcclCrew", "NcclLinks", "linked"]
+__all__ = ["Links", "NcclCrew", "NcclLinks"]
 
 HEADER = 4096  # bytes for each member: counts, lengths, and host arrays that are small
 SPIN = 2e-3  # seconds of waiting without a pause; after them a thread lets others run
@@ -105,32 +105,6 @@ class NcclLinks:
         if self.alive:
             self.alive = False
             self._links.destroy()
-
-
-def linked(crew: Any, held: dict[Any, NcclLinks], key: Any) -> NcclCrew:
-    """Return a member whose mail goes by NCCL, over links that are kept from run to run.
-
-    Parameters
-    ----------
-    crew : DaskCrew
-        The member on a slower way.
-    held : dict
-        Links that this member keeps.
-    key : hashable
-        Under which; links that a lost run has broken are made anew, by all.
-
-    Returns
-    -------
-    NcclCrew
-    """
-    links = held.get(key)
-    if not all(crew.allgather(links is not None and links.alive)):
-        if links is not None:
-            links.close()
-        links = held[key] = NcclLinks(crew)
-    assert links is not None
-    links.check = crew.check
-    return NcclCrew(crew, links)
 
 
 class NcclCrew:

@@ -198,10 +198,12 @@ class ShardGraph(Graph):
 
         A run that was given up may have ended between a meeting of some members and that of others.
         """
-        for kept in (self._degrees, self._extremes):
-            names = {str(key): key for key in kept}
-            known = set.intersection(*map(set, self.crew.allgather(sorted(names))))
-            for name, key in names.items():
+        found: list[dict[Any, Any]] = [self._degrees, self._extremes]
+        names = [{str(key): key for key in kept} for kept in found]
+        shown = self.crew.allgather([sorted(own) for own in names])
+        for which, (kept, own) in enumerate(zip(found, names, strict=True)):
+            known = set.intersection(*(set(theirs[which]) for theirs in shown))
+            for name, key in own.items():
                 if name not in known:
                     del kept[key]
 

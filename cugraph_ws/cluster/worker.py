@@ -18,6 +18,7 @@ from distributed import Worker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol.serialize import to_serialize
 
+from cugraph_ws.cluster.links import LinkPool
 from cugraph_ws.errors import WorkerLostError
 
 __all__ = ["CrewPlugin", "DaskCrew", "RunAbandonedError", "office"]
@@ -41,8 +42,8 @@ class CrewPlugin(WorkerPlugin):
     shards : dict
         Shares of graphs, by the key of the task whose result stands for them: they go when Dask
         lets go of that.
-    links : dict
-        Links between the GPUs of the members that have a share, by the same key.
+    links : LinkPool
+        Links between this worker's GPU and others.
     """
 
     name = NAME
@@ -50,11 +51,11 @@ class CrewPlugin(WorkerPlugin):
 
     def __init__(self) -> None:
         self.shards: dict[Any, Any] = {}
-        self.links: dict[Any, Any] = {}
 
     def setup(self, worker: Worker) -> None:
         """Open the post office."""
         self.worker = worker
+        self.links = LinkPool()
         self._changed = threading.Condition()
         self._mail: dict[tuple[str, int], dict[int, Any]] = {}
         self._wishes: dict[str, str] = {}
@@ -68,21 +69,13 @@ class CrewPlugin(WorkerPlugin):
 
     def teardown(self, worker: Worker) -> None:
         """Let go of everything."""
-        for key in list(self.links):
-            self._unlink(key)
+        self.links.close()
         self.shards.clear()
 
     def transition(self, key: Any, start: str, finish: str, **facts: Any) -> None:
         """Drop a share when Dask lets go of the task that stands for it."""
         if finish in ("released", "forgotten", "cancelled"):
             self.shards.pop(key, None)
-            self._unlink(key)
-
-    def _unlink(self, key: Any) -> None:
-        """Give links back."""
-        links = self.links.pop(key, None)
-        if links is not None:
-            links.close()
 
     async def receive(
         self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any
