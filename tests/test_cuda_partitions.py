@@ -375,8 +375,9 @@ def test_packing_and_unpacking_with_odd_launches(count, blocks, threads):
         ghosts = [tuple(np.zeros(count + 7, one.dtype) for one in old) for _ in range(2)]
         turned = [one[::-1] for one in ghosts]
         kernels.launch(
-            "unpack", blocks, threads, 4, length, 1, places, box[::-1], *turned, none, none
-        )
+            "unpack", blocks, threads, 4, length, 1, places, box[::-1], *turned, none, none,
+            np.empty(0), -1,
+        )  # fmt: skip
         for copy in ghosts:
             for held, one in zip(copy, new, strict=True):
                 came = np.where(changed[boundary], one[boundary], 0)
@@ -409,15 +410,17 @@ def test_activity_travels_with_odd_launches(count, blocks, threads):
         nowhere = np.empty(0, np.int32)
         ghosts, marked = (np.zeros(count, np.int64),), np.full(count, 7, np.uint8)
         tail = (ghosts, ghosts, marked)
-        kernels.launch("unpack", blocks, threads, 0, count, 0, nowhere, box, *tail, active)
+        unread = np.empty(0), -1
+        kernels.launch("unpack", blocks, threads, 0, count, 0, nowhere, box, *tail, active, *unread)
         np.testing.assert_array_equal(marked, told)
         np.testing.assert_array_equal(ghosts[0], boundary)
         lengths[:], marked[:], ghosts[0][:] = 0, 0, -1
         kernels.launch("pack_changed", blocks, threads, *head, places, box)
         length = int(lengths[0])
         kernels.launch(
-            "unpack", blocks, threads, 0, length, 1, places, box, *tail, np.empty(0, np.uint8)
-        )
+            "unpack", blocks, threads, 0, count, 1, places, box, *tail, np.empty(0, np.uint8),
+            np.array([length + 1.0, length]), 1,
+        )  # fmt: skip
         np.testing.assert_array_equal(marked, told)
         np.testing.assert_array_equal(ghosts[0], np.where(told, boundary, -1))
 

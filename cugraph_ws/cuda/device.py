@@ -77,6 +77,12 @@ class Device(Protocol):
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
         """Copy an array to the host; waits for what computes it."""
 
+    def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """Return an array of the host into which the device can copy by itself."""
+
+    def copy_out(self, array: Any, pinned: np.ndarray[Any, Any]) -> None:
+        """Queue the copying of an array into a pinned one; nobody waits."""
+
     def module(self, name: str) -> KernelModule:
         """Return the kernels of `kernels/cuda/<name>.py`."""
 
@@ -203,6 +209,18 @@ class CudaDevice:
         self.downloads += 1
         copied: np.ndarray[Any, Any] = self.xp.asnumpy(array)
         return copied
+
+    def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """Return an array of the host, in pages that stay where they are."""
+        kind = np.dtype(dtype)
+        memory = self.xp.cuda.alloc_pinned_memory(max(count * kind.itemsize, 1))
+        return np.frombuffer(memory, kind, count)
+
+    def copy_out(self, array: Any, pinned: np.ndarray[Any, Any]) -> None:
+        """Queue the copying of an array into a pinned one."""
+        array.data.copy_to_host_async(
+            ctypes.c_void_p(pinned.ctypes.data), array.nbytes, self.xp.cuda.get_current_stream()
+        )
 
     def module(self, name: str) -> KernelModule:
         """Return the kernels of `kernels/cuda/<name>.py`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +27,17 @@ class _Packed(Parcel):
 
 
 @dataclass(frozen=True)
+class _Packer:
+    """A launch that packs a boundary, and what it fills."""
+
+    boundary: DeviceArray
+    launch: Callable[[], None]
+    parcel: _Packed
+
+
+@dataclass(frozen=True)
 class _Box:
-    """Room for what goes to one peer."""
+    """Room for what goes to one peer, or comes from it."""
 
     places: DeviceArray
     fields: Fields
@@ -54,6 +63,8 @@ class DeviceRefinement:
         Who is active, by position; empty where no frontier is kept.
     in_place : bool
         Whether nobody can tell what has changed.
+    frontier : bool
+        Whether peers are told who is active; all of them, also where there are no vertices.
     owned : int
         Number of owned vertices.
     lengths : device array of int64
@@ -68,6 +79,7 @@ class DeviceRefinement:
         flags: Sequence[DeviceArray],
         *,
         in_place: bool,
+        frontier: bool,
         owned: int,
         lengths: DeviceArray,
     ) -> None:
@@ -76,12 +88,30 @@ class DeviceRefinement:
         self._sent = sent
         self._flags = flags
         self._in_place = in_place
+        self._frontier = frontier
         self._owned = owned
         self._lengths = lengths
         self._boxes: dict[tuple[int, int], _Box] = {}
+        self._packers: dict[tuple[int, int, int, bool], _Packer] = {}
+        self._rooms: dict[int, _Box] = {}  # for what comes from each peer
+        self._takers: dict[tuple[int, int, bool], Callable[[], None]] = {}
+        xp = device.xp
+        self._nowhere, self._nobody = xp.empty(0, np.int32), xp.empty(0, np.uint8)
+        self._no_headers = xp.empty(0, np.float64)
+        self._swept = False  # whether lengths and flags are cleared elsewhere
         self._turn = 0
         self._now = 0  # which copy is the latest
         self._slot = 0
+
+    @property
+    def now(self) -> int:
+        """Which copy of the state the last superstep wrote, 0 or 1."""
+        return self._now
+
+    @property
+    def width(self) -> int:
+        """Bytes of what peers read of a vertex."""
+        return sum(column.dtype.itemsize for column in self._sent[0])
 
     def begin(self, now: int) -> None:
         """Make ready for a superstep, which writes copy `now`: nothing has been packed or has come.
@@ -93,8 +123,13 @@ class DeviceRefinement:
         self._now = now
         self._turn = 1 - self._turn
         self._slot = 0
-        self._lengths[:] = 0
-        self._flags[now][self._owned :] = 0
+        if not self._swept:
+            self._lengths[:] = 0
+            self._flags[now][self._owned :] = 0
+
+    def sweep(self) -> None:
+        """Leave it to the kernel that fills headers to clear lengths and ghosts' flags."""
+        self._swept = True
 
     def pack(self, boundary: DeviceArray, *, refine: bool) -> Parcel:
         """Queue the packing of vertices for a peer.
@@ -112,18 +147,30 @@ class DeviceRefinement:
         Parcel
             To be cut by `cut` once the superstep is done.
         """
-        slot, count = self._slot, len(boundary)
+        slot, listed = self._slot, refine and not self._in_place
         self._slot += 1
+        key = slot, self._turn, self._now, listed
+        packer = self._packers.get(key)
+        if packer is None or packer.boundary is not boundary:
+            packer = self._packers[key] = self._packer(boundary, slot, listed=listed)
+        packer.launch()
+        return packer.parcel
+
+    def _packer(self, boundary: DeviceArray, slot: int, *, listed: bool) -> _Packer:
+        """Marshal the packing of a boundary into the box whose turn it is."""
+        count = len(boundary)
         box = self._box(slot, count)
+        fields = tuple(one[:count] for one in box.fields)
         old, new = self._sent[1 - self._now], self._sent[self._now]
         head = (boundary, count, old, new, self._flags[self._now], self._lengths, slot)
         shape = launch_shape(self._device, count)
-        if refine and not self._in_place:
-            self._kernels.launch("pack_changed", *shape, *head, box.places, box.fields)
-            return _Packed(box.places[:count], tuple(one[:count] for one in box.fields), slot=slot)
-        self._kernels.launch("pack_all", *shape, *head, box.fields, box.active)
-        active = box.active[:count] if len(box.active) else None
-        return _Packed(None, tuple(one[:count] for one in box.fields), active, slot=slot)
+        prepare = self._kernels.prepare
+        if listed:
+            launch = prepare("pack_changed", *shape, *head, box.places, box.fields)
+            return _Packer(boundary, launch, _Packed(box.places[:count], fields, slot=slot))
+        launch = prepare("pack_all", *shape, *head, box.fields, box.active)
+        active = box.active[:count] if self._frontier else None
+        return _Packer(boundary, launch, _Packed(None, fields, active, slot=slot))
 
     def cut(self, parcel: Parcel, lengths: npt.NDArray[np.int64]) -> Parcel:
         """Return a parcel of the length that has been filled.
@@ -153,31 +200,98 @@ class DeviceRefinement:
         parcel : Parcel
             Of device arrays, cut.
         """
-        xp = self._device.xp
-        places, active, listed = parcel.places, parcel.active, 1
-        count = last - first
-        if places is None:
-            places, listed = xp.empty(0, np.int32), 0
-        else:
-            count = len(places)
+        places, active = parcel.places, parcel.active
+        listed = places is not None
+        count = last - first if places is None else len(places)
         if count == 0:
             return
-        if active is None:
-            active = xp.empty(0, np.uint8)
         self._kernels.launch(
-            "unpack", *launch_shape(self._device, count), first, count, listed, places,
-            parcel.fields, self._sent[self._now], self._sent[1 - self._now],
-            self._flags[self._now], active,
+            "unpack", *launch_shape(self._device, count), first, count, int(listed),
+            places if listed else self._nowhere, parcel.fields, self._sent[self._now],
+            self._sent[1 - self._now], self._flags[self._now],
+            self._nobody if active is None else active, self._no_headers, -1,
         )  # fmt: skip
+
+    def expect(self, peer: int, most: int, count: int, *, listed: bool) -> Parcel:
+        """Return room for what comes from a peer; it is used again after every superstep.
+
+        Parameters
+        ----------
+        peer : int
+        most : int
+            How many vertices there may be, always.
+        count : int
+            How many there are.
+        listed : bool
+            Whether their places come too.
+
+        Returns
+        -------
+        Parcel
+            To be filled, then unpacked by `take`.
+        """
+        room = self._rooms.get(peer)
+        if room is None:
+            room = self._rooms[peer] = self._make_room(most)
+        if not listed:
+            return Parcel(None, room.fields, room.active if self._frontier else None)
+        return Parcel(room.places[:count], tuple(one[:count] for one in room.fields))
+
+    def take(
+        self,
+        peer: int,
+        ghosts: tuple[int, int],
+        *,
+        listed: bool,
+        headers: DeviceArray,
+        slot: int,
+        among: DeviceArray | None = None,
+    ) -> None:
+        """Queue the unpacking of what has come from a peer into the room for it.
+
+        Parameters
+        ----------
+        peer : int
+        ghosts : (int, int)
+            The range of positions of its vertices.
+        listed : bool
+            Whether their places came too.
+        headers : device array of float64
+            What all have told.
+        slot : int
+            Where it says how many came, if they are listed.
+        among : device array of int32 or int64, optional
+            Where the ghosts are in what came, if the peer sends all of its vertices.  Like `headers`,
+            the same in every superstep.
+        """
+        key = peer, self._now, listed
+        launch = self._takers.get(key)
+        if launch is None:
+            first, last = ghosts
+            room = self._rooms[peer]
+            places, kind = self._nowhere, 0
+            if listed:
+                places, kind = room.places, 1
+            elif among is not None:
+                places, kind = among, 2
+            launch = self._takers[key] = self._kernels.prepare(
+                "unpack", *launch_shape(self._device, last - first), first, last - first, kind,
+                places, room.fields, self._sent[self._now], self._sent[1 - self._now],
+                self._flags[self._now], room.active, headers, slot if listed else -1,
+            )  # fmt: skip
+        launch()
 
     def _box(self, slot: int, count: int) -> _Box:
         """Return the box whose turn it is; its room is made when it is first used."""
         box = self._boxes.get((slot, self._turn))
         if box is None or len(box.places) < count:
-            xp = self._device.xp
-            box = self._boxes[slot, self._turn] = _Box(
-                xp.empty(count, np.int32),
-                tuple(xp.empty(count, column.dtype) for column in self._sent[0]),
-                xp.empty(count if len(self._flags[0]) else 0, np.uint8),
-            )
+            box = self._boxes[slot, self._turn] = self._make_room(count)
         return box
+
+    def _make_room(self, count: int) -> _Box:
+        xp = self._device.xp
+        return _Box(
+            xp.empty(count, np.int32),
+            tuple(xp.empty(count, column.dtype) for column in self._sent[0]),
+            xp.empty(count if self._frontier else 0, np.uint8),
+        )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -91,9 +93,10 @@ class Counts:
             arcs=sum(part.arcs for part in parts),
             waiting=sum(part.waiting for part in parts),
             read=sum(part.read for part in parts),
-            total_change=sum(part.total_change for part in parts),
+            # floats in order, as a GPU adds them up
+            total_change=reduce(add, [part.total_change for part in parts]),
             greatest_change=float(np.max([part.greatest_change for part in parts])),
-            sums=np.sum([part.sums for part in parts], axis=0),
+            sums=reduce(np.add, [part.sums for part in parts]),
             history=[
                 (sum(row[0] for row in rows), sum(row[1] for row in rows))
                 for rows in zip(*padded, strict=True)
@@ -123,10 +126,15 @@ class Parcel:
     useful: int = 0
 
     @property
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """What travels: fields, and places or activity where there are some."""
+        optional = [array for array in (self.places, self.active) if array is not None]
+        return [*self.fields, *optional]
+
+    @property
     def nbytes(self) -> int:
         """Bytes sent."""
-        arrays = (*self.fields, self.places, self.active)
-        return sum(int(array.nbytes) for array in arrays if array is not None)
+        return sum(int(array.nbytes) for array in self.arrays)
 
     @property
     def width(self) -> int:

@@ -36,7 +36,7 @@ from cugraph_ws.engines.queues import empty_piles
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda import layout
 
-__all__ = ["CudaExecutor"]
+__all__ = ["CudaExecutor", "counts_of"]
 
 CONTROL = 4  # numbers that a run keeps on the device
 NARROW_TOL = 1e-7  # of a residual; a finer one is not left to fields that are kept in fewer bits
@@ -75,6 +75,11 @@ class CudaExecutor:
     ------
     InputError
         If there is no such method.
+
+    Attributes
+    ----------
+    refinement : DeviceRefinement
+        Which packs for peers, and unpacks what comes.
     """
 
     tells_at_once = False  # lengths are counted while the superstep runs
@@ -146,13 +151,18 @@ class CudaExecutor:
         self._control, lengths, records = xp.split(self._report, self._cuts)
         self._records = records.view(np.float64)
         self._told: list[npt.NDArray[np.int64]] | None = None
+        # What other GPUs read: the latest record, and lengths.
+        self._header = xp.zeros(self._width + len(lengths), np.float64)
+        self._tellings: dict[int, Callable[[], None]] = {}
+        self._agreement: Callable[[], None] | None = None
+        self._agreed = False  # whether the device has the aggregates of all
         sent = self._outboxes if self._outbox else [
             tuple(self._states[copy % copies][place] for place in sent_fields(program))
             for copy in range(2)
         ]  # fmt: skip
-        self._refinement = DeviceRefinement(
-            self._device, self._kernels, sent, self._flags, in_place=in_place, owned=part.owned,
-            lengths=lengths,
+        self.refinement = DeviceRefinement(
+            self._device, self._kernels, sent, self._flags, in_place=in_place, frontier=frontier,
+            owned=part.owned, lengths=lengths,
         )  # fmt: skip
         self._launches: list[Callable[[], None]] = []
         self._now = 0  # which copy of the state is the latest
@@ -203,6 +213,7 @@ class CudaExecutor:
         """
         self._now = self._read = self._number = 0
         self._told = None
+        self._agreed = False
         part = self._part
         self._control[:] = 0
         self._control[layout.NUMBER] = -1
@@ -267,10 +278,11 @@ class CudaExecutor:
         resumed = choice.number != self._number
         if resumed:
             self._control[layout.NUMBER] = self._number = choice.number
-        if len(self._sums) and (resumed or self._part.divided):  # the device knows its own share
+        alone = self._part.divided and not self._agreed  # the device knows its own share
+        if len(self._sums) and (resumed or alone):
             self._sums[:] = self._device.xp.asarray(sums)
         if self._part.divided:
-            self._refinement.begin(1 - self._now)
+            self.refinement.begin(1 - self._now)
         for number in range(min(choice.supersteps, layout.RECORDS - 1)):
             self._launches[(self._now + number) % 2]()
 
@@ -288,24 +300,17 @@ class CudaExecutor:
         self._read = rows
         self._now = (self._now + supersteps) % 2
         self._number += supersteps
-        arcs, last = self._part.arcs, figures[-1]
+        arcs = self._part.arcs
         history = [(self._part.owned, arcs)] * supersteps
         if self._frontier:
             active = [int(one[layout.ACTIVE]) for one in figures]
             history = [(sent, arcs) for sent in (active if first else [self._active, *active])[:-1]]
-        self._active = int(last[layout.ACTIVE])
-        return Counts(
-            active=self._active,
-            arcs=arcs,
-            read=arcs * supersteps,
-            total_change=float(last[layout.TOTAL]),
-            greatest_change=float(last[layout.GREATEST]),
-            changes=[
-                (float(one[layout.TOTAL]), float(one[layout.GREATEST])) for one in figures[first:]
-            ],
-            history=history,
-            sums=last[layout.FIGURES :].copy(),
-        )
+        counts = counts_of(figures[-1], arcs, history)
+        self._active = counts.active
+        counts.changes = [
+            (float(one[layout.TOTAL]), float(one[layout.GREATEST])) for one in figures[first:]
+        ]
+        return counts
 
     @property
     def _state(self) -> tuple[Any, ...]:
@@ -317,6 +322,63 @@ class CudaExecutor:
             self._told = np.split(self._device.to_host(self._report), self._cuts)
         return self._told
 
+    # --------------------------------------------------------------------- meetings of GPUs alone
+
+    def tell(self) -> Any:
+        """Queue the filling of the header with what the last superstep did, and what it has packed.
+
+        Returns
+        -------
+        device array of float64, shape (figures and aggregates + parcels,)
+            The same in every superstep; zeros where there are no vertices.
+        """
+        if self._part.size:
+            now = self.refinement.now
+            if now not in self._tellings:
+                part, slots = self._part, len(self._header) - self._width
+                lengths = self._report[self._cuts[0] : self._cuts[1]]
+                self._tellings[now] = self._kernels.prepare(
+                    "tell", *launch_shape(self._device, max(len(self._header), part.size - part.owned)),
+                    self._control, self._records, lengths, slots, self._header, part.owned, part.size,
+                    self._flags[now],
+                )  # fmt: skip
+                self.refinement.sweep()
+            self._tellings[now]()
+        return self._header
+
+    def hear(self, headers: Any, members: int) -> None:
+        """Queue the adding up of aggregates: the next superstep reads those of all members.
+
+        Parameters
+        ----------
+        headers : device array of float64, shape (members * words,)
+            What all have told, by rank; the same array in every superstep.
+        members : int
+        """
+        if self._part.size == 0 or not len(self._sums):
+            return
+        if self._agreement is None:
+            self._agreement = self._kernels.prepare(
+                "agree", *launch_shape(self._device, len(self._sums)), headers,
+                len(headers) // members, members, self._sums,
+            )  # fmt: skip
+        self._agreement()
+        self._agreed = True
+
+    def advance(self, record: npt.NDArray[np.float64]) -> None:
+        """Take note of one superstep that the host has read of elsewhere than in `counts`.
+
+        Parameters
+        ----------
+        record : ndarray of float64, shape (figures and aggregates,)
+            Its own record.
+        """
+        if self._part.size:
+            self._read += 1
+            self._number += 1
+            self._now = 1 - self._now
+            self._active = int(record[layout.ACTIVE])
+
     # ------------------------------------------------------------------------ boundary exchange
 
     def pack(self, boundary: Any, *, refine: bool | None, forest: bool = False) -> Parcel:
@@ -325,14 +387,14 @@ class CudaExecutor:
             assert self._forest is not None
             return Parcel(None, (self._forest.is_attached(boundary),))
         assert self._told is None, "parcels are sealed together, before counts() is asked for"
-        return self._refinement.pack(boundary, refine=bool(refine))
+        return self.refinement.pack(boundary, refine=bool(refine))
 
     def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
         """Return the parcels of the length that is filled; waits for the superstep."""
         if self._part.size == 0 or not parcels:
             return list(parcels)
         lengths = self._tell()[1]
-        return [self._refinement.cut(parcel, lengths) for parcel in parcels]
+        return [self.refinement.cut(parcel, lengths) for parcel in parcels]
 
     def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
         """Bring the ghosts at positions [first, last) up to date; those that came are active."""
@@ -340,7 +402,7 @@ class CudaExecutor:
             assert self._forest is not None
             self._forest.attach_ghosts(first, last, parcel.fields[0])
             return
-        self._refinement.unpack(first, last, parcel)
+        self.refinement.unpack(first, last, parcel)
 
     # --------------------------------------------------------------------- forest and checkpoint
 
@@ -400,3 +462,29 @@ class CudaExecutor:
             self._flags[0][:] = self._part.inside(active)
         if self._part.size:
             self._take_stock(self._part.owned)
+
+
+def counts_of(record: npt.NDArray[np.float64], arcs: int, history: list[tuple[int, int]]) -> Counts:
+    """Return what supersteps did, of the record of the last one.
+
+    Parameters
+    ----------
+    record : ndarray of float64, shape (figures and aggregates,)
+    arcs : int
+        Arcs of the partition, all of which each superstep reads.
+    history : list of (int, int)
+        Of each superstep, active vertices and arcs.
+
+    Returns
+    -------
+    Counts
+    """
+    return Counts(
+        active=int(record[layout.ACTIVE]),
+        arcs=arcs,
+        read=arcs * len(history),
+        total_change=float(record[layout.TOTAL]),
+        greatest_change=float(record[layout.GREATEST]),
+        history=history,
+        sums=record[layout.FIGURES :].copy(),
+    )

@@ -5,6 +5,9 @@ of a warp look at 32 of those vertices; each finds its place in the box from the
 behind what one atomic has reserved for the warp (Khorasani, Gupta, Bhuyan, "Scalable SIMD-efficient
 graph processing on GPUs", PACT 2015, Section IV).  The filled length is all that has to travel.
 
+Where GPUs meet without their hosts, what a superstep did and the lengths go into a header, and the
+aggregates are added up out of those of all members.
+
 `old` and `new` are what the program's messages are computed from, before the superstep and now: some
 of the state's fields, or the outbox.
 """
@@ -15,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.interface import FRONTIER, copy_sent, differs
+from cugraph_ws.kernels.cuda.interface import FRONTIER, TERMS, copy_sent, differs
+from cugraph_ws.kernels.cuda.layout import FIGURES, RECORDS, ROW
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
@@ -32,7 +36,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import sum_of_lanes
 
-__all__ = ["pack_all", "pack_changed", "unpack"]
+__all__ = ["agree", "pack_all", "pack_changed", "tell", "unpack"]
 
 
 @inline
@@ -98,22 +102,63 @@ def pack_all(
 @kernel
 def unpack(
     first: Any, count: Any, listed: Any, places: Any, box: Any, new: Any, old: Any, flags: Any,
-    active: Any,
+    active: Any, headers: Any, slot: Any,
 ) -> None:  # fmt: skip
     """Bring ghosts, of which the first is at position `first`, up to date with what is in a box.
 
     Both copies of the state are written: the next superstep, which writes into `old`, leaves ghosts
-    alone.  `listed` tells whether `places` says which ghosts came; without it all did, in order, and of
-    a frontier `active` says which of them are active.
+    alone.  If `listed` is 1, `places` says which ghosts came, and they are active; else all did, in
+    order, and of a frontier `active` says which of them are.  If it is 2, the box has more than them,
+    and `places` says where they are in it.  Of a `slot` that is not negative, `headers[slot]` says how
+    many came, at most `count`.
     """
-    for entry in range(block() * threads() + thread(), count, blocks() * threads()):
+    number = np.int64(count)
+    if slot >= 0:
+        number = np.int64(headers[slot])
+    for entry in range(block() * threads() + thread(), number, blocks() * threads()):
         ghost = np.int64(first + entry)
-        if listed != 0:
+        place = np.int64(entry)
+        if listed == 1:
             ghost = np.int64(first + places[entry])
-        copy_sent(box, entry, new, ghost)
-        copy_sent(box, entry, old, ghost)
+        if listed == 2:
+            place = np.int64(places[entry])
+        copy_sent(box, place, new, ghost)
+        copy_sent(box, place, old, ghost)
         if FRONTIER:
-            if listed != 0:
+            if listed == 1:
                 flags[ghost] = np.uint8(1)
             else:
-                flags[ghost] = active[entry]
+                flags[ghost] = active[place]
+
+
+@kernel
+def tell(
+    control: Any, records: Any, lengths: Any, slots: Any, header: Any, owned: Any, size: Any,
+    flags: Any,
+) -> None:  # fmt: skip
+    """Write the latest record and, behind it, all lengths into a header, which others will read.
+
+    Lengths become 0 for the next superstep; of a frontier no ghost is active, until it is unpacked.
+    """
+    width = FIGURES + TERMS
+    latest = (control[ROW] - 1) % RECORDS * width
+    first, step = block() * threads() + thread(), blocks() * threads()
+    for place in range(first, width + slots, step):
+        if place < width:
+            header[place] = records[latest + place]
+        else:
+            header[place] = np.float64(lengths[place - width])
+            lengths[place - width] = np.int64(0)
+    if FRONTIER:
+        for ghost in range(owned + first, size, step):
+            flags[ghost] = np.uint8(0)
+
+
+@kernel
+def agree(headers: Any, words: Any, members: Any, sums: Any) -> None:
+    """Add up the aggregates of all members, by rank; each has a header of `words` numbers."""
+    for term in range(block() * threads() + thread(), TERMS, blocks() * threads()):
+        everyone = headers[FIGURES + term]
+        for member in range(1, members):
+            everyone += headers[member * words + FIGURES + term]
+        sums[term] = everyone

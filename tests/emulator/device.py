@@ -87,6 +87,12 @@ class EmulatedDevice:
         self.downloads += 1
         return array.copy()
 
+    def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        return np.empty(count, dtype)
+
+    def copy_out(self, array: np.ndarray[Any, Any], pinned: np.ndarray[Any, Any]) -> None:
+        pinned[:] = array
+
     def module(self, name: str) -> EmulatedKernels:
         if name not in self._modules:
             self._modules[name] = EmulatedKernels(self, load(kernel_file("cuda", name)))
