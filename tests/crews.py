@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.cluster.nccl import NcclCrew
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.graph import Graph
 
@@ -62,6 +64,51 @@ def together(size: int, work: Callable[[ThreadCrew], Any]) -> list[Any]:
     if errors:
         raise errors[0]
     return [future.result() for future in futures]
+
+
+class ThreadLinks:
+    """Links between threads: an array is sent by being copied into a queue."""
+
+    def __init__(self, crew: ThreadCrew, ways: dict[tuple[int, int], queue.Queue[Any]]) -> None:
+        self._rank, self._ways = crew.rank, ways
+        self.exchanges = self.waits = 0
+
+    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        self.exchanges += 1
+        self.post(sent, taken)
+
+    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        assert not sent[self._rank], "nobody writes to himself"
+        assert not taken[self._rank]
+        for peer, box in enumerate(sent):
+            for array in box:
+                self._ways[self._rank, peer].put(array.copy())
+        for peer, box in enumerate(taken):
+            for array in box:
+                came = self._ways[peer, self._rank].get(timeout=60)
+                assert came.nbytes == array.nbytes, "lengths are told before"
+                array[...] = came.reshape(array.shape)
+
+    def gather(self, own: Any, everyone: Any) -> None:
+        pieces = np.split(everyone, len(everyone) // len(own))
+        others = [rank for rank in range(len(pieces)) if rank != self._rank]
+        pieces[self._rank][:] = own
+        self.post(
+            [[own] if rank in others else [] for rank in range(len(pieces))],
+            [[piece] if rank in others else [] for rank, piece in enumerate(pieces)],
+        )
+
+    def mark(self) -> None:
+        self.waits += 1
+
+    def wait(self, mark: None) -> None:
+        pass
+
+
+def over_links(size: int, work: Callable[[NcclCrew], Any]) -> list[Any]:
+    """Run `work` once for each member, all at once, with links between them."""
+    ways = {(a, b): queue.Queue[Any]() for a in range(size) for b in range(size)}
+    return together(size, lambda crew: work(NcclCrew(crew, ThreadLinks(crew, ways))))
 
 
 class WholeVertices:

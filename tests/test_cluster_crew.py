@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from crews import ThreadCrew, share, together
+from crews import ThreadCrew, over_links, share, together
 from emulator.device import emulated
 from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached, Widest
 from shapes import SHAPES, build, rmat, undirected
@@ -81,32 +80,6 @@ def test_on_gpus(name: str, exchange: str) -> None:
         )
     # what edges read of PageRank is rounded to 24 bits on a GPU
     assert_parts(parts, whole, 1e-6)
-
-
-class ThreadLinks:
-    """Links between threads: an array is sent by being copied into a queue."""
-
-    def __init__(self, crew: ThreadCrew, ways: dict[tuple[int, int], queue.Queue[Any]]) -> None:
-        self._rank, self._ways = crew.rank, ways
-        self.exchanges = 0
-
-    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        self.exchanges += 1
-        assert not sent[self._rank], "nobody writes to himself"
-        assert not taken[self._rank]
-        for peer, box in enumerate(sent):
-            for array in box:
-                self._ways[self._rank, peer].put(array.copy())
-        for peer, box in enumerate(taken):
-            for array in box:
-                came = self._ways[peer, self._rank].get(timeout=60)
-                assert came.nbytes == array.nbytes, "lengths are told before"
-                array[...] = came.reshape(array.shape)
-
-
-def over_links(size: int, work: Any) -> list[Any]:
-    ways = {(a, b): queue.Queue[Any]() for a in range(size) for b in range(size)}
-    return together(size, lambda crew: work(NcclCrew(crew, ThreadLinks(crew, ways))))
 
 
 BOXES = {

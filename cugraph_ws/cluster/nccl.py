@@ -39,6 +39,29 @@ class Links(Protocol):
             What comes from each, of the lengths in which it is sent.
         """
 
+    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        """Queue what `exchange` does, behind all that is queued already; nobody waits.
+
+        Arrays are neither changed nor given back before it is done.
+        """
+
+    def gather(self, own: Any, everyone: Any) -> None:
+        """Queue showing all members an array; nobody waits.
+
+        Parameters
+        ----------
+        own : device array
+            Of the same length for all.
+        everyone : device array, as long as those of all members together
+            Where they come, by rank.
+        """
+
+    def mark(self) -> Any:
+        """Return what stands for all that is queued so far; good until the next one is asked for."""
+
+    def wait(self, mark: Any) -> None:
+        """Wait until that is done; raises if it never will be, since a member is gone."""
+
 
 class NcclLinks:
     """NCCL between the GPUs of a crew's members.
@@ -59,37 +82,51 @@ class NcclLinks:
     check: Callable[[], None]
 
     def __init__(self, crew: Crew) -> None:
-        from cupy.cuda import nccl
+        from cupy.cuda import Event, get_current_stream, nccl
 
         name = crew.allgather(bytes(nccl.get_unique_id()) if crew.rank == 0 else b"")[0]
         self._nccl = nccl
+        self._stream = get_current_stream
+        self._event = Event(disable_timing=True)
         self.alive = True
         self._links = nccl.NcclCommunicator(crew.size, name, crew.rank)
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
         """Send arrays and receive into others, all at once."""
-        import cupy
+        self.post(sent, taken)
+        self.wait(self.mark())
 
-        stream = cupy.cuda.get_current_stream()
+    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        """Queue sending arrays and receiving into others, all at once."""
+        if not any(sent) and not any(taken):
+            return
+        stream = self._stream().ptr
+        send, receive, kind = self._links.send, self._links.recv, self._nccl.NCCL_INT8
         self._nccl.groupStart()
         try:
             for peer, (going, coming) in enumerate(zip(sent, taken, strict=True)):
                 for array in going:
-                    self._links.send(
-                        array.data.ptr, array.nbytes, self._nccl.NCCL_INT8, peer, stream.ptr
-                    )
+                    send(array.data.ptr, array.nbytes, kind, peer, stream)
                 for array in coming:
-                    self._links.recv(
-                        array.data.ptr, array.nbytes, self._nccl.NCCL_INT8, peer, stream.ptr
-                    )
+                    receive(array.data.ptr, array.nbytes, kind, peer, stream)
         finally:
             self._nccl.groupEnd()
-        self._wait(stream.record())
 
-    def _wait(self, event: Any) -> None:
+    def gather(self, own: Any, everyone: Any) -> None:
+        """Queue showing all members an array."""
+        self._links.allGather(
+            own.data.ptr, everyone.data.ptr, own.nbytes, self._nccl.NCCL_INT8, self._stream().ptr
+        )
+
+    def mark(self) -> Any:
+        """Return an event behind all that is queued so far."""
+        self._event.record(self._stream())
+        return self._event
+
+    def wait(self, mark: Any) -> None:
         """Wait for the GPU, but not for a member that is gone."""
         begun = time.perf_counter()
-        while not event.done:
+        while not mark.done:
             if time.perf_counter() - begun < SPIN:
                 continue
             time.sleep(PAUSE)
@@ -115,13 +152,18 @@ class NcclCrew:
     crew : Crew
         The same member on a slower way: it knows its rank, and what somebody outside wishes.
     links : Links
+
+    Attributes
+    ----------
+    links : Links
+        For those who know what they send without telling it first.
     """
 
     on_device = True
 
     def __init__(self, crew: Crew, links: Links) -> None:
         self.rank, self.size = crew.rank, crew.size
-        self._crew, self._links = crew, links
+        self._crew, self.links = crew, links
         xp = device().xp
         self._out = xp.zeros((self.size, HEADER), np.uint8)
         self._in = xp.zeros((self.size, HEADER), np.uint8)
@@ -152,7 +194,7 @@ class NcclCrew:
         headers = np.stack([letter.header for letter in letters])
         self._out[:] = device().xp.asarray(headers)
         others = [rank for rank in range(self.size) if rank != self.rank]
-        self._links.exchange(self._rows(self._out, others), self._rows(self._in, others))
+        self.links.exchange(self._rows(self._out, others), self._rows(self._in, others))
         came = [_Reply(row) for row in device().to_host(self._in)]
         self._swap([letter.overflow for letter in letters], [reply.overflow for reply in came])
         for rank in others:
@@ -167,7 +209,7 @@ class NcclCrew:
             [[array for array in box if array.nbytes] for box in boxes] for boxes in (sent, taken)
         )
         if any(going) or any(coming):
-            self._links.exchange(going, coming)
+            self.links.exchange(going, coming)
 
     def _rows(self, table: Any, others: Sequence[int]) -> list[list[Any]]:
         return [[table[rank]] if rank in others else [] for rank in range(self.size)]
