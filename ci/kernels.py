@@ -53,6 +53,7 @@ from cugraph_ws.engines import cuda_frontier, cuda_relay
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import crews
 import cuda_cases as cases
 import stand_in_cudf
 from emulator.device import EmulatedDevice, EmulatedKernels
@@ -340,6 +341,14 @@ def _run_programs(recorder: Recorder) -> None:
                 for case in cut
             ],
         ]
+    runs.append(
+        (
+            "PageRank on GPUs of a cluster",
+            lambda: crews.over_links(
+                2, lambda crew: ws.run(ws.PageRank, crews.share(graph, crew), **once)
+            ),
+        )
+    )
     for label, run in runs:
         recorder.label = label
         run()

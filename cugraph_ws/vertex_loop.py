@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,10 @@ from cugraph_ws.graph import Graph
 from cugraph_ws.plan import Filter, Plan, WantedDirection
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Method, Step, as_columns
+
+if TYPE_CHECKING:
+    from cugraph_ws.cuda.partition import DevicePartition
+    from cugraph_ws.cuda.plan import CudaPlan
 
 __all__ = ["VertexLoop"]
 
@@ -237,13 +241,7 @@ class VertexLoop:
             )
         if isinstance(graph, ShardGraph):
             (part,) = held = [shard_partition(graph, bound)]
-            self._exchange = CrewExchange(
-                graph,
-                method=self._sends,
-                dense=not plan.frontier,
-                boundaries=part.boundaries,
-                ghosts=part.ghosts,
-            )
+            self._exchange = self._among_gpus(graph, part, plan)
         elif divided:
             self._partitions = split(graph, bound, self._parts)
             held = [device_partition(partition) for partition in self._partitions]
@@ -267,6 +265,29 @@ class VertexLoop:
             )
             for part in held
         ]
+
+    def _among_gpus(self, graph: ShardGraph, part: DevicePartition, plan: CudaPlan) -> Exchange:
+        """Return the exchange of a share on the device: by the links of the crew, if it has some."""
+        from cugraph_ws.cluster.device_exchange import DeviceCrewExchange
+        from cugraph_ws.cluster.nccl import NcclCrew
+
+        if isinstance(graph.crew, NcclCrew) and graph.crew.size > 1:
+            return DeviceCrewExchange(
+                graph,
+                part,
+                graph.crew.links,
+                aggregates=len(self._program.aggregates),
+                method=self._sends,
+                frontier=plan.frontier,
+                in_place=plan.in_place,
+            )
+        return CrewExchange(
+            graph,
+            method=self._sends,
+            dense=not plan.frontier,
+            boundaries=part.boundaries,
+            ghosts=part.ghosts,
+        )
 
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones, on every partition."""
@@ -340,6 +361,7 @@ class VertexLoop:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to go on from here."""
+        self._exchange.rest()
         shares = [{**one.columns(), "_queue": one.queue()} for one in self._executors]
         return {
             **{name: as_host(column) for name, column in self._exchange.collect(shares).items()},
@@ -369,6 +391,7 @@ class VertexLoop:
 
     def columns(self) -> dict[str, Column]:
         """Return the visible state fields and the predecessors."""
+        self._exchange.rest()
         shares = [executor.columns() for executor in self._executors]
         if self._predecessors:
             self._grow_forest()

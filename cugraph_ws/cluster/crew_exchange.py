@@ -124,6 +124,9 @@ class CrewExchange:
         """Return the sum of one number of each member."""
         return int(np.sum(self._crew.allgather(int(number))))
 
+    def rest(self) -> None:
+        """Return at once: meetings are waited for."""
+
     def collect(self, shares: Sequence[dict[str, Array]]) -> dict[str, Array]:
         """Return the own share: by owned vertex is how a member's results are."""
         return shares[0]

@@ -71,6 +71,9 @@ class Exchange(Protocol):
     def total(self, number: int) -> int:
         """Return the sum of one number of each process."""
 
+    def rest(self) -> None:
+        """Wait until nothing is on its way between partitions any more."""
+
     def collect(self, shares: Sequence[dict[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
         """Return columns by vertex number from each executor's, by owned vertex."""
 
@@ -154,6 +157,9 @@ class LocalExchange:
     def total(self, number: int) -> int:
         """Return the number: there is no other process."""
         return number
+
+    def rest(self) -> None:
+        """Return at once: what is sent is there."""
 
     def collect(self, shares: Sequence[dict[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
         """Return columns by vertex number from each executor's, by owned vertex."""

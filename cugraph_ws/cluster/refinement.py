@@ -39,6 +39,11 @@ class Refinement:
     ------
     InputError
         If there is no such method.
+
+    Attributes
+    ----------
+    first : bool
+        Whether only what has changed goes to peers after the first superstep.
     """
 
     def __init__(self, method: ExchangeMethod, *, dense: bool = False) -> None:
@@ -49,7 +54,7 @@ class Refinement:
         self._method = method
         self._flag = 0 if dense else 1  # bytes by which MS tells that a vertex is active
         self._refines: dict[int, bool] = {}
-        self._first = not dense
+        self.first = method == "vr" or (method == "auto" and not dense)
 
     @property
     def everything(self) -> bool:
@@ -69,9 +74,7 @@ class Refinement:
         peer : int
             The peer's number.
         """
-        if self._method != "auto":
-            return self._method == "vr"
-        return self._refines.get(peer, self._first)
+        return self._refines.get(peer, self.first)
 
     def learn(self, peer: int, parcel: Parcel, boundary: int) -> None:
         """Take note of what a superstep has changed.
@@ -85,8 +88,26 @@ class Refinement:
         boundary : int
             How many of the partition's vertices the peer holds.
         """
-        width = parcel.width
-        self._refines[peer] = parcel.useful * (width + PLACE) < boundary * (width + self._flag)
+        if self.free:
+            self._refines[peer] = self.listed(parcel.useful, parcel.width) < self.whole(
+                boundary, parcel.width
+            )
+
+    def listed(self, number: Any, width: int) -> Any:
+        """Return the bytes of a parcel of vertices that are listed.
+
+        Parameters
+        ----------
+        number : int or ndarray of int
+            How many they are.
+        width : int
+            Bytes of the values of one.
+        """
+        return number * (width + PLACE)
+
+    def whole(self, number: Any, width: int) -> Any:
+        """Return the bytes of a parcel of all vertices of a boundary; see `listed`."""
+        return number * (width + self._flag)
 
 
 class Sender:
@@ -125,18 +146,28 @@ class Sender:
         """Whether all vertices go to everybody."""
         return self._chosen.everything
 
-    def pack(self, executor: Executor, *, forest: bool = False) -> dict[int, Parcel]:
-        """Return what an executor has for each of its peers, still to be sealed."""
+    def pack(
+        self, executor: Executor, *, forest: bool = False, refines: Sequence[bool] | None = None
+    ) -> dict[int, Parcel]:
+        """Return what an executor has for each of its peers, still to be sealed.
+
+        `refines` tells for each peer whether only what has changed goes there, if that is known to
+        others too; else it is chosen by what has been sealed.
+        """
         if self._chosen.everything and not forest:
             if not self._owned:
                 return {}
             parcel = executor.pack(self._all(), refine=False)
             return {peer: parcel for peer in range(len(self.boundaries)) if peer != self._place}
         exact = self._chosen.free and executor.tells_at_once
+
+        def refine(peer: int) -> bool | None:
+            if refines is not None:
+                return refines[peer]
+            return None if exact else self._chosen.refines(peer)
+
         return {
-            peer: executor.pack(
-                boundary, refine=None if exact else self._chosen.refines(peer), forest=forest
-            )
+            peer: executor.pack(boundary, refine=refine(peer), forest=forest)
             for peer, boundary in enumerate(self.boundaries)
             if len(boundary)
         }

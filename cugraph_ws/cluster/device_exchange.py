@@ -1,0 +1,184 @@
+"""The exchange of a crew whose members have a GPU each: one wait a superstep, and nothing told twice.
+
+What a superstep did, and how much of each boundary has changed, is in a header that the GPU fills and
+shows to all.  From all headers each member knows all counts, what comes to it, and also what everybody
+will send next: `Refinement` decides by numbers that all have seen.  So parcels travel without a word
+about themselves, behind the headers on the same stream, and nobody waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.cluster.crew_exchange import CrewExchange
+from cugraph_ws.cluster.exchange import Traffic
+from cugraph_ws.cluster.nccl import Links
+from cugraph_ws.cluster.refinement import ExchangeMethod, Refinement
+from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.partition import DevicePartition
+from cugraph_ws.engines import Choice, Counts, Executor, Parcel
+from cugraph_ws.engines.cuda import CudaExecutor, counts_of
+from cugraph_ws.kernels.cuda.layout import FIGURES, GREATEST
+
+__all__ = ["DeviceCrewExchange"]
+
+
+class DeviceCrewExchange(CrewExchange):
+    """Moves boundary state between GPUs; see `CrewExchange`, which it agrees with to the bit.
+
+    Parameters
+    ----------
+    shard : ShardGraph
+        The own share.
+    part : DevicePartition
+        The same on the device.
+    links : Links
+        To the other members' GPUs.
+    aggregates : int
+        How many the program has.
+    method : {"auto", "vr", "ms", "all"}
+        What is sent; see `Refinement`.
+    frontier : bool
+        Whether only active vertices are heard.
+    in_place : bool
+        Whether nobody can tell what has changed.
+    """
+
+    def __init__(
+        self,
+        shard: ShardGraph,
+        part: DevicePartition,
+        links: Links,
+        *,
+        aggregates: int,
+        method: ExchangeMethod,
+        frontier: bool,
+        in_place: bool,
+    ) -> None:
+        super().__init__(
+            shard,
+            method=method,
+            dense=not frontier,
+            boundaries=part.boundaries,
+            ghosts=part.ghosts,
+        )
+        self._links = links
+        self._frontier, self._in_place = frontier, in_place
+        size = self._crew.size
+        facts = [part.owned, part.arcs, *[len(one) for one in part.boundaries]]
+        told = np.array([list(one) for one in self._crew.allgather(facts)], np.int64)
+        self._owned, self._arcs, held = int(told[:, 0].sum()), int(told[:, 1].sum()), told[:, 2:]
+        # By sender and receiver: how many vertices may travel, and which of the lengths is theirs.
+        self._whole, slots = held, np.maximum(np.cumsum(held > 0, axis=1) - 1, 0)
+        if self._sender.everything:
+            self._whole, slots = np.repeat(told[:, :1], size, axis=1), np.zeros_like(held)
+            np.fill_diagonal(self._whole, 0)
+        self._flows = self._whole > 0
+        self._words = words = FIGURES + aggregates + size
+        self._places = np.arange(1, size + 1)[:, None] * words - size + slots  # in all headers
+        self._headers = device().xp.empty(size * words, np.float64)
+        self._table = device().pinned(size * words, np.float64)
+        self._chosen = Refinement(method, dense=not frontier)
+        self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
+        self._known = False
+        self._choose(np.full((size, size), self._chosen.first))
+        self._active = 0  # after the superstep before
+
+    def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
+        """Take note of which members send which others only what has changed."""
+        rank = self._crew.rank
+        self._refines: list[bool] = refines[rank].tolist()
+        self._listed = refines & self._flows
+        if self._in_place:
+            self._listed[:] = False
+        self._known = not (self._listed[rank].any() or self._listed[:, rank].any())
+
+    def merge(self, counts: Sequence[Counts]) -> Counts:
+        """Return the counts of all members, ghosts' arcs included."""
+        merged = super().merge(counts)
+        self._active = merged.active
+        return merged
+
+    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
+        """Bring ghosts up to date after a superstep; return the counts of all, and what was sent.
+
+        Ghosts' new values may still be on their way: the next superstep is queued behind them.
+        """
+        (executor,) = executors
+        assert isinstance(executor, CudaExecutor)
+        packed = self._sender.pack(executor, refines=self._refines)
+        self._links.gather(executor.tell(), self._headers)
+        device().copy_out(self._headers, self._table)
+        told = self._links.mark()
+        executor.hear(self._headers, self._crew.size)
+        if self._known:  # the GPU need not wait for the host
+            self._swap(executor, packed, self._whole)
+        self._links.wait(told)
+        useful = (self._table.take(self._places) * self._flows).astype(np.int64)
+        if not self._known:
+            self._swap(executor, packed, np.where(self._listed, useful, self._whole))
+        width = executor.refinement.width
+        if_listed = self._chosen.listed(useful, width)
+        if_whole = self._chosen.whole(self._whole, width)
+        sent = np.where(self._listed, if_listed, if_whole)
+        if self._chosen.free:
+            self._choose(if_listed < if_whole)
+        return self._counts(executor), Traffic(int(sent.sum()), int(useful.sum()) * width)
+
+    def _counts(self, executor: CudaExecutor) -> Counts:
+        """Return the counts of all members, of their headers; see `Counts.merged`."""
+        records = self._table.reshape(self._crew.size, -1)[:, : -self._crew.size]
+        together = reduce(np.add, records)
+        together[GREATEST] = records[:, GREATEST].max()
+        who = self._active if self._frontier else self._owned
+        counts = counts_of(together, self._arcs, [(who, self._arcs)] if self._owned else [])
+        self._active = counts.active
+        executor.advance(records[self._crew.rank])
+        return counts
+
+    def rest(self) -> None:
+        """Wait until nothing is on its way any more."""
+        self._links.wait(self._links.mark())
+
+    def _swap(
+        self, executor: CudaExecutor, packed: dict[int, Parcel], lengths: npt.NDArray[np.int64]
+    ) -> None:
+        """Queue the parcels' journey, and their unpacking.
+
+        Parameters
+        ----------
+        executor : CudaExecutor
+        packed : dict of int to Parcel
+            What goes to each member, not yet cut.
+        lengths : ndarray of int64, shape (members, members)
+            How many vertices each member sends each other one.
+        """
+        rank, size, refinement = self._crew.rank, self._crew.size, executor.refinement
+        listed = self._listed[:, rank].tolist()
+        going: list[list[Any]] = [[] for _ in range(size)]
+        coming: list[list[Any]] = [[] for _ in range(size)]
+        own = self._table[(rank + 1) * self._words - size : (rank + 1) * self._words]
+        for peer, parcel in packed.items():
+            if not self._listed[rank, peer]:
+                going[peer] = parcel.arrays
+            elif lengths[rank, peer]:
+                going[peer] = refinement.cut(parcel, own).arrays
+        come = [(peer, count) for peer, count in enumerate(lengths[:, rank].tolist()) if count]
+        for peer, count in come:
+            most = int(self._whole[peer, rank])
+            coming[peer] = refinement.expect(peer, most, count, listed=listed[peer]).arrays
+        self._links.post(going, coming)
+        for peer, _ in come:
+            first, last = self._ghosts[peer]
+            if first < last:
+                refinement.take(
+                    peer, (first, last), listed=listed[peer], headers=self._headers,
+                    slot=int(self._places[peer, rank]),
+                    among=self._theirs[peer] if self._sender.everything else None,
+                )  # fmt: skip

@@ -1,0 +1,254 @@
+"""Vertex programs on crews whose members have a GPU each, in the emulator: answers, bytes, and waits."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from crews import over_links, share, together
+from cuda_cases import Rumour, Steps, set_classes
+from emulator.device import emulated
+from programs import Hops, Nearest, Peel, Rank
+from shapes import SHAPES, build, rmat
+from verify import Edges
+
+import cugraph_ws as ws
+from cugraph_ws.cluster.crew import Alone
+from cugraph_ws.cluster.nccl import NcclLinks
+
+EXCHANGES = ("vr", "ms", "all", "auto")
+GATHER = {"direction": "gather"}
+PROGRAMS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "rank": (Rank, {"max_iter": 4, "tol": 0.0}),
+    "steps": (Steps, {}),
+    "pairs": (Nearest, {"seeds": [0]}),
+    "peeled": (Peel, {"k": 2}),
+    "rumour": (Rumour, {"start": [0, 3]}),
+    "gathered": (ws.SSSP, {"source": [0], **GATHER}),
+}
+GRAPH = rmat(4, 3, seed=11)
+WHOLE = ("superstep", "active", "edges", "residual", "bytes_sent", "bytes_useful")
+
+
+@pytest.fixture(autouse=True)
+def small_classes(monkeypatch):
+    set_classes(monkeypatch, block=32, hub=12, chunk=8, middle=5)
+
+
+def runs_of(graph, members, program, options, cuts=None):
+    """Run a program over links, and over mail alone; return what every member has of both."""
+
+    def work(crew):
+        result = ws.run(program, share(graph, crew, cuts), engine="cuda", **options)
+        return result.frame, result.trace[list(WHOLE)], result.stopped
+
+    return over_links(members, work), together(members, work)
+
+
+def assert_same(linked, mailed):
+    for (frame, trace, stopped), (other, expected, why) in zip(linked, mailed, strict=True):
+        pd.testing.assert_frame_equal(trace, expected)
+        pd.testing.assert_frame_equal(frame, other)
+        assert stopped == why
+
+
+CASES = [  # two ways for each program, and all ways for two of them
+    (name, exchange)
+    for place, name in enumerate(PROGRAMS)
+    for way, exchange in enumerate(EXCHANGES)
+    if name in ("rank", "peeled") or (place + way) % 2
+]
+
+
+@pytest.mark.parametrize(("name", "exchange"), CASES)
+def test_the_same_as_by_mail(name, exchange):
+    program, options = PROGRAMS[name]
+    members = 2 + (len(name) + len(exchange)) % 2
+    with build(GRAPH) as graph, emulated(seed=3):
+        assert_same(*runs_of(graph, members, program, {"exchange": exchange, **options}))
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES)
+def test_in_place_nobody_knows_what_has_changed(exchange):
+    given = {"start": 0, "direction": "gather", "in_place": True, "exchange": exchange}
+    with build(GRAPH) as graph, emulated(seed=3):
+        linked, mailed = runs_of(graph, 2, Hops, given)
+    for (frame, trace, _), (other, expected, _) in zip(linked, mailed, strict=True):
+        pd.testing.assert_frame_equal(frame, other)
+        for column in ("bytes_sent", "bytes_useful"):
+            assert set(trace[column]) == set(expected[column]), "always everything"
+
+
+@pytest.mark.parametrize(
+    ("name", "cuts"),
+    [
+        ("rank", (0, 0, 5, 16)),
+        ("peeled", (0, 9, 9, 16)),
+        ("pairs", (0, 16, 16, 16)),
+        ("steps", (0, 0, 16, 16)),
+    ],
+)
+@pytest.mark.parametrize("exchange", ["all", "auto"])
+def test_members_without_vertices(name, cuts, exchange):
+    program, options = PROGRAMS[name]
+    with build(GRAPH) as graph, emulated(seed=1):
+        given = {**options, "exchange": exchange}
+        assert_same(*runs_of(graph, len(cuts) - 1, program, given, cuts))
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES)
+def test_members_without_arcs_between_them(exchange):
+    """The first and the second share vertices, the third is alone."""
+    graph = Edges(np.array([0, 2, 3, 4, 6]), np.array([2, 1, 0, 5, 5]), 7)
+    with build(graph) as graph, emulated(seed=2):
+        given = {"max_iter": 3, "exchange": exchange}
+        assert_same(*runs_of(graph, 3, Rank, given, (0, 2, 4, 7)))
+
+
+def test_no_vertices_at_all():
+    with build(SHAPES["empty"]) as graph, emulated():
+        assert_same(*runs_of(graph, 2, Rank, {"max_iter": 2}))
+
+
+@pytest.mark.parametrize("program", [ws.SSSP, ws.WidestPath])
+def test_predecessors(program):
+    edges = Edges(GRAPH.source, GRAPH.destination, GRAPH.n, np.full(len(GRAPH.source), 0.5))
+    with build(edges) as graph, emulated(seed=6):
+        linked, mailed = runs_of(graph, 2, program, {"source": [0]})
+    assert_same(linked, mailed)
+    assert "predecessor" in linked[0][0]
+
+
+def test_a_run_goes_on_from_a_checkpoint(tmp_path):
+    options = {"engine": "cuda", "tol": 0.0, "exchange": "ms"}
+
+    def work(crew):
+        path = tmp_path / "state"
+        graph_here = share(graph, crew)
+        whole = ws.run(Rank, graph_here, max_iter=4, **options)
+        ws.run(Rank, graph_here, max_iter=2, checkpoint=path, **options)
+        resumed = ws.run(Rank, graph_here, max_iter=4, resume=path, **options)
+        assert resumed.iterations == 4
+        pd.testing.assert_frame_equal(resumed.frame, whole.frame)
+
+    with build(GRAPH) as graph, emulated(seed=5):
+        over_links(2, work)
+
+
+@pytest.mark.parametrize("exchange", ["vr", "ms"])
+def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
+    monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
+    waits, downloads, launches = {}, {}, {}
+    with build(GRAPH) as graph:
+        for most in (2, 5):
+            with emulated() as device:
+                given = {"max_iter": most, "tol": 0.0, "exchange": exchange, "engine": "cuda"}
+
+                def work(crew, given=given):
+                    ws.run(Rank, share(graph, crew), **given)
+                    return crew.links.waits
+
+                waits[most] = over_links(2, work)
+                downloads[most], launches[most] = device.downloads, device.launches
+    assert waits[5] == [one + 3 for one in waits[2]]
+    assert downloads[5] == downloads[2]
+    # of two members: superstep, packing, header, unpacking, aggregates
+    assert launches[5] - launches[2] == 3 * 2 * 5
+
+
+def test_progress_stops_all_members():
+    def work(crew):
+        report = (lambda update: update.superstep < 2) if crew.rank == 0 else False
+        given = {"max_iter": 1000, "tol": 0.0, "engine": "cuda", "progress": report}
+        result = ws.run(Rank, share(graph, crew), **given)
+        return result.stopped, result.iterations
+
+    with build(SHAPES["path"]) as graph, emulated():
+        first, second = over_links(2, work)
+    assert first == second
+    assert first[0] == "callback"
+
+
+class Silent:
+    """A council that never meets."""
+
+    def __init__(self, crew):
+        pass
+
+    def ask(self, wish):
+        return wish
+
+
+# --------------------------------------------------------------------------------- NCCL, by its calls
+
+
+class Calls:
+    """Stands for CuPy's communicator, groups, events and streams; notes what is called."""
+
+    NCCL_INT8 = 0
+    ptr = 77
+
+    def __init__(self, *given, **named):
+        self.noted = []
+        self.done = True
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *given: self.noted.append((name, *given))
+
+
+class Array:
+    """Stands for an array on the GPU."""
+
+    def __init__(self, pointer, nbytes):
+        self.data, self.nbytes = SimpleNamespace(ptr=pointer), nbytes
+
+
+@pytest.fixture
+def links(monkeypatch):
+    communicator, groups, event = Calls(), Calls(), Calls()
+    groups.NcclCommunicator = lambda size, name, rank: communicator
+    groups.get_unique_id = lambda: (1, 2)
+    cuda = SimpleNamespace(Event=lambda **_: event, get_current_stream=lambda: event, nccl=groups)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
+    made = NcclLinks(Alone())
+    made.check = lambda: None
+    return made, communicator, groups, event
+
+
+def test_what_is_asked_of_nccl(links):
+    made, communicator, groups, event = links
+    made.gather(Array(10, 24), Array(20, 48))
+    made.post([[], []], [[], []])  # nothing at all
+    made.post([[], [Array(30, 8)]], [[], [Array(40, 5), Array(50, 6)]])
+    made.wait(made.mark())
+    assert communicator.noted == [
+        ("allGather", 10, 20, 24, 0, 77),
+        ("send", 30, 8, 0, 1, 77),
+        ("recv", 40, 5, 0, 1, 77),
+        ("recv", 50, 6, 0, 1, 77),
+    ]
+    assert groups.noted == [("groupStart",), ("groupEnd",)]
+    assert event.noted == [("record", event)]
+
+
+def test_who_waits_for_a_member_that_is_gone_gives_up(links):
+    made, communicator, _, event = links
+    event.done = False
+
+    def check():
+        raise TimeoutError("the run is given up")
+
+    made.check = check
+    with pytest.raises(TimeoutError, match="given up"):
+        made.wait(made.mark())
+    assert communicator.noted == [("abort",)]
+    assert not made.alive
+    made.close()
+    assert communicator.noted == [("abort",)], "what is aborted is not destroyed again"
