@@ -46,8 +46,8 @@ def lent(pools: Any, run: str, work: Any = lambda links: None) -> list[Any]:
 
     def member(crew: ThreadCrew) -> Any:
         with pools[crew.rank].lend(crew, WHO, run) as joined:
-            work(joined._links)
-            return joined._links
+            work(joined.links)
+            return joined.links
 
     return together(len(WHO), member)
 
@@ -64,10 +64,10 @@ def test_runs_at_once_have_links_of_their_own(pools: Any) -> None:
     def member(crew: ThreadCrew) -> Any:
         with pools[crew.rank].lend(crew, WHO, "outer") as outer:
             with pools[crew.rank].lend(crew, WHO, "inner") as inner:
-                inside.append((outer._links, inner._links))
-                assert outer._links is not inner._links
+                inside.append((outer.links, inner.links))
+                assert outer.links is not inner.links
             with pools[crew.rank].lend(crew, WHO, "again") as again:
-                assert again._links is inner._links
+                assert again.links is inner.links
 
     together(2, member)
     assert Links.made == 4
