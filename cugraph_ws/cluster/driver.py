@@ -139,7 +139,7 @@ class Crewed:
         waiting = [future for future in self.futures if not future.done()]
         if waiting:
             with suppress(TimeoutError), self._client.as_current():  # wait() looks for one
-                wait(waiting, timeout=LOOK, return_when="FIRST_COMPLETED")
+                wait(waiting, timeout=LOOK)
         finished = all(future.status == "finished" for future in self.futures)
         if finished:
             return True

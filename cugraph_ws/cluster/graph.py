@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +19,13 @@ from typing import Any
 from distributed import Client, Future, wait
 
 from cugraph_ws.cluster.driver import Crewed, current_client, placed, run_crew, workers_of
-from cugraph_ws.cluster.members import build_member, call_member, part_of, report_member
+from cugraph_ws.cluster.members import (
+    build_member,
+    call_member,
+    meta_of,
+    part_of,
+    report_member,
+)
 from cugraph_ws.cluster.scan import cluster_scan
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.errors import InputError, WorkerLostError
@@ -109,6 +116,7 @@ class ClusterGraph:
         }
         self._lock = threading.RLock()  # members meet in the same order in every run
         self._shares: list[Future[Any]] | None = None
+        self._metas: dict[bytes, Any] = {}  # empty frames of results, by columns and dtypes
         self._open = True
         self._build()
         self._wanted = len(self._addresses)
@@ -375,13 +383,16 @@ class ClusterGraph:
         import dask.dataframe as dd
 
         client = self._client
-        metas, facts, error = client.gather(told)[0]
-        others = [self._parts(futures, which) for which in range(1, len(metas))]
+        schemas, facts, error = client.gather(told)[0]
+        others = [self._parts(futures, which) for which in range(1, len(schemas))]
         frames = []
-        for meta, parts in zip(metas, [first, *others], strict=True):
+        for which, parts in enumerate([first, *others]):
+            schema = schemas[which]
+            if schema not in self._metas:  # cuDF's take longer to travel than the rest of a call
+                self._metas[schema] = client.submit(meta_of, futures[0], which, pure=False).result()
             with client.as_current():
                 wait(parts)
-            frames.append(dd.from_delayed(parts, meta=meta, verify_meta=False))
+            frames.append(dd.from_delayed(parts, meta=self._metas[schema], verify_meta=False))
         if "iterations" in facts:
             result = ClusterResult(frame=frames[0], **facts)
             if error is not None:
@@ -437,10 +448,14 @@ class _Listener:
             threading.Thread(target=self._crewed.wish, args=("callback",), daemon=True).start()
 
 
-def _summary(returned: Any, traced: bool) -> tuple[list[Any], dict[str, Any], Any]:
-    """Return what the client reads of a member's call: no rows but the trace's."""
-    facts = {name: one for name, one in returned.facts.items() if traced or name != "trace"}
-    return returned.metas, facts, returned.error
+def _summary(returned: Any, first: bool) -> tuple[list[bytes], dict[str, Any], Any]:
+    """Return what the client reads of a member's call: no rows but the first one's trace."""
+    facts = {name: one for name, one in returned.facts.items() if first or name != "trace"}
+    schemas = [
+        pickle.dumps((list(meta.columns), list(meta.dtypes)))
+        for meta in (returned.metas if first else ())
+    ]
+    return schemas, facts, returned.error
 
 
 def _partitions(client: Client, frame: Any) -> list[Future[Any]]:

@@ -21,7 +21,16 @@ from cugraph_ws.graph import GraphReport
 from cugraph_ws.progress import ProgressUpdate
 from cugraph_ws.run import Result
 
-__all__ = ["Duty", "Returned", "at_work", "build_member", "call_member", "part_of", "report_member"]
+__all__ = [
+    "Duty",
+    "Returned",
+    "at_work",
+    "build_member",
+    "call_member",
+    "meta_of",
+    "part_of",
+    "report_member",
+]
 
 
 @dataclass(frozen=True)
@@ -226,6 +235,11 @@ def call_member(
 def part_of(returned: Returned, which: int) -> Any:
     """Return one of the frames of a member's call."""
     return returned.frames[which]
+
+
+def meta_of(returned: Returned, which: int) -> Any:
+    """Return one of the frames of a member's call without its rows."""
+    return returned.metas[which]
 
 
 def _share(key: Any, crew: Crew) -> ShardGraph:
