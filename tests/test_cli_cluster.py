@@ -22,6 +22,8 @@ from cugraph_ws.cluster import local
 pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
+pytestmark = pytest.mark.xdist_group("commands")
+
 PROGRAM = '''
 import cugraph_ws as ws
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("cluster")
 
 EDGES = rmat(9, 8, seed=61)
 SIZE = 4
-ROUNDS = 14  # of one or two kills each, without a checkpoint and with one
+ROUNDS = 12  # of one or two kills each, without a checkpoint and with one
 LONG = {"alpha": 0.99, "tol": 0.0, "max_iter": 80}  # supersteps enough to die in
 
 
@@ -125,6 +125,11 @@ def seconds(crowd: Workers, graph: Any) -> float:
     return time.monotonic() - begun
 
 
+def how_many(seed: int) -> int:
+    """Return how many workers a round kills: 22 in any twelve rounds."""
+    return 1 if seed % 6 == 0 else 2
+
+
 def fresh() -> Any:
     """Build a graph on all the workers that there are."""
     return ws.Graph(spread_edges(EDGES, 6), weight="weight")
@@ -140,7 +145,7 @@ def test_a_worker_killed_at_any_moment(crowd, ranks, tree, seconds, seed):
         made.append(fresh())
         return ws.run(ws.PageRank, made[0], **LONG).frame.compute().reset_index(drop=True)
 
-    with Killer(crowd, seed, seconds, number=1 + seed % 2) as killer:
+    with Killer(crowd, seed, seconds, number=how_many(seed)) as killer:
         found, took = timed(work)
     assert killer.killed
     if isinstance(found, ws.WorkerLostError):
@@ -158,7 +163,7 @@ def test_a_run_with_a_checkpoint_goes_on_by_itself(crowd, ranks, tmp_path, secon
     crowd.wait_for(3)
     path = tmp_path / "state.parquet"
     with fresh() as graph:
-        with Killer(crowd, seed, seconds, number=1 + seed % 2) as killer:
+        with Killer(crowd, seed, seconds, number=how_many(seed)) as killer:
             result = ws.run(ws.PageRank, graph, **LONG, checkpoint=path, every=4)
         assert killer.killed
         assert result.converged or result.iterations == LONG["max_iter"]

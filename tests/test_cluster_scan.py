@@ -19,6 +19,8 @@ from cugraph_ws.cuda import driver, schedule
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
+pytestmark = pytest.mark.xdist_group("scan")
+
 
 @pytest.fixture(scope="module")
 def client():
