@@ -362,12 +362,14 @@ class ClusterGraph:
         try:
             with _Listener(client, topic, shown, crewed):
                 crewed.join()
-            return self._assembled(crewed.futures, told, first)
         except BaseException:
             crewed.abandon()  # members that nobody waits for would wait for each other
+            _release([*crewed.futures, *told, *first])  # the error's traceback holds this frame
             raise
+        try:
+            return self._assembled(crewed.futures, told, first)
         finally:
-            crewed.release()  # frames of theirs have tasks of their own
+            _release([*crewed.futures, *told])  # frames of theirs have tasks of their own
 
     def _parts(self, futures: list[Future[Any]], which: int) -> list[Future[Any]]:
         """Have the members' parts of a frame taken out, where they are."""

@@ -475,7 +475,8 @@ class ShardGraph(Graph):
 
     def vertex_sum(self, values: Any) -> Any:
         """Return the sum over all vertices of an array by position, together."""
-        shares = self.crew.allgather(as_host(values[: self.owned].sum())[()])
+        own = values[: self.owned].sum()
+        shares = self.crew.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
         return np.sum(shares)
 
     def examples(self, *columns: Any) -> list[Any]:
