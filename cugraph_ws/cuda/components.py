@@ -16,6 +16,7 @@ from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.run import Loop, Step
 
 if TYPE_CHECKING:
+    from cugraph_ws.cuda.graph import DeviceGraph
     from cugraph_ws.graph import Graph
 
 __all__ = ["DeviceComponents"]
@@ -40,15 +41,25 @@ class DeviceComponents:
         return self
 
     def on_crew(self) -> Loop:
-        """Return the same algorithm for a share of a graph, on the CPU."""
+        """Return the same algorithm for a share of a graph."""
         from cugraph_ws.cluster.components import CrewComponents
 
         return CrewComponents()
 
     def start(self, graph: Graph) -> None:
         """Make every vertex a tree of its own."""
+        self.begin(graph.on_device())
+
+    def begin(self, graph: DeviceGraph) -> None:
+        """Make every vertex of a graph on the device a tree of its own.
+
+        Parameters
+        ----------
+        graph : DeviceGraph
+            Vertices may have no rows, and every arc be in one row only, unless it is undirected.
+        """
         self._device = device()
-        self._graph = graph.on_device()
+        self._graph = graph
         self._module = self._device.module("components")
         xp = self._device.xp
         self._parent = xp.arange(self._graph.size, dtype=self._graph.csc.indices.dtype)
@@ -65,6 +76,39 @@ class DeviceComponents:
     def step(self) -> Step:
         """Link one more neighbour of every vertex, or a block of arcs."""
         return self._sample() if self._sampled < SAMPLED else self._link()
+
+    @property
+    def trees(self) -> Any:
+        """The root of each position's tree, after a step."""
+        return self._parent
+
+    def least(self, numbers: Any) -> Any:
+        """Return by position the least number in the tree of each root; others' entries mean nothing.
+
+        Parameters
+        ----------
+        numbers : device array of int32 or int64, shape (size,)
+            By position.
+
+        Returns
+        -------
+        device array, shape (size,)
+        """
+        least = numbers.copy()
+        self.lower(least, self._parent, numbers)
+        return least
+
+    def lower(self, least: Any, roots: Any, numbers: Any) -> None:
+        """Lower entries of `least` to the least of the numbers that are given for them.
+
+        Parameters
+        ----------
+        least : device array of int32 or int64, shape (size,)
+        roots : device array of int32 or int64, shape (given,)
+            Whose entries; any of them several times.
+        numbers : device array of the dtype of `least`, shape (given,)
+        """
+        self._launch("least_numbers", len(roots), roots, numbers, least, len(roots))
 
     def inputs(self) -> dict[str, Any]:
         """Return nothing: the graph alone decides."""
@@ -151,8 +195,4 @@ class DeviceComponents:
     def _labels(self) -> Any:
         """Return by number the least vertex of each tree."""
         graph, xp = self._graph, self._device.xp
-        least = graph.numbers.copy()
-        self._launch(
-            "least_numbers", graph.size, self._parent, graph.numbers, least, graph.size
-        )  # fmt: skip
-        return graph.by_number(xp.take(least, self._parent))
+        return graph.by_number(xp.take(self.least(graph.numbers), self._parent))
