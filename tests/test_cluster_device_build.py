@@ -224,10 +224,11 @@ def test_ids_of_others_are_asked_for() -> None:
 
     def work(crew: ThreadCrew) -> Any:
         share = build_shard(crew, parts_of(frame, crew, on_gpu=True))
-        everyone = VertexNumbers(np.arange(share.number_of_vertices)[::-1].copy())
-        return share._vertices.columns("other", everyone)["other"].values.to_pylist()
+        everyone = np.r_[-1, np.arange(share.number_of_vertices)[::-1]]
+        asked = VertexNumbers(np.r_[everyone, everyone], nullable=True)
+        return pd.Series(share._vertices.columns("other", asked)["other"]).fillna(-99).tolist()
 
-    expected = sorted({*frame["source"], *frame["destination"]}, reverse=True)
+    expected = 2 * [-99, *sorted({*frame["source"], *frame["destination"]}, reverse=True)]
     assert together(3, work) == [expected] * 3
 
 

@@ -111,15 +111,25 @@ class DeviceShardVertices(ShardVertices):
         ids, valid = wanted, wanted >= 0
         if self._ids is not None:
             places = shard.places_of(wanted)
-            if shard.any_member(bool((valid & (places < 0)).any())):
-                host = VertexNumbers(as_host(wanted), nullable=numbers.nullable)
-                return super()._outputs(host)  # of other members' vertices, whom they ask
-            ids = xp.empty(0, self._ids.dtype)
-            if len(places):
+            ids = xp.zeros(len(places), self._ids.dtype)
+            if len(places) and len(self._ids):
                 ids = self._ids[xp.maximum(places, 0)]
+            strange = xp.flatnonzero(valid & (places < 0))
+            if shard.any_member(bool(len(strange))):
+                self._ask_for(strange, wanted, ids)
         missing = bool((~valid).any())
         (kind,) = self.types
         return [id_column(ids, valid if missing else None, kind)]
+
+    def _ask_for(self, strange: DeviceArray, wanted: DeviceArray, ids: DeviceArray) -> None:
+        """Fill in ids of vertices that are not known here, each asked for once, together."""
+        xp = device().xp
+        distinct, back = wanted[strange], strange
+        if len(strange):
+            distinct, back = xp.unique(distinct, return_inverse=True)
+        (told,) = self.numbering.decode(as_host(distinct))
+        if len(strange):
+            ids[strange] = xp.asarray(told.to_numpy(zero_copy_only=False), ids.dtype)[back]
 
 
 class _OwnIds:
