@@ -126,7 +126,10 @@ class Loop(Protocol):
         """Return the result's columns; by vertex number if there is one row for each vertex."""
 
     def on_cuda(self) -> Loop:
-        """Return the same algorithm for the CUDA engine."""
+        """Return the same algorithm for the CUDA engine.
+
+        A loop for members of a crew returns one for members with GPUs, or itself if it has none.
+        """
 
     def on_crew(self) -> Loop:
         """Return the same algorithm for members of a crew, each with a share of the graph."""
@@ -378,7 +381,7 @@ def run(
     here = choose_engine(engine, bound_graph)
     if isinstance(bound_graph, ShardGraph):
         loop = loop.on_crew()
-    elif here == "cuda":
+    if here == "cuda":
         loop = loop.on_cuda()
     result = _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
     if here == "cuda":

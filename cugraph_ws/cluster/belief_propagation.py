@@ -28,7 +28,7 @@ from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.kernels.cpu.belief import add_messages, send_coupled, send_potts
-from cugraph_ws.run import Loop, Step
+from cugraph_ws.run import Step
 
 __all__ = ["CrewBelief"]
 
@@ -55,9 +55,9 @@ class CrewBelief:
         self._wanted = wanted
         self.tol, self.max_iter = wanted.tol, wanted.max_iter
 
-    def on_cuda(self) -> Loop:
-        """Return the loop for a whole graph on the CUDA engine."""
-        return self._wanted.on_cuda()
+    def on_cuda(self) -> CrewBelief:
+        """Return the loop itself: members with GPUs compute on the CPU too."""
+        return self
 
     def on_crew(self) -> CrewBelief:
         """Return the loop itself."""

@@ -77,8 +77,10 @@ class CrewComponents(CrewLabels):
     """The loop on a share of a graph: links of own arcs, then rounds of contraction."""
 
     def on_cuda(self) -> Loop:
-        """Return the loop for a whole graph on the CUDA engine."""
-        return WeaklyConnectedComponents().on_cuda()
+        """Return the loop for members that have a GPU each."""
+        from cugraph_ws.cluster.device_components import DeviceCrewComponents
+
+        return DeviceCrewComponents()
 
     def on_crew(self) -> CrewComponents:
         """Return the loop itself."""

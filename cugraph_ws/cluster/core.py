@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.core import CoreNumber, DegreeType
+from cugraph_ws.algorithms.core import DegreeType
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.kernels.cpu.core import add_degrees, peel_share
-from cugraph_ws.run import Loop, Step
+from cugraph_ws.run import Step
 
 __all__ = ["CrewCores", "edges_of_core"]
 
@@ -51,9 +51,9 @@ class CrewCores:
     def __init__(self, degree_type: DegreeType = "both") -> None:
         self._degree_type: DegreeType = degree_type
 
-    def on_cuda(self) -> Loop:
-        """Return the loop for a whole graph on the CUDA engine."""
-        return CoreNumber(self._degree_type).on_cuda()
+    def on_cuda(self) -> CrewCores:
+        """Return the loop itself: members with GPUs compute on the CPU too."""
+        return self
 
     def on_crew(self) -> CrewCores:
         """Return the loop itself."""

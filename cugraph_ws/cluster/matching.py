@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, side_error
+from cugraph_ws.algorithms.matching import side_error
 from cugraph_ws.cluster.mirror import both_ways
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, find_inside, propose_share
-from cugraph_ws.run import Loop, Step
+from cugraph_ws.run import Step
 
 __all__ = ["CrewMatching"]
 
@@ -55,9 +55,9 @@ class CrewMatching:
     def __init__(self, left: Any, seed: int, key: int) -> None:
         self._left, self._seed, self._key = left, seed, key
 
-    def on_cuda(self) -> Loop:
-        """Return the loop for a whole graph on the CUDA engine."""
-        return MaximalBipartiteMatching(self._left, self._seed).on_cuda()
+    def on_cuda(self) -> CrewMatching:
+        """Return the loop itself: members with GPUs compute on the CPU too."""
+        return self
 
     def on_crew(self) -> CrewMatching:
         """Return the loop itself."""

@@ -32,6 +32,10 @@ class CrewSearches(MultiSource):
         """Names of what `state` returns with an entry for each own vertex."""
         return tuple(f"{field}_{place}" for place in range(len(self._numbers)) for field in FIELDS)
 
+    def on_cuda(self) -> CrewSearches:
+        """Return the loop itself: its engine was chosen when it was made."""
+        return self
+
     def on_crew(self) -> CrewSearches:
         """Return the loop itself."""
         return self
