@@ -139,11 +139,20 @@ def test_ids_that_are_kept_on_the_host(dtype: str) -> None:
     assert_same(found, whole)
 
 
-def test_wide_positions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping, "INT32_NUMBERS", 0)
+@pytest.mark.parametrize("narrow", [0, 39], ids=["positions and numbers", "numbers alone"])
+def test_wide_integers(narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "INT32_NUMBERS", narrow)
     frame = frame_of(random_edges(50, 40, seed=4), 3)
     whole = expected(frame)
-    assert_same(together(3, lambda crew: ws.weakly_connected_components(built(frame, crew))), whole)
+
+    def work(crew: ThreadCrew) -> Any:
+        shard = built(frame, crew)
+        if narrow:
+            assert shard.length <= narrow < shard.number_of_vertices
+            assert shard.laid_out()[1].dtype == np.int64
+        return ws.weakly_connected_components(shard)
+
+    assert_same(together(3, work), whole)
 
 
 @pytest.mark.parametrize("turn", [lambda edges: edges, undirected], ids=["directed", "undirected"])
