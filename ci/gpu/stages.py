@@ -10,9 +10,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,33 +93,51 @@ class Done:
         return f"{why}\n{tail}".strip()
 
 
-def child(command: list[str], seconds: float) -> Done:
+def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
     """Run a command in the repository's root, showing what it prints.
 
     Parameters
     ----------
     command : list of str
     seconds : float
-        After which it is ended.
+        After which it is ended, with its own children.
+    live : bool
+        Whether lines are shown as they come: who ends this run sees how far it was.
 
     Returns
     -------
     Done
     """
-    with tempfile.TemporaryFile("w+", errors="replace") as output:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
-        try:
-            code: int | None = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # with its own children
-            process.wait()
-            code = None
-        output.seek(0)
-        text = output.read()
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    lines: list[str] = []
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace", start_new_session=True,
+    )  # fmt: skip
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if live:
+                sys.stdout.write(line)
+                sys.stdout.flush()
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        code: int | None = process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        code = None
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # children that are left hold the pipe open
+    process.wait()
+    reader.join(10.0)
+    if not reader.is_alive() and process.stdout is not None:
+        process.stdout.close()
+    text = "".join(lines)
+    if not live:
+        sys.stdout.write(text)
+        sys.stdout.flush()
     return Done(code, text)
 
 
@@ -139,7 +159,7 @@ def side_by_side(command: list[str], seconds: float) -> Done:
     with ThreadPoolExecutor(PROCESSES) as pool:
         ends = list(
             pool.map(
-                lambda share: child([*command, str(share), str(PROCESSES)], seconds),
+                lambda share: child([*command, str(share), str(PROCESSES)], seconds, live=False),
                 range(PROCESSES),
             )
         )
@@ -156,14 +176,16 @@ def tests() -> Facts:
 
 def cluster() -> Facts:
     """Run the tests of Dask-CUDA clusters on all GPUs of this machine."""
-    return _tested(["tests/gpu_cluster"], side_by_side=False)
+    # A test that waits for ever shows where, in all threads, and ends the stage.
+    patience = ["-v", "--timeout", "100", "--timeout-method", "thread"]
+    return _tested([*patience, "tests/gpu_cluster"], side_by_side=False)
 
 
 def _tested(chosen: list[str], *, side_by_side: bool) -> Facts:
     """Run pytest and return what came out."""
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder, "junit.xml")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+        command = [sys.executable, "-u", "-m", "pytest", "-q", "-p", "no:cacheprovider",
                    f"--junitxml={junit}", *chosen]  # fmt: skip
         if side_by_side and importlib.util.find_spec("xdist") is not None:
             # pytest-benchmark, where that is there too, warns of it, and a warning is an error.
