@@ -91,6 +91,11 @@ class Plan:
         self._sent = 0  # arcs of the last frontier
         self._last: Direction = "push"
 
+    @property
+    def has_frontier(self) -> bool:
+        """Whether supersteps are of active vertices."""
+        return not self.dense
+
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.
 

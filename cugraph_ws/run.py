@@ -63,6 +63,8 @@ class Step:
         Bytes exchanged between partitions.
     bytes_useful : int
         Of those, values of vertices that had changed.
+    partitions : int
+        Into how many the graph was cut in it; 0 for as many as hold a share of it.
     history : list of (int, int)
         Active vertices and arcs of each superstep in the call; empty for one superstep.
     modes : list of (str, str)
@@ -76,6 +78,7 @@ class Step:
     filter: str = ""
     bytes_sent: int = 0
     bytes_useful: int = 0
+    partitions: int = 0
     residuals: list[float] = field(default_factory=list)
     history: list[tuple[int, int]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
@@ -155,7 +158,7 @@ class Result:
         Why it ended.
     trace : DataFrame
         One row a superstep: superstep, direction, filter, active, edges, milliseconds, residual,
-        bytes_sent, bytes_useful, fused.
+        bytes_sent, bytes_useful, partitions, fused.
     """
 
     graph: Graph = field(repr=False)
@@ -425,6 +428,7 @@ def _drive(
         iterations = saved = int(facts["iterations"])
         residual = math.nan if facts["residual"] is None else float(facts["residual"])
     trace = Trace()
+    holders = graph.crew.size if isinstance(graph, ShardGraph) else 1
     stopped: Stopped = "converged"
     wish: str | None = None
     whole = True  # whether the state is that between two supersteps
@@ -478,6 +482,7 @@ def _drive(
                     step.residuals or [residual],
                     (step.bytes_sent, step.bytes_useful),
                     step.modes,
+                    step.partitions or holders,
                 )
                 if interrupts.pressed:
                     raise KeyboardInterrupt

@@ -26,6 +26,8 @@ class Trace:
     direction, filter : list of str
         What ran, and how the frontier was held: "all", "list" or "bitmap"; on a GPU, lists are
         "online" or "ballot" (see `run`).
+    partitions : list of int
+        In how many partitions, or shares, of the graph the superstep was computed.
     milliseconds, residual : list of float
         Wall-clock time, and the norm of the change (NaN where the program has none).
     fused : list of bool
@@ -42,6 +44,7 @@ class Trace:
     residual: list[float] = field(default_factory=list)
     bytes_sent: list[int] = field(default_factory=list)
     bytes_useful: list[int] = field(default_factory=list)
+    partitions: list[int] = field(default_factory=list)
     fused: list[bool] = field(default_factory=list)
 
     def add(
@@ -53,6 +56,7 @@ class Trace:
         residuals: Sequence[float],
         exchanged: tuple[int, int],
         modes: Sequence[tuple[str, str]] = (),
+        partitions: int = 1,
     ) -> None:
         """Add the supersteps of one call.
 
@@ -70,6 +74,8 @@ class Trace:
             Bytes exchanged after the call, and how many of them were of use.
         modes : sequence of (str, str)
             Direction and filter of each superstep, if they may differ.
+        partitions : int
+            In how many the graph was cut.
         """
         alike = "push" if direction == "fused" else direction, filter
         weights = [active + edges + 1 for active, edges in history]
@@ -85,6 +91,7 @@ class Trace:
         self.residual.extend(norms)
         self.bytes_sent.extend([exchanged[0]] * len(history))
         self.bytes_useful.extend([exchanged[1]] * len(history))
+        self.partitions.extend([partitions] * len(history))
         self.fused.extend([direction == "fused"] * len(history))
 
     def columns(self) -> dict[str, npt.NDArray[np.generic] | list[str]]:
@@ -99,6 +106,7 @@ class Trace:
             "residual": np.array(self.residual, np.float64),
             "bytes_sent": np.array(self.bytes_sent, np.int64),
             "bytes_useful": np.array(self.bytes_useful, np.int64),
+            "partitions": np.array(self.partitions, np.int64),
             "fused": np.array(self.fused, np.bool_),
         }
 

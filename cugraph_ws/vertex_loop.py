@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,7 +24,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph
 from cugraph_ws.plan import Filter, Plan, WantedDirection
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import Column, Method, Step, as_columns
+from cugraph_ws.run import Column, Loop, Method, Step, as_columns
 
 if TYPE_CHECKING:
     from cugraph_ws.cuda.partition import DevicePartition
@@ -34,6 +35,10 @@ __all__ = ["VertexLoop"]
 
 class Planner(Protocol):
     """Decides what runs next: `Plan` for the CPU, `CudaPlan` for a GPU."""
+
+    @property
+    def has_frontier(self) -> bool:
+        """Whether supersteps are of active vertices."""
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next."""
@@ -145,8 +150,13 @@ class VertexLoop:
             and self._parts == 1
             and (not isinstance(graph, ShardGraph) or graph.binds_on_device),
         )
-        self._bound = bound
+        self._begin(bound, graph, engine)
+
+    def _begin(self, bound: BoundProgram, graph: Graph, engine: str) -> None:
+        """Make the executors of a bound program, and start them."""
+        self.bound = bound
         self._graph = graph
+        self._engine = engine
         if engine == "cuda":
             self._executors = self._on_cuda(bound, graph)
         else:
@@ -154,6 +164,25 @@ class VertexLoop:
         for executor in self._executors:
             executor.start()
         self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
+
+    def moved(self, bound: BoundProgram, graph: Graph) -> VertexLoop:
+        """Return the same run, begun on another graph of the same vertices.
+
+        Parameters
+        ----------
+        bound : BoundProgram
+            With that graph's constants.
+        graph : Graph
+        """
+        loop = copy.copy(self)
+        loop._partitions = []
+        loop._begin(bound, graph, self._engine)
+        return loop
+
+    @property
+    def has_frontier(self) -> bool:
+        """Whether supersteps are of active vertices."""
+        return self._plan.has_frontier
 
     def _on_cpu(self, bound: BoundProgram, graph: Graph, *, plain: bool) -> list[Executor]:
         """Make the plan, the partitions and their exchange, and an executor for each."""
@@ -315,6 +344,7 @@ class VertexLoop:
             filter=filters.get(choice.direction, "list"),
             bytes_sent=traffic.sent,
             bytes_useful=traffic.useful,
+            partitions=self._parts if self._parts > 1 else 0,
             history=counts.history,
             modes=counts.modes,
         )
@@ -333,13 +363,15 @@ class VertexLoop:
         """Return the loop itself: a vertex program is for every engine."""
         return self
 
-    def on_crew(self) -> VertexLoop:
-        """Return the loop itself: a vertex program is for every crew."""
-        return self
+    def on_crew(self) -> Loop:
+        """Return the loop that may move to one member."""
+        from cugraph_ws.cluster.homing import HomingLoop
+
+        return HomingLoop(self)
 
     def inputs(self) -> dict[str, Any]:
         """Return the program's source and types, its parameters, constants, and edge attributes."""
-        bound, program = self._bound, self._program
+        bound, program = self.bound, self._program
         edges = zip(program.edges, bound.edge_columns, strict=True)
         return {
             "program": [
@@ -391,13 +423,25 @@ class VertexLoop:
 
     def columns(self) -> dict[str, Column]:
         """Return the visible state fields and the predecessors."""
+        return self.as_columns(self.arrays())
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the state fields and, as `_predecessor`, predecessors' numbers, by vertex."""
         self._exchange.rest()
         shares = [executor.columns() for executor in self._executors]
         if self._predecessors:
             self._grow_forest()
             for share, executor in zip(shares, self._executors, strict=True):
                 share["_predecessor"] = executor.predecessors()
-        arrays = self._exchange.collect(shares)
+        return self._exchange.collect(shares)
+
+    @property
+    def by_vertex_arrays(self) -> tuple[str, ...]:
+        """Names of what `arrays` may return."""
+        return (*self._program.state, "_predecessor")
+
+    def as_columns(self, arrays: Mapping[str, Any]) -> dict[str, Column]:
+        """Return what `arrays` returned as columns of a result."""
         return as_columns(
             self._program,
             arrays,

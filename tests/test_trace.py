@@ -12,7 +12,7 @@ from cugraph_ws.trace import Trace
 
 COLUMNS = [
     "superstep", "direction", "filter", "active", "edges", "milliseconds", "residual",
-    "bytes_sent", "bytes_useful", "fused",
+    "bytes_sent", "bytes_useful", "partitions", "fused",
 ]  # fmt: skip
 
 

@@ -152,7 +152,8 @@ def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
         "algorithm": loop.name,
         "graph": f"{graph.number_of_vertices} {_sum(crew, arcs)}",
     }
-    by_arc = {*graph.edge_attributes, *getattr(loop, "arc_inputs", ())}
+    # A program's constant may have the name of an edge column.
+    by_arc = getattr(loop, "arc_inputs", graph.edge_attributes)
     for name, value in loop.inputs().items():
         if isinstance(value, np.ndarray) and name in by_arc:
             identity[name] = _sum(crew, _mixed(arcs, value))

@@ -123,16 +123,16 @@ class DeviceShard(ShardGraph):
     def positions(self) -> npt.NDArray[np.int64]:
         """Vertex number at each position; copied to the host when first asked for."""
         with self._lock:
-            if "positions" not in self._kept:
-                self._kept["positions"] = as_host(self._numbers).astype(np.int64)
+            if "positions" not in self.kept:
+                self.kept["positions"] = as_host(self._numbers).astype(np.int64)
             return super().positions
 
     @property
     def boundaries(self) -> list[npt.NDArray[np.int64]]:
         """The own positions that each member holds; copied to the host when first asked for."""
         with self._lock:
-            if "boundaries" not in self._kept:
-                self._kept["boundaries"] = [as_host(one).astype(np.int64) for one in self._held]
+            if "boundaries" not in self.kept:
+                self.kept["boundaries"] = [as_host(one).astype(np.int64) for one in self._held]
             return super().boundaries
 
     @property
@@ -140,7 +140,7 @@ class DeviceShard(ShardGraph):
         """Bytes held now, on the device and on the host."""
         orders = sum(one.nbytes for one in self._orders.values())
         geometry = [self._numbers, self._laid[1], *self._held, *self._laid[2]]
-        geometry += [one for one in self._kept.values() if isinstance(one, np.ndarray)]
+        geometry += [one for one in self.kept.values() if isinstance(one, np.ndarray)]
         held = sum(int(one.nbytes) for one in geometry)
         return self._arcs.nbytes + int(self._vertices.nbytes) + held + orders
 

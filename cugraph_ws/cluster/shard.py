@@ -97,10 +97,10 @@ class ShardGraph(Graph):
         strangers = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
         (ids,) = strangers.numbering.decode(np.arange(strangers.numbering.size))
         outside = ids.to_numpy()
-        self._kept["positions"] = np.concatenate([np.arange(low, high), outside])
+        self.kept["positions"] = np.concatenate([np.arange(low, high), outside])
         self._find_ghosts(np.searchsorted(outside, cuts))
         asked = crew.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
-        self._kept["boundaries"] = [wanted[0] - low for wanted in asked]
+        self.kept["boundaries"] = [wanted[0] - low for wanted in asked]
         ranks = (
             self._ranks_of(sources, away, strangers.numbers(0)),
             self._ranks_of(destinations, np.empty(0, np.int64), np.empty(0, np.int64)),
@@ -140,7 +140,8 @@ class ShardGraph(Graph):
         self._extremes = {}
         self._degrees: dict[Any, Array] = {}
         self._orders: dict[Order, Adjacency] = {}
-        self._kept: dict[str, Any] = {}  # shared by all who have joined a crew with this share
+        self.learned: dict[str, Any] = {}  # what all members know of each other
+        self.kept: dict[str, Any] = {}  # shared by all who have joined a crew with this share
         self._duplicates = self._self_loops = None
 
     def _find_ghosts(self, bounds: npt.NDArray[np.int64]) -> None:
@@ -158,13 +159,13 @@ class ShardGraph(Graph):
     @property
     def positions(self) -> npt.NDArray[np.int64]:
         """Vertex number at each position."""
-        kept: npt.NDArray[np.int64] = self._kept["positions"]
+        kept: npt.NDArray[np.int64] = self.kept["positions"]
         return kept
 
     @property
     def boundaries(self) -> list[Array]:
         """For each member, the own positions that it holds as ghosts, in the order of its ghosts."""
-        kept: list[Array] = self._kept["boundaries"]
+        kept: list[Array] = self.kept["boundaries"]
         return kept
 
     @property
@@ -198,7 +199,7 @@ class ShardGraph(Graph):
 
         A run that was given up may have ended between a meeting of some members and that of others.
         """
-        found: list[dict[Any, Any]] = [self._degrees, self._extremes]
+        found: list[dict[Any, Any]] = [self._degrees, self._extremes, self.learned]
         names = [{str(key): key for key in kept} for kept in found]
         shown = self.crew.allgather([sorted(own) for own in names])
         for which, (kept, own) in enumerate(zip(found, names, strict=True)):
@@ -341,7 +342,7 @@ class ShardGraph(Graph):
             As `boundaries`, in its positions.
         """
         with self._lock:
-            if "device" not in self._kept:
+            if "device" not in self.kept:
                 from cugraph_ws.cuda.device import device
                 from cugraph_ws.cuda.grouping import number_dtype
                 from cugraph_ws.cuda.partition import laid_out
@@ -350,12 +351,12 @@ class ShardGraph(Graph):
                 values = {name: self.edge_values(name) for name in self._carried}
                 graph = laid_out(self.length, csc.offsets, csc.indices, values)
                 numbers = xp.asarray(self.positions, number_dtype(self.number_of_vertices))
-                self._kept["device"] = (
+                self.kept["device"] = (
                     graph,
                     xp.take(numbers, graph.numbers),
                     [xp.take(graph.positions, xp.asarray(held)) for held in self.boundaries],
                 )
-            kept: tuple[DeviceGraph, Any, list[Any]] = self._kept["device"]
+            kept: tuple[DeviceGraph, Any, list[Any]] = self.kept["device"]
             return kept
 
     def partition(self, bound: BoundProgram) -> Partition:
@@ -403,12 +404,12 @@ class ShardGraph(Graph):
 
     @property
     def _position_of_rank(self) -> Array:
-        if "position_of_rank" not in self._kept:
+        if "position_of_rank" not in self.kept:
             ranks = np.arange(self.length, dtype=np.int64)
             position = np.empty(self.length, self._host().csc.indices.dtype)
             position[self._by_position(ranks)] = ranks
-            self._kept["position_of_rank"] = position
-        kept: Array = self._kept["position_of_rank"]
+            self.kept["position_of_rank"] = position
+        kept: Array = self.kept["position_of_rank"]
         return kept
 
     def _turned(self, by_arc: Array) -> Array:
@@ -426,9 +427,9 @@ class ShardGraph(Graph):
             return values
         with self._lock:
             key = f"{name} of out-arcs"
-            if key not in self._kept:
-                self._kept[key] = self._turned(values)
-            kept: Array = self._kept[key]
+            if key not in self.kept:
+                self.kept[key] = self._turned(values)
+            kept: Array = self.kept[key]
             return kept
 
     def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:

@@ -175,6 +175,11 @@ class CudaPlan:
                 "direction='push': method= is a schedule of gathers; leave one of them out"
             )
 
+    @property
+    def has_frontier(self) -> bool:
+        """Whether supersteps are of active vertices."""
+        return self.frontier
+
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.
 
