@@ -144,6 +144,47 @@ def test_refined_exchanges_send_less_where_little_changes():
     assert refined[1] == whole[1], "what is useful does not depend on how it travels"
 
 
+def least_bytes(direction: str, after: State, edges: Edges, cuts: list[int]) -> tuple[int, int]:
+    """Count what a superstep of a frontier sends if each parcel takes the least: list, subset or bits."""
+    fields = [name for name in after if name != "_queue"]
+    width = sum(after[name].dtype.itemsize for name in fields)
+    news = after["_queue"] != 0
+    source, destination, _ = edges.arcs()
+    owner = np.searchsorted(cuts, np.arange(edges.n), side="right") - 1
+    sent = useful = 0
+    for here in range(len(cuts) - 1):
+        for there in range(len(cuts) - 1):
+            pairs = zip(source, destination, strict=True)
+            held = sorted({u for u, v in pairs if owner[u] == here != there == owner[v]})
+            changed = [u for u in held if news[u]]
+            options = [len(changed) * (PLACE + width), len(held) * (FLAG + width)]
+            values = {tuple(after[name][u] for name in fields) for u in changed}
+            if len(values) == 1:
+                options.append(-(-len(held) // 8) + width)
+            sent += min(options)
+            useful += min(len(changed) * width, min(options))
+    return sent, useful
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_levels_of_a_search_travel_as_bits(size):
+    edges = undirected(rmat(8, 6, seed=73))
+    cuts = even(edges.n, size)
+    RUNS["levels"] = (ws.BFS, {"start": 0}, {"direction": "push"})
+    try:
+        (directions, sent, states), (_, refined, _) = (
+            history(edges, "levels", exchange, cuts) for exchange in ("auto", "vr")
+        )
+    finally:
+        del RUNS["levels"]
+    expected = [
+        least_bytes(direction, after, edges, cuts)
+        for direction, after in zip(directions, states[1:], strict=True)
+    ]
+    assert sent == expected
+    assert sum(bytes_ for bytes_, _ in sent) < sum(bytes_ for bytes_, _ in refined) / 2
+
+
 @pytest.mark.parametrize("exchange", ["vr", "ms"])
 def test_the_trace_has_them(exchange):
     edges = GRAPHS["rmat"]

@@ -134,27 +134,29 @@ class CrewExchange:
 
 def _arcs_of(parcel: Parcel, arcs: Array) -> int:
     """Count the arcs that a parcel sets to work where it goes."""
+    parcel = parcel.unfolded()
     which = parcel.places if parcel.places is not None else parcel.active
     return int(arcs.sum() if which is None else arcs[which].sum())
 
 
 def _pack(parcel: Parcel | None) -> list[Array]:
-    """Lay a parcel out as arrays: places and activity, empty where there are none, and fields."""
+    """Lay a parcel out as arrays: places, activity and bits, empty where there are none, and fields."""
     if parcel is None:
         return []
     none = np.empty(0, np.int64)
-    told = np.array([parcel.places is not None, parcel.active is not None, parcel.useful])
-    optional = [none if one is None else one for one in (parcel.places, parcel.active)]
-    return [told, *optional, *parcel.fields]
+    optional = [parcel.places, parcel.active, parcel.bits]
+    told = np.array([*(one is not None for one in optional), parcel.useful])
+    return [told, *(none if one is None else one for one in optional), *parcel.fields]
 
 
 def _unpack(box: Sequence[Array]) -> Parcel | None:
     if not box:
         return None
-    told, places, active, *fields = box
-    return Parcel(
-        places if told[0] else None, tuple(fields), active if told[1] else None, int(told[2])
+    told, *optional = box[:4]
+    places, active, bits = (
+        one if there else None for one, there in zip(optional, told, strict=False)
     )
+    return Parcel(places, tuple(box[4:]), active, int(told[3]), bits)
 
 
 def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:

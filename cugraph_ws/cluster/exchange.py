@@ -37,7 +37,8 @@ class Traffic(NamedTuple):
         listed = list(parcels)
         return cls(
             sum(parcel.nbytes for parcel in listed),
-            sum(parcel.useful * parcel.width for parcel in listed),
+            # of a value that stands for many vertices all bytes are of use
+            sum(min(parcel.useful * parcel.width, parcel.nbytes) for parcel in listed),
         )
 
 

@@ -138,10 +138,10 @@ class NcclLinks:
                 raise
 
     def close(self) -> None:
-        """Give the communicator back."""
+        """Give the communicator back; the others may be gone, whom `destroy` could wait for."""
         if self.alive:
             self.alive = False
-            self._links.destroy()
+            self._links.abort()
 
 
 class NcclCrew:

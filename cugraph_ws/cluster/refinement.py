@@ -23,9 +23,9 @@ class Refinement:
     Khorasani, Gupta, Bhuyan (PACT 2015), Section IV, compare three methods: ALL copies every vertex to
     everybody, the maximal subset (MS) those that the peer has arcs from, and Vertex Refinement (VR) of
     those what has changed.  An entry of VR takes its place too, so that where nearly everything changes
-    MS sends less; `auto` takes the less, where it is known before packing, and else goes by what the last
-    superstep has changed.  A parcel says itself what it is,
-    so that partitions need not agree.
+    MS sends less; `auto` takes the least, where it is known before packing (a bit for each vertex and one
+    value for all of them too), and else goes by what the last superstep has changed.  A parcel says itself
+    what it is, so that partitions need not agree.
 
     Parameters
     ----------

@@ -118,18 +118,30 @@ class Parcel:
         Which of them are active; None: all.
     useful : int
         How many of the vertices have changed, or become active, in the last superstep.
+    bits : ndarray of uint8 or None
+        Instead of `places`, a bit for each vertex that the receiver holds; then `fields` have one entry,
+        that of all whose bit is set.
     """
 
     places: npt.NDArray[Any] | None
     fields: tuple[npt.NDArray[Any], ...]
     active: npt.NDArray[np.bool_] | None = None
     useful: int = 0
+    bits: npt.NDArray[np.uint8] | None = None
 
     @property
     def arrays(self) -> list[npt.NDArray[Any]]:
         """What travels: fields, and places or activity where there are some."""
-        optional = [array for array in (self.places, self.active) if array is not None]
-        return [*self.fields, *optional]
+        told = (self.places, self.active, self.bits)
+        return [*self.fields, *(array for array in told if array is not None)]
+
+    def unfolded(self) -> Parcel:
+        """Return a parcel of bits as one of places, any other as it is."""
+        if self.bits is None:
+            return self
+        places = np.flatnonzero(np.unpackbits(self.bits))
+        fields = tuple(np.repeat(column, len(places)) for column in self.fields)
+        return Parcel(places, fields, None, self.useful)
 
     @property
     def nbytes(self) -> int:

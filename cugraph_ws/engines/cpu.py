@@ -346,7 +346,13 @@ class CpuExecutor:
         if refine is None:
             width = sum(column.itemsize for column in self._context.state)
             place, flag = np.dtype(self._context.index).itemsize, 0 if self._gathered else 1
-            refine = useful * (width + place) < len(boundary) * (width + flag)
+            listed, whole = useful * (width + place), len(boundary) * (width + flag)
+            refine = listed < whole
+            if useful and -(-len(boundary) // 8) + width < min(listed, whole):
+                values = [column[boundary[news]] for column in self._context.state]
+                if all((one == one[0]).all() for one in values):  # a level of a search, say
+                    fields = tuple(one[:1] for one in values)
+                    return Parcel(None, fields, None, useful, np.packbits(news))
         if refine:
             places = np.flatnonzero(news).astype(self._context.index)
             boundary = boundary[places]
@@ -379,6 +385,7 @@ class CpuExecutor:
         if forest:
             self._forest.attach_ghosts(ghosts[parcel.fields[0]])
             return
+        parcel = parcel.unfolded()
         if parcel.places is not None:
             ghosts = ghosts[parcel.places]
         for column, values in zip(self._context.state, parcel.fields, strict=True):
