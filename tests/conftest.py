@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import tempfile
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -100,3 +102,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def engine(request: pytest.FixtureRequest) -> str:
     """Each engine that runs on every machine."""
     return str(request.param)
+
+
+@pytest.fixture
+def usual_handler() -> Iterator[None]:
+    """Have Ctrl-C raise: a shell starts what runs in its background with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

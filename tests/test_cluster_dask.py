@@ -293,6 +293,7 @@ def test_an_error_in_a_progress_callback_is_raised(pair):
         assert len(ws.bfs(graph, 0)) == SKEWED.n
 
 
+@pytest.mark.usefixtures("usual_handler")
 def test_ctrl_c(pair, tmp_path):
     path = tmp_path / "state.parquet"
     with on_workers(SKEWED) as graph:
@@ -310,6 +311,7 @@ def test_ctrl_c(pair, tmp_path):
         assert len(ws.bfs(graph, 0)) == SKEWED.n, "workers can be used as before"
 
 
+@pytest.mark.usefixtures("usual_handler")
 def test_ctrl_c_is_not_lost(pair, monkeypatch):
     """Not in a finalizer, which swallows what is raised, nor where a worker answers too late."""
 

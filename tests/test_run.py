@@ -151,15 +151,9 @@ def a_thousandfold(src):
     return 1000.0 * src.value
 
 
+@pytest.mark.usefixtures("usual_handler")
 class TestInterrupts:
     """Ctrl-C keeps the state so far."""
-
-    @pytest.fixture(autouse=True)
-    def usual_handler(self):
-        """A shell starts what runs in its background with SIGINT ignored."""
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        yield
-        signal.signal(signal.SIGINT, before)
 
     def interrupt_at(self, superstep):
         def callback(update):
