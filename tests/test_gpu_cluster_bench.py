@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import types
 
@@ -162,6 +164,9 @@ class TestFigures:
             (pytest.approx(2.0), True),
             (pytest.approx(1.5), True),
         ]
+        bench.exchange_targets(section, 2, found, hub=True)
+        assert [one.met for one in section.targets[2:]] == [True, False], "more is asked for there"
+        assert "through the host" in section.targets[2].name
         bench.exchange_table(section, 2, found)
         (table,) = section.tables
         rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
@@ -221,3 +226,20 @@ def test_stages_of_several_gpus_run_only_where_asked_for():
     assert run.expand(["bench-cluster:RM22,KR24"]) == ["bench-cluster:RM22,KR24"]
     with pytest.raises(SystemExit):
         run.expand(["cluster:RM22"])
+
+
+def test_workers_of_the_hub_do_not_read_each_other(monkeypatch):
+    seen = []
+
+    @contextlib.contextmanager
+    def cluster():
+        seen.append(os.environ.get("NCCL_P2P_DISABLE"))
+        yield types.SimpleNamespace(nthreads=lambda: {"a": 1, "b": 1})
+
+    bench = of("gpu_cluster")
+    monkeypatch.setattr(bench.ws, "local_cluster", cluster)
+    for environment in (bench.HUB, {}):
+        with bench.workers(environment):
+            pass
+    assert seen == ["1", None]
+    assert "NCCL_P2P_DISABLE" not in os.environ

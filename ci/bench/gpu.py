@@ -52,6 +52,7 @@ PARTS: dict[str, tuple[Callable[[Case, Section, int], None] | None, tuple[str, .
     "cluster-build": (None, ("RM33V335E",)),
     "cluster-functions": (None, ("RM33V335E",)),
     "cluster-exchange": (None, ("RM33V335E",)),
+    "cluster-hub": (None, ("RM33V335E",)),
     "cluster-peers": (None, ("RM33V335E",)),
     "cluster-large": (None, ("RM54V704E",)),
 }
@@ -62,6 +63,7 @@ BY_NAME: dict[str, Callable[..., None]] = {
     "cluster-build": partial(cluster, pieces=("build", "memory")),
     "cluster-functions": partial(cluster, pieces=("functions",)),
     "cluster-exchange": partial(cluster, pieces=("exchange",)),
+    "cluster-hub": partial(cluster, pieces=("exchange",), hub=True),
     "cluster-peers": partial(cluster, pieces=("peers",)),
     "cluster-large": partial(cluster, pieces=("large",)),
 }

@@ -57,6 +57,7 @@ CLUSTER = (  # needs several GPUs: each only where it is asked for by its name
     "bench-cluster-build",
     "bench-cluster-functions",
     "bench-cluster-exchange",
+    "bench-cluster-hub",
     "bench-cluster-peers",
     "bench-cluster-large",
 )
