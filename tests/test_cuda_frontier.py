@@ -64,9 +64,11 @@ def check(case: Case, graph: ws.Graph, seed: int = 0, **options) -> ws.Result:
     return found
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("turn", range(2))
 @pytest.mark.parametrize("case", PUSHES, ids=lambda case: case.name)
-def test_programs(case, setting):
+def test_programs(case, turn):
+    """With two of the settings each."""
+    setting = list(SETTINGS)[(PUSHES.index(case) + 2 * turn) % len(SETTINGS)]
     seed = len(case.name) + list(SETTINGS).index(setting)
     edges = undirected(medley()) if seed % 2 else medley()
     with tuned(**SETTINGS[setting]), graph_of(edges) as graph:
