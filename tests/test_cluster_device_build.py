@@ -296,3 +296,17 @@ def test_vertices_are_grouped_alike_on_the_device(cuts: list[int]) -> None:
     other, like = routes._by_owner(Device(), numbers, np.array(cuts))
     assert_same_arrays(order, other)
     assert counts == like
+
+
+@pytest.mark.parametrize("on_gpu", [True, False], ids=["on GPUs", "on the host"])
+def test_of_sums_that_are_too_large_the_first_vertex_is_named(on_gpu: bool) -> None:
+    frame = edges("dense").assign(weight=1e308)
+
+    def work(crew: ThreadCrew) -> None:
+        found = build_shard(crew, parts_of(frame, crew, on_gpu=on_gpu), weight="weight")
+        found.weight_sums("weight", incoming=True)
+
+    first = frame["destination"].value_counts().sort_index()
+    first = first[first > 1].index[0]
+    with pytest.raises(ws.InputError, match=f"the weights at vertex {first} add up to more"):
+        together(3, work)

@@ -17,7 +17,6 @@ from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.graph import DeviceGraph, build
 from cugraph_ws.cuda.grouping import Ends, number_dtype
 from cugraph_ws.cuda.numbering import mark_present
-from cugraph_ws.errors import InputError
 from cugraph_ws.frames import FrameKind, VertexNumbers
 
 __all__ = ["DeviceShard"]
@@ -229,14 +228,10 @@ class DeviceShard(ShardGraph):
         if key not in self._degrees:
             column = self._arcs.weight_sums(name, incoming=incoming)
             self._share_sums(column, incoming=incoming)
+            own = column[: self.owned]
+            self._refuse_infinite(name, self._arcs.first_infinite(own) if self.owned else None)
             self._degrees[key] = column
         column = self._degrees[key]
-        bad = self._arcs.first_infinite(column[: self.owned]) if self.owned else None
-        if bad is not None:
-            raise InputError(
-                f"column {name!r}: the weights at vertex {self.describe(bad)} add up to more than a "
-                "float64 holds; scale the weights down"
-            )
         return column if on_device else as_host(column)
 
     def _share_sums(self, column: DeviceArray, *, incoming: bool) -> None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from cugraph_ws.adjacency import Adjacency, EdgeList
 from cugraph_ws.arcs import Arcs, Order
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cluster.agreement import attempt
+from cugraph_ws.cluster.agreement import attempt, in_order
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.partition import Partition, edge_arrays
 from cugraph_ws.cuda.device import array_module, as_host
@@ -456,15 +456,29 @@ class ShardGraph(Graph):
                     self.refresh(column)
                 else:
                     self.reduce(column)
+            self._refuse_infinite(name, Arcs.first_infinite(column[: self.owned]))
             self._degrees[key] = column
-        column = self._degrees[key]
-        bad = Arcs.first_infinite(column[: self.owned])
-        if bad is not None:
-            raise InputError(
-                f"column {name!r}: the weights at vertex {self.describe(bad)} add up to more than a "
-                "float64 holds; scale the weights down"
-            )
-        return column
+        return self._degrees[key]
+
+    def _refuse_infinite(self, name: str, bad: int | None) -> None:
+        """Raise InputError for the first vertex whose sum is not finite, together.
+
+        Parameters
+        ----------
+        name : str
+            What was added up.
+        bad : int or None
+            The first such own vertex.
+        """
+
+        def look() -> None:
+            if bad is not None:
+                raise InputError(
+                    f"column {name!r}: the weights at vertex {self.describe(bad)} add up to more than a "
+                    "float64 holds; scale the weights down"
+                )
+
+        in_order(self.crew, [([self.low + (bad or 0)], look)])
 
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
         """Mark vertices, by position, together; see `Queries.members`."""
