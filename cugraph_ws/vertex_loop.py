@@ -69,6 +69,13 @@ class VertexLoop:
         The CUDA engine's schedule, as in `run()`.
     filter : str
         How its frontiers are listed, as in `run()`.
+
+    Attributes
+    ----------
+    engine : str
+        What was asked for; once started, what it runs on.
+    bound : BoundProgram
+        The program with what it needs on the graph, once started.
     """
 
     by_vertex = True
@@ -98,7 +105,7 @@ class VertexLoop:
         self._program = program
         self._arguments = arguments
         choose_engine(engine)
-        self._engine = engine
+        self.engine = engine
         self._direction: WantedDirection = direction
         self._in_place = program.in_place if in_place is None else in_place
         self._method: Method = method
@@ -141,7 +148,7 @@ class VertexLoop:
             raise InputError(
                 f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
             )
-        engine = choose_engine(self._engine, graph)
+        engine = choose_engine(self.engine, graph)
         bound: BoundProgram = bind(
             self._program,
             graph,
@@ -156,7 +163,7 @@ class VertexLoop:
         """Make the executors of a bound program, and start them."""
         self.bound = bound
         self._graph = graph
-        self._engine = engine
+        self.engine = engine
         if engine == "cuda":
             self._executors = self._on_cuda(bound, graph)
         else:
@@ -176,7 +183,7 @@ class VertexLoop:
         """
         loop = copy.copy(self)
         loop._partitions = []
-        loop._begin(bound, graph, self._engine)
+        loop._begin(bound, graph, self.engine)
         return loop
 
     @property

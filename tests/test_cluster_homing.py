@@ -149,6 +149,19 @@ def test_graphs_that_do_not_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(supersteps_of(road(), ws.BFS, start=1)) == {2}
 
 
+def test_graphs_that_do_not_fit_on_the_gpu_stay() -> None:
+    frame = road(10, 2)
+
+    def work(crew: Any) -> Any:
+        shard = shard_of(frame, crew, on_gpu=True)
+        crew.allgather(None)
+        here.free_memory = lambda: 1 << 12  # once all shares are made
+        return list(ws.run(ws.BFS, shard, start=1).trace["partitions"])
+
+    with emulated() as here, stand_in_cudf.installed():
+        assert {one for found in over_links(2, work) for one in found} == {2}
+
+
 def test_who_has_not_taken_long_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(homing, "RATE", 1.0)
     assert set(supersteps_of(road(), ws.BFS, start=1)) == {2}

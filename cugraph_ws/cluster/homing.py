@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.cuda.device import as_host
+from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.graph import Graph
 from cugraph_ws.memory import available_memory
 from cugraph_ws.run import Column, Loop, Step
@@ -39,7 +39,7 @@ PATIENCE = 64  # supersteps between two thoughts of moving
 QUIET = 32  # of so many vertices at most one is active, on the mean
 EVEN = 8  # times the mean in-degree, which the greatest does not exceed in a graph without hubs
 RATE = 2e8  # bytes a second at which a graph moves, about
-PART = 4  # of the first member's memory, that the graph may take
+PART = 4  # of the first member's memory, its GPU's too, that the graph may take
 
 
 class HomingLoop:
@@ -150,7 +150,10 @@ class HomingLoop:
             arcs, columns = self._graph.number_of_arcs, len(self._graph.edge_attributes)
             bytes_ = arcs * (16 + 8 * columns)
             held = 4 * bytes_ + 64 * self._graph.number_of_vertices  # as it is built
-            fits = held * PART <= available_memory()
+            room = available_memory()
+            if self._spread.engine == "cuda":
+                room = min(room, device().free_memory())
+            fits = held * PART <= room
             passed = time.perf_counter() - self._begun
             facts.append(fits and passed >= bytes_ / RATE)
         told = self._crew.allgather(facts)
