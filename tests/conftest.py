@@ -56,6 +56,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return None
     from xdist.scheduler import LoadScopeScheduling
 
+    # where pytest-xdist is not installed, its class is of no known type
     class ByGroup(LoadScopeScheduling):  # type: ignore[misc, unused-ignore]
         def _split_scope(self, nodeid: str) -> str:
             return group_of(nodeid.partition("::")[0]) or nodeid

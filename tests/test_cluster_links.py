@@ -34,8 +34,7 @@ class Links:
 @pytest.fixture
 def pools() -> Any:
     Links.made = 0
-    crew_check = lambda: None  # noqa: E731
-    ThreadCrew.check = staticmethod(crew_check)
+    ThreadCrew.check = staticmethod(lambda: None)
     with emulated():
         yield [LinkPool(Links) for _ in WHO]
     del ThreadCrew.check

@@ -30,15 +30,13 @@ from cugraph_ws.cluster.parts import Parts
 from cugraph_ws.cluster.routes import Route
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.memory import check_device_memory, estimate
-from cugraph_ws.cuda.numbering import mark_present, read_scalars, signed
+from cugraph_ws.cuda.numbering import look_up, mark_present, read_scalars, signed
 from cugraph_ws.errors import InputError
 from cugraph_ws.ids import IdType
 
 __all__ = ["NumberedOnDevices", "are_integers", "build_on_devices", "number_on_devices"]
 
 DeviceArray = Any  # CuPy's or NumPy's
-
-_CHUNK = 1 << 26  # rows that are looked up at once, so that 64-bit places are not kept for all
 
 
 @dataclass
@@ -74,12 +72,8 @@ class NumberedOnDevices:
         found = xp.empty(sum(map(len, columns)), index_dtype(self.size))
         place = 0
         for column in columns:
-            for first in range(0, len(column), _CHUNK):
-                some = column[first : first + _CHUNK].astype(np.int64) - self.low
-                found[place : place + len(some)] = (
-                    some if self.table is None else xp.take(self.table, some)
-                )
-                place += len(some)
+            look_up(column, self.low, self.table, found[place : place + len(column)])
+            place += len(column)
         return found
 
     def ids(self, numbers: DeviceArray, form: np.dtype[Any]) -> DeviceArray:

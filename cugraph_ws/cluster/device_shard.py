@@ -188,59 +188,17 @@ class DeviceShard(ShardGraph):
         given = xp.asarray(np.asarray(numbers, np.int64))
         return as_host(self.places_of(given)).astype(np.int64, copy=False)
 
-    def refresh(self, *columns: Any) -> None:
-        """Bring ghosts up to date, together; see `ShardGraph.refresh`.
-
-        Parameters
-        ----------
-        *columns : array of the host or the device, each of shape (length,)
-        """
-        if any(isinstance(column, np.ndarray) for column in columns) and device().xp is not np:
-            super().refresh(*columns)
-            return
-        boxes = [[column[held] for column in columns] for held in self._held]
-        for (first, last), arrays in zip(self.ghosts, self.crew.alltoall(boxes), strict=True):
-            for column, array in zip(columns, arrays, strict=True):
-                column[first:last] = array
-
-    def _add_up(self, column: DeviceArray) -> None:
-        """Add ghosts' entries to their owners' entries, together, then refresh ghosts."""
-        boxes = [[column[first:last]] for first, last in self.ghosts]
-        for held, (array,) in zip(self._held, self.crew.alltoall(boxes), strict=True):
-            column[held] += array  # a boundary names no vertex twice
-        self.refresh(column)
+    def _boundaries_for(self, *columns: Any) -> list[Any]:
+        on_device = all(isinstance(column, device().xp.ndarray) for column in columns)
+        return self._held if on_device else self.boundaries
 
     # ------------------------------------------------------------------------------- queries
 
-    def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
-        """Return the number of edges into, or out of, every vertex, by position; together."""
-        if incoming not in self._degrees:
-            column = self._arcs.degrees(incoming=incoming).astype(np.int64, copy=False)
-            self._share_sums(column, incoming=incoming)
-            self._degrees[incoming] = column
-        column = self._degrees[incoming]
-        return column if on_device else as_host(column)
+    def _own_degrees(self, *, incoming: bool) -> DeviceArray:
+        return self._arcs.degrees(incoming=incoming).astype(np.int64, copy=False)
 
-    def weight_sums(self, name: str, *, incoming: bool, on_device: bool = False) -> Any:
-        """Return sums of an edge column, by position, together; see `Graph.weight_sums`."""
-        self._check_carried(name)
-        key = name, incoming
-        if key not in self._degrees:
-            column = self._arcs.weight_sums(name, incoming=incoming)
-            self._share_sums(column, incoming=incoming)
-            own = column[: self.owned]
-            self._refuse_infinite(name, self._arcs.first_infinite(own) if self.owned else None)
-            self._degrees[key] = column
-        column = self._degrees[key]
-        return column if on_device else as_host(column)
-
-    def _share_sums(self, column: DeviceArray, *, incoming: bool) -> None:
-        """Make sums over own arcs those over all, together."""
-        with np.errstate(over="ignore"):
-            if incoming:
-                self.refresh(column)
-            else:
-                self._add_up(column)
+    def _own_sums(self, name: str, *, incoming: bool) -> DeviceArray:
+        return self._arcs.weight_sums(name, incoming=incoming)
 
     def _own_extreme(self, name: str, *, least: bool) -> list[Any] | None:
         """Return the least or greatest value of own arcs, and the numbers of an edge's ends."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers as abstract
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,15 +11,13 @@ import pyarrow as pa
 
 from cugraph_ws.cluster.crew import Crew
 from cugraph_ws.cluster.identities import OwnRange, ShardNumbering
-from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.numbering import Integers
-from cugraph_ws.frames import VertexNumbers, open_values
+from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.frames_cudf import id_column
 from cugraph_ws.ids import IdType
 from cugraph_ws.numbering import Renumbered
-from cugraph_ws.values import cast_numbers
 
 __all__ = ["DeviceShardVertices"]
 
@@ -68,40 +65,6 @@ class DeviceShardVertices(ShardVertices):
     def nbytes(self) -> int:
         """Bytes of the ids, those of ghosts included."""
         return 0 if self._ids is None else int(self._ids.nbytes)
-
-    def values(
-        self,
-        data: Any,
-        argument: str,
-        dtype: npt.DTypeLike,
-        default: Any,
-        column: str | None,
-        *,
-        on_device: bool = False,
-    ) -> tuple[Any, Any]:
-        """Align numbers that are given for vertices to positions; see `ShardVertices.values`."""
-        if not on_device or isinstance(data, (str, Partitions)):
-            return super().values(data, argument, dtype, default, column, on_device=on_device)
-        xp, shard = device().xp, self._shard()
-        given = xp.zeros(shard.length, np.bool_)
-        values = xp.zeros(shard.length, np.dtype(dtype))
-        if isinstance(data, (abstract.Real, np.generic)):
-            values[:] = cast_numbers(open_values([data], argument), dtype)[0]
-            given[:] = True
-            return values, given
-        rows, source = self._pairs(data, argument, column)
-        places = shard.place(rows)
-        here = places >= 0
-        which = xp.asarray(places[here])
-        values[which] = xp.asarray(cast_numbers(source, dtype)[here])
-        given[which] = True
-        self._fill(values, given, argument, default)
-        return values, given
-
-    def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
-        if default is None and not isinstance(given, np.ndarray):
-            given = as_host(given)
-        super()._fill(values, given, argument, default)
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         xp, shard = device().xp, self._shard()

@@ -23,9 +23,8 @@ from cugraph_ws.interrupts import HeldInterrupts
 
 __all__ = ["Crewed", "current_client", "placed", "run_crew", "workers_of"]
 
-_EQUIPPED: weakref.WeakSet[Client] = (
-    weakref.WeakSet()
-)  # whose workers have the plugin, later ones too
+# Clients whose workers have the plugin, those that come later too
+_EQUIPPED: weakref.WeakSet[Client] = weakref.WeakSet()
 
 LOOK = 0.5  # seconds between two looks at who is left
 ANSWER = 3.0  # seconds in which a worker that others say is lost must answer

@@ -272,10 +272,14 @@ class ShardGraph(Graph):
         *columns : ndarray, each of shape (length,)
             Ghosts' entries are overwritten with their owners'.
         """
-        boxes = [[column[held] for column in columns] for held in self.boundaries]
+        boxes = [[column[held] for column in columns] for held in self._boundaries_for(*columns)]
         for (first, last), arrays in zip(self.ghosts, self.crew.alltoall(boxes), strict=True):
             for column, array in zip(columns, arrays, strict=True):
                 column[first:last] = array
+
+    def _boundaries_for(self, *columns: Array) -> list[Array]:
+        """Return the boundaries where columns are, which are all on the host or all on the device."""
+        return self.boundaries
 
     def with_ghosts(self, own: Array) -> Array:
         """Return an array by position of one by own vertex, together.
@@ -304,7 +308,8 @@ class ShardGraph(Graph):
             An associative one, such as `numpy.add` or `numpy.minimum`; applied by rank.
         """
         boxes = [[column[first:last]] for first, last in self.ghosts]
-        for held, (array,) in zip(self.boundaries, self.crew.alltoall(boxes), strict=True):
+        came = self.crew.alltoall(boxes)
+        for held, (array,) in zip(self._boundaries_for(column), came, strict=True):
             column[held] = combine(column[held], array)  # a boundary names no vertex twice
         self.refresh(column)
 
@@ -435,30 +440,44 @@ class ShardGraph(Graph):
     def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
         """Return the number of edges into, or out of, every vertex, by position; together."""
         if incoming not in self._degrees:
-            if incoming:
-                column = np.zeros(self.length, np.int64)
-                column[: self.owned] = np.diff(self.csc.offsets)
-                self.refresh(column)
-            else:
-                column = self._by_position(self._host().out_degrees)
-                self.reduce(column)
+            column = self._own_degrees(incoming=incoming)
+            self._share_sums(column, incoming=incoming)
             self._degrees[incoming] = column
-        return self._degrees[incoming]
+        column = self._degrees[incoming]
+        return column if on_device else as_host(column)
+
+    def _own_degrees(self, *, incoming: bool) -> Array:
+        """Return the number of own arcs into, or out of, every position."""
+        if not incoming:
+            return self._by_position(self._host().out_degrees)
+        column = np.zeros(self.length, np.int64)
+        column[: self.owned] = np.diff(self.csc.offsets)
+        return column
 
     def weight_sums(self, name: str, *, incoming: bool, on_device: bool = False) -> Any:
         """Return sums of an edge column, by position, together; see `Graph.weight_sums`."""
         self._check_carried(name)
         key = name, incoming
         if key not in self._degrees:
-            column = self._by_position(self._host().weight_sums(name, incoming=incoming))
-            with np.errstate(over="ignore"):
-                if incoming:
-                    self.refresh(column)
-                else:
-                    self.reduce(column)
-            self._refuse_infinite(name, Arcs.first_infinite(column[: self.owned]))
+            column = self._own_sums(name, incoming=incoming)
+            self._share_sums(column, incoming=incoming)
+            own = column[: self.owned]
+            self._refuse_infinite(name, self._open().first_infinite(own) if self.owned else None)
             self._degrees[key] = column
-        return self._degrees[key]
+        column = self._degrees[key]
+        return column if on_device else as_host(column)
+
+    def _own_sums(self, name: str, *, incoming: bool) -> Array:
+        """Return the sums of a column over own arcs into, or out of, every position."""
+        return self._by_position(self._host().weight_sums(name, incoming=incoming))
+
+    def _share_sums(self, column: Array, *, incoming: bool) -> None:
+        """Make sums over own arcs those over all, together."""
+        with np.errstate(over="ignore"):
+            if incoming:  # all arcs into a vertex are with its owner
+                self.refresh(column)
+            else:
+                self.reduce(column)
 
     def _refuse_infinite(self, name: str, bad: int | None) -> None:
         """Raise InputError for the first vertex whose sum is not finite, together.

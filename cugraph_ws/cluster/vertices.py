@@ -19,6 +19,7 @@ from cugraph_ws.cluster.agreement import in_order
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.identities import Distinct, settle
 from cugraph_ws.cluster.parts import Part, Partitions, Parts
+from cugraph_ws.cuda.device import array_module, as_host
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column, open_values
 from cugraph_ws.ids import IdType, conform, read_ids
@@ -169,20 +170,23 @@ class ShardVertices(Vertices):
             As `Graph.vertex_values`, for all members.
         """
         shard = self._shard()
-        values, given = np.zeros(shard.length, np.dtype(dtype)), np.zeros(shard.length, np.bool_)
+        spread = isinstance(data, (str, Partitions))  # over members, who send it by the host
+        xp = array_module(on_device and not spread)
+        values, given = xp.zeros(shard.length, np.dtype(dtype)), xp.zeros(shard.length, np.bool_)
         if isinstance(data, (abstract.Real, np.generic)):
             values[:] = cast_numbers(open_values([data], argument), dtype)[0]
             given[:] = True
             return self._place(values, on_device), self._place(given, on_device)
-        if isinstance(data, (str, Partitions)):
+        if spread:
             self._receive(*self._own_pairs(data, argument, column), dtype, values, given, argument)
         else:
             rows, source = self._pairs(data, argument, column)
             told = cast_numbers(source, dtype)
             places = shard.place(rows)
             here = places >= 0
-            values[places[here]] = told[here]
-            given[places[here]] = True
+            which = xp.asarray(places[here])
+            values[which] = xp.asarray(told[here])
+            given[which] = True
         self._fill(values, given, argument, default)
         return self._place(values, on_device), self._place(given, on_device)
 
@@ -271,7 +275,7 @@ class ShardVertices(Vertices):
             values[~given] = default
             return
         shard = self._shard()
-        lacking = np.flatnonzero(~given[: shard.owned])
+        lacking = np.flatnonzero(~as_host(given[: shard.owned]))
         missing = total(self._crew, len(lacking))
         first = shard.low + int(lacking[0]) if len(lacking) else None
         shown = [one for one in self._crew.allgather(first) if one is not None]

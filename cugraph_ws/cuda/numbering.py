@@ -24,6 +24,7 @@ __all__ = [
     "DeviceNumbered",
     "DeviceNumbering",
     "Integers",
+    "look_up",
     "mark_present",
     "number_device_integers",
     "number_device_rows",
@@ -112,9 +113,7 @@ class DeviceNumbered:
             return column
         dtype = index_dtype(self.numbering.size)
         numbers = device().xp.empty(len(column), dtype)
-        for first in range(0, len(column), _CHUNK):  # the shifted ids are a temporary of 64 bits
-            part = column[first : first + _CHUNK].astype(np.int64) - self.low
-            numbers[first : first + _CHUNK] = part if self.table is None else self.table[part]
+        look_up(column, self.low, self.table, numbers)
         return numbers
 
 
@@ -208,6 +207,24 @@ class Pairs:
         (keys,) = self.keys.decode(device().xp.maximum(numbers, 0))
         width = max(1, self.last.size)
         return [*self.head.decode(keys // width), *self.last.decode(keys % width)]
+
+
+def look_up(column: DeviceArray, low: int, table: DeviceArray | None, numbers: DeviceArray) -> None:
+    """Write the vertex numbers of integers.
+
+    Parameters
+    ----------
+    column : device array of integers, shape (rows,)
+    low : int
+        The least.
+    table : device array of int32 or int64, optional
+        The number of integer i is `table[i - low]`, or `i - low` itself where there is none.
+    numbers : device array of int32 or int64, shape (rows,)
+        Written.
+    """
+    for first in range(0, len(column), _CHUNK):  # the shifted ids are a temporary of 64 bits
+        part = column[first : first + _CHUNK].astype(np.int64) - low
+        numbers[first : first + _CHUNK] = part if table is None else table[part]
 
 
 def read_scalars(*scalars: DeviceArray) -> list[Any]:
