@@ -341,14 +341,17 @@ def _run_programs(recorder: Recorder) -> None:
                 for case in cut
             ],
         ]
-    runs.append(
-        (
-            "PageRank on GPUs of a cluster",
-            lambda: crews.over_links(
-                2, lambda crew: ws.run(ws.PageRank, crews.share(graph, crew), **once)
-            ),
-        )
-    )
+    for program, given in ((ws.PageRank, {}), (ws.BFS, {"start": 0}), (ws.SSSP, {"source": 0})):
+        runs += [
+            (
+                f"{program.name} on GPUs of a cluster",
+                lambda program=program, given={**given, **way}: crews.over_links(
+                    2,
+                    lambda crew: ws.run(program, crews.share(graph, crew), engine="cuda", **given),
+                ),
+            )
+            for way in ({"max_iter": 3, "exchange": "vr"}, {"max_iter": 3, "exchange": "ms"})
+        ]
     for label, run in runs:
         recorder.label = label
         run()

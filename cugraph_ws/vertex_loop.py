@@ -27,6 +27,7 @@ from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Loop, Method, Step, as_columns
 
 if TYPE_CHECKING:
+    from cugraph_ws.cluster.nccl import Links
     from cugraph_ws.cuda.partition import DevicePartition
     from cugraph_ws.cuda.plan import CudaPlan
 
@@ -238,11 +239,13 @@ class VertexLoop:
         from cugraph_ws.cuda.partition import device_partition, shard_partition, whole_partition
         from cugraph_ws.cuda.plan import CudaPlan
         from cugraph_ws.engines.cuda import CudaExecutor
+        from cugraph_ws.engines.cuda_border import CudaBorderExecutor
         from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
         from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
 
         shared = isinstance(graph, ShardGraph)
         divided = self._parts > 1 or shared
+        linked = _links_of(graph) is not None
         self._plan = plan = CudaPlan(
             bound,
             graph.number_of_arcs if divided else graph.on_device().arcs,
@@ -252,13 +255,18 @@ class VertexLoop:
             priorities=self._priorities,
             scheduled=self._method != "auto",
             divided=divided,
+            linked=linked,
         )
+        if plan.swaps and isinstance(graph, ShardGraph):
+            part = shard_partition(graph, bound)
+            self._exchange = self._among_gpus(graph, part, plan)
+            return [CudaBorderExecutor(bound, part, wanted=self._direction, filter=self._filter)]
         if plan.swaps:
             self._exchange = LocalExchange([])
             return [
                 CudaFrontierExecutor(
                     bound,
-                    graph.on_device(),
+                    whole_partition(graph.on_device(), bound),
                     wanted=self._direction,
                     filter=self._filter,
                     ordered=plan.ordered,
@@ -305,17 +313,22 @@ class VertexLoop:
     def _among_gpus(self, graph: ShardGraph, part: DevicePartition, plan: CudaPlan) -> Exchange:
         """Return the exchange of a share on the device: by the links of the crew, if it has some."""
         from cugraph_ws.cluster.device_exchange import DeviceCrewExchange
-        from cugraph_ws.cluster.nccl import NcclCrew
+        from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
 
-        if isinstance(graph.crew, NcclCrew) and graph.crew.size > 1:
+        links = _links_of(graph)
+        if links is not None:
+            terms, inner = len(self._program.aggregates), part.arcs
+            if plan.swaps and part.arcs:
+                inner = int(part.graph.csr.offsets[part.owned])
             return DeviceCrewExchange(
                 graph,
                 part,
-                graph.crew.links,
-                aggregates=len(self._program.aggregates),
+                links,
+                inner=inner,
+                figures=FRONTIER_FIGURES if plan.swaps else FIGURES + terms,
                 method=self._sends,
                 frontier=plan.frontier,
-                in_place=plan.in_place,
+                in_place=plan.in_place and not plan.swaps,
             )
         return CrewExchange(
             graph,
@@ -465,3 +478,11 @@ class VertexLoop:
             self._exchange.deliver_forest(self._executors)
             grown = self._exchange.total(sum(one.grow_forest() for one in self._executors))
             missing -= grown
+
+
+def _links_of(graph: Graph) -> Links | None:
+    """Return the links between members that have a GPU each; None where there are no others, or none."""
+    from cugraph_ws.cluster.nccl import NcclCrew
+
+    crew = graph.crew if isinstance(graph, ShardGraph) else None
+    return crew.links if isinstance(crew, NcclCrew) and crew.size > 1 else None

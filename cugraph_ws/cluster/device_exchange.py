@@ -9,7 +9,6 @@ about themselves, behind the headers on the same stream, and nobody waits for th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,7 @@ from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.engines import Choice, Counts, Executor, Parcel
-from cugraph_ws.engines.cuda import CudaExecutor, counts_of
-from cugraph_ws.kernels.cuda.layout import FIGURES, GREATEST
+from cugraph_ws.engines.cuda import CudaExecutor
 
 __all__ = ["DeviceCrewExchange"]
 
@@ -40,8 +38,10 @@ class DeviceCrewExchange(CrewExchange):
         The same on the device.
     links : Links
         To the other members' GPUs.
-    aggregates : int
-        How many the program has.
+    inner : int
+        How many arcs of the share lead out of own vertices.
+    figures : int
+        How many numbers a member tells of a superstep.
     method : {"auto", "vr", "ms", "all"}
         What is sent; see `Refinement`.
     frontier : bool
@@ -56,7 +56,8 @@ class DeviceCrewExchange(CrewExchange):
         part: DevicePartition,
         links: Links,
         *,
-        aggregates: int,
+        inner: int,
+        figures: int,
         method: ExchangeMethod,
         frontier: bool,
         in_place: bool,
@@ -71,16 +72,17 @@ class DeviceCrewExchange(CrewExchange):
         self._links = links
         self._frontier, self._in_place = frontier, in_place
         size = self._crew.size
-        facts = [part.owned, part.arcs, *[len(one) for one in part.boundaries]]
+        facts = [part.owned, part.arcs, inner, *[len(one) for one in part.boundaries]]
         told = np.array([list(one) for one in self._crew.allgather(facts)], np.int64)
-        self._owned, self._arcs, held = int(told[:, 0].sum()), int(told[:, 1].sum()), told[:, 2:]
+        self._owned, self._arcs, self._inner = told[:, :3].sum(axis=0).tolist()
+        held = told[:, 3:]
         # By sender and receiver: how many vertices may travel, and which of the lengths is theirs.
         self._whole, slots = held, np.maximum(np.cumsum(held > 0, axis=1) - 1, 0)
         if self._sender.everything:
             self._whole, slots = np.repeat(told[:, :1], size, axis=1), np.zeros_like(held)
             np.fill_diagonal(self._whole, 0)
         self._flows = self._whole > 0
-        self._words = words = FIGURES + aggregates + size
+        self._words = words = figures + size
         self._places = np.arange(1, size + 1)[:, None] * words - size + slots  # in all headers
         self._headers = device().xp.empty(size * words, np.float64)
         self._table = device().pinned(size * words, np.float64)
@@ -134,12 +136,12 @@ class DeviceCrewExchange(CrewExchange):
     def _counts(self, executor: CudaExecutor) -> Counts:
         """Return the counts of all members, of their headers; see `Counts.merged`."""
         records = self._table.reshape(self._crew.size, -1)[:, : -self._crew.size]
-        together = reduce(np.add, records)
-        together[GREATEST] = records[:, GREATEST].max()
         who = self._active if self._frontier else self._owned
-        counts = counts_of(together, self._arcs, [(who, self._arcs)] if self._owned else [])
+        counts = executor.together(records, who if self._owned else None, self._arcs)
         self._active = counts.active
         executor.advance(records[self._crew.rank])
+        # Of those who have news, members count arcs within the own share: others have about as many.
+        counts.arcs = counts.arcs * self._arcs // max(1, self._inner)
         return counts
 
     def rest(self) -> None:

@@ -29,10 +29,10 @@ __all__ = [
     "sent_fields",
 ]  # fmt: skip
 
-LOOPS = ("layout", "rows", "superstep", "start", "forest", "refine")  # of every program
+LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
 # Where states are changed by compare-and-swap, and where only its own thread changes a vertex
-FRONTIER_LOOPS = (*LOOPS, "branch", "bitmaps", "frontier")
-RELAY_LOOPS = (*LOOPS, "bitmaps", "relay")
+FRONTIER_LOOPS = (*LOOPS, "branch", "frontier", "border")
+RELAY_LOOPS = (*LOOPS, "relay")
 
 
 @dataclass(frozen=True)
@@ -197,6 +197,7 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
     lines = [
         f"OUTBOX = {variant.outbox}",
         f"FRONTIER = {variant.frontier}",
+        f"SWAPS = {variant.swaps}",
         f"LANES = {variant.lanes}",
         f"TERMS = {len(program.aggregates)}",
         "@inline\ndef copy_sent(source, place, target, to):",

@@ -21,13 +21,14 @@ from cugraph_ws.codegen import import_text, kernel_file
 from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import load_or_compile
 from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function
-from cugraph_ws.cuda.signature import Kind, kind_of, parameters
+from cugraph_ws.cuda.signature import Kind, flatten, kind_of, parameters
 from cugraph_ws.errors import EngineError
 
 __all__ = [
     "CudaDevice",
     "Device",
     "KernelModule",
+    "Prepared",
     "array_module",
     "as_host",
     "device",
@@ -40,6 +41,16 @@ KEPT = 1 << 30  # bytes of freed memory that are kept for the next arrays
 BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
 
 
+class Prepared(Protocol):
+    """A kernel with its arguments; calling it launches it."""
+
+    def __call__(self) -> None:
+        """Launch the kernel."""
+
+    def change(self, place: int, value: int) -> None:
+        """Let a whole number, the argument at a place, be another from the next launch on."""
+
+
 class KernelModule(Protocol):
     """The kernels of one source file, or of one program."""
 
@@ -50,7 +61,7 @@ class KernelModule(Protocol):
 
     def prepare(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> Callable[[], None]:
+    ) -> Prepared:
         """Return what launches a kernel again and again with the same arguments."""
 
 
@@ -115,7 +126,7 @@ class _Launch:
 
     def __init__(
         self,
-        function: Function,
+        function: Function | None,
         grid: int,
         block: int,
         arguments: tuple[Any, ...],
@@ -132,9 +143,13 @@ class _Launch:
         self._table = (ctypes.c_void_p * max(len(places), 1))(*places)
 
     def __call__(self) -> None:
-        self._function.launch(
-            *self._shape, self._table, self._stream().ptr, cooperative=self._cooperative
-        )
+        if self._function is not None:
+            self._function.launch(
+                *self._shape, self._table, self._stream().ptr, cooperative=self._cooperative
+            )
+
+    def change(self, place: int, value: int) -> None:
+        self._values[len(flatten(self._arguments[:place]))].value = value
 
 
 class _Kernels:
@@ -173,11 +188,9 @@ class _Kernels:
 
     def prepare(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> Callable[[], None]:
-        if grid == 0:
-            return lambda: None
+    ) -> Prepared:
         return _Launch(
-            self.function(name, arguments), grid, block, arguments, cooperative,
+            self.function(name, arguments) if grid else None, grid, block, arguments, cooperative,
             self._device.xp.cuda.get_current_stream,
         )  # fmt: skip
 

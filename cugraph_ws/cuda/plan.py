@@ -46,9 +46,11 @@ class CudaPlan:
     scheduled : bool
         Whether a schedule of gathers has been asked for.
     divided : bool
-        Whether the graph is cut into partitions.  Then each superstep is followed by an exchange, and a
-        search gathers from active vertices, ghosts among them, with the state before at hand: so it is
-        known what has changed.  Frontiers that push are a whole graph's only.
+        Whether the graph is cut into partitions.  Then each superstep is followed by an exchange.
+    linked : bool
+        Whether partitions are on GPUs that exchange without their hosts.  Else a search gathers from
+        active vertices, ghosts among them, with the state before at hand: so it is known what has
+        changed, and there are no frontiers that push.
 
     Attributes
     ----------
@@ -80,6 +82,7 @@ class CudaPlan:
         priorities: bool = True,
         scheduled: bool = False,
         divided: bool = False,
+        linked: bool = False,
     ) -> None:
         program = bound.program
         if direction not in ("auto", "push", "pull", "gather"):
@@ -87,15 +90,21 @@ class CudaPlan:
                 f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
             )
         self._check_push(bound, direction, in_place, scheduled)
-        if divided and direction == "push":
+        gathers = direction == "gather" or in_place is False or scheduled
+        gathers = gathers or (divided and not linked)
+        self.swaps = not gathers and why_not_swapped(bound) is None
+        if divided and direction == "push" and not self.swaps:
             raise InputError(
                 "direction='push': partitions gather on the GPU; use 'auto', 'pull' or 'gather'"
             )
-        gathers = direction == "gather" or in_place is False or scheduled or divided
-        self.swaps = not gathers and why_not_swapped(bound) is None
+        fused = fused and not divided
         # By itself a frontier takes everybody: gathers make up for more than an order saves.
         self.ordered = (
-            self.swaps and priorities and direction == "push" and "priority" in program.functions
+            self.swaps
+            and priorities
+            and direction == "push"
+            and "priority" in program.functions
+            and not divided
         )
         self._batch, self._most = FIRST_BATCH, MOST
         self._heavy = 0

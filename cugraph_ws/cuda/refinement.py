@@ -13,7 +13,7 @@ from cugraph_ws.cuda.device import Device, KernelModule
 from cugraph_ws.cuda.schedule import launch_shape
 from cugraph_ws.engines import Parcel
 
-__all__ = ["DeviceRefinement"]
+__all__ = ["DeviceRefinement", "FrontierRefinement"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 Fields = tuple[DeviceArray, ...]
@@ -201,15 +201,26 @@ class DeviceRefinement:
             Of device arrays, cut.
         """
         places, active = parcel.places, parcel.active
-        listed = places is not None
         count = last - first if places is None else len(places)
         if count == 0:
             return
-        self._kernels.launch(
-            "unpack", *launch_shape(self._device, count), first, count, int(listed),
-            places if listed else self._nowhere, parcel.fields, self._sent[self._now],
-            self._sent[1 - self._now], self._flags[self._now],
-            self._nobody if active is None else active, self._no_headers, -1,
+        room = _Box(
+            self._nowhere if places is None else places, parcel.fields,
+            self._nobody if active is None else active,
+        )  # fmt: skip
+        self._unpacker(
+            first, count, int(places is not None), room.places, room, self._no_headers, -1
+        )()
+
+    def _unpacker(
+        self, first: int, count: int, listed: int, places: DeviceArray, box: _Box,
+        headers: DeviceArray, slot: int,
+    ) -> Callable[[], None]:  # fmt: skip
+        """Marshal the unpacking of a box; the rest of the arguments is the kernel's."""
+        return self._kernels.prepare(
+            "unpack", *launch_shape(self._device, count), first, count, listed, places, box.fields,
+            self._sent[self._now], self._sent[1 - self._now], self._flags[self._now], box.active,
+            headers, slot,
         )  # fmt: skip
 
     def expect(self, peer: int, most: int, count: int, *, listed: bool) -> Parcel:
@@ -274,11 +285,9 @@ class DeviceRefinement:
                 places, kind = room.places, 1
             elif among is not None:
                 places, kind = among, 2
-            launch = self._takers[key] = self._kernels.prepare(
-                "unpack", *launch_shape(self._device, last - first), first, last - first, kind,
-                places, room.fields, self._sent[self._now], self._sent[1 - self._now],
-                self._flags[self._now], room.active, headers, slot if listed else -1,
-            )  # fmt: skip
+            launch = self._takers[key] = self._unpacker(
+                first, last - first, kind, places, room, headers, slot if listed else -1
+            )
         launch()
 
     def _box(self, slot: int, count: int) -> _Box:
@@ -295,3 +304,57 @@ class DeviceRefinement:
             tuple(xp.empty(count, column.dtype) for column in self._sent[0]),
             xp.empty(count if self._frontier else 0, np.uint8),
         )
+
+
+class FrontierRefinement(DeviceRefinement):
+    """The same where supersteps are a frontier's: what comes joins the next one; see `border.py`.
+
+    Parameters
+    ----------
+    device, kernels, owned, lengths
+        See `DeviceRefinement`.
+    state : tuple of device array
+        By position; it is changed in place.
+    bitmaps : sequence of two device arrays of uint32
+        Who has news, after odd supersteps and after even ones.
+    offsets : device array of int64
+        Of the rows of out-neighbours.
+    lists : sequence of two tuples of device array
+        The frontiers' lists.
+    room : int
+        In each of them.
+    control : device array of int64
+        The frontiers' counters.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        kernels: KernelModule,
+        state: Fields,
+        bitmaps: Sequence[DeviceArray],
+        *,
+        owned: int,
+        lengths: DeviceArray,
+        offsets: DeviceArray,
+        lists: Sequence[Fields],
+        room: int,
+        control: DeviceArray,
+    ) -> None:
+        super().__init__(
+            device, kernels, (state, state), bitmaps, in_place=False, frontier=True, owned=owned,
+            lengths=lengths,
+        )  # fmt: skip
+        self._offsets, self._lists, self._room, self._control = offsets, lists, room, control
+        self.sweep()  # supersteps clear bitmaps, the header's kernel clears lengths
+
+    def _unpacker(
+        self, first: int, count: int, listed: int, places: DeviceArray, box: _Box,
+        headers: DeviceArray, slot: int,
+    ) -> Callable[[], None]:  # fmt: skip
+        now = self._now
+        return self._kernels.prepare(
+            "wake", *launch_shape(self._device, count), first, count, listed, places, box.fields,
+            self._sent[now], box.active, headers, slot, self._flags[now], self._offsets,
+            self._lists[now], self._room, self._control,
+        )  # fmt: skip

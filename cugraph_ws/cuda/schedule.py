@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cuda.device import Device, KernelModule
+from cugraph_ws.cuda.device import Device, KernelModule, Prepared
 from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.kernels.cuda.layout import PIECE
 
 __all__ = [
-    "BLOCK", "Schedule", "launch_shape", "launch_together", "plan_schedule", "room_for_long_rows",
+    "BLOCK", "Schedule", "launch_shape", "launch_together", "plan_schedule", "prepare_together",
+    "room_for_long_rows",
 ]  # fmt: skip
 
 BLOCK = 256  # threads
@@ -62,7 +63,14 @@ def launch_shape(device: Device, items: int) -> tuple[int, int]:
 def launch_together(
     device: Device, module: KernelModule, name: str, items: int, block: int, *arguments: Any
 ) -> None:
-    """Launch a kernel whose blocks meet: a thread for each item, as far as all blocks fit at once.
+    """Launch a kernel whose blocks meet; see `prepare_together`."""
+    prepare_together(device, module, name, items, block, *arguments)()
+
+
+def prepare_together(
+    device: Device, module: KernelModule, name: str, items: int, block: int, *arguments: Any
+) -> Prepared:
+    """Prepare a kernel whose blocks meet: a thread for each item, as far as all blocks fit at once.
 
     Parameters
     ----------
@@ -77,10 +85,14 @@ def launch_together(
         Threads of a block.
     *arguments : Any
         The kernel's.
+
+    Returns
+    -------
+    Prepared
     """
     most = device.most_blocks(module, name, block, *arguments)
     grid = min(device.blocks_for(items, block), most)
-    module.launch(name, grid, block, *arguments, cooperative=True)
+    return module.prepare(name, grid, block, *arguments, cooperative=True)
 
 
 def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -364,6 +364,22 @@ class CudaExecutor:
             )  # fmt: skip
         self._agreement()
         self._agreed = True
+
+    def together(self, records: npt.NDArray[np.float64], active: int | None, arcs: int) -> Counts:
+        """Return the counts of all members, of one superstep; the same for all of them.
+
+        Parameters
+        ----------
+        records : ndarray of float64, shape (members, figures and aggregates)
+            What each has told.
+        active : int or None
+            Vertices that sent; None without any vertex.
+        arcs : int
+            Of the whole graph.
+        """
+        merged = reduce(np.add, records)
+        merged[layout.GREATEST] = records[:, layout.GREATEST].max()
+        return counts_of(merged, arcs, [] if active is None else [(active, arcs)])
 
     def advance(self, record: npt.NDArray[np.float64]) -> None:
         """Take note of one superstep that the host has read of elsewhere than in `counts`.

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cuda.codegen import Variant, interface_source
-from cugraph_ws.cuda.graph import DeviceGraph
-from cugraph_ws.cuda.partition import whole_partition
-from cugraph_ws.cuda.schedule import launch_shape, launch_together, room_for_long_rows
+from cugraph_ws.cuda.device import Prepared
+from cugraph_ws.cuda.partition import DevicePartition
+from cugraph_ws.cuda.schedule import launch_shape, prepare_together, room_for_long_rows
 from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.cuda import CudaExecutor
 from cugraph_ws.kernels.cuda import layout
@@ -27,6 +27,7 @@ ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that one block does by
 PULL_PART = 12  # part of the arcs not yet read from which a frontier is pulled
 DUE_PART = 32  # a limit of priorities shall let this part of all vertices through
 NO_LIMIT = 1 << 62
+NUMBER_AT = 13  # of the arguments of a launch, the number of its first superstep
 LAUNCH_ARCS = 1 << 33  # after which the host is given a chance to look
 MODES = {  # direction and filter, by the bits that records have
     0: ("push", "online"),
@@ -60,7 +61,7 @@ def why_not_swapped(bound: BoundProgram) -> str | None:
 
 
 class CudaFrontierExecutor(CudaExecutor):
-    """One program on a whole graph, by frontiers; see `CudaExecutor`.
+    """One program by frontiers, on a whole graph if it is not a subclass; see `CudaExecutor`.
 
     Out-neighbours, and edge attributes in their order, are made when first needed and kept by the
     graph.
@@ -69,8 +70,8 @@ class CudaFrontierExecutor(CudaExecutor):
     ----------
     bound : BoundProgram
         A program for which `why_not_swapped` finds no reason.
-    graph : DeviceGraph
-        Adjacency and edge attributes.
+    part : DevicePartition
+        Adjacency, edge attributes and constants.
     wanted : {"auto", "push", "pull"}
         What supersteps are held to.
     filter : {"auto", "online", "ballot"}
@@ -88,14 +89,14 @@ class CudaFrontierExecutor(CudaExecutor):
     def __init__(
         self,
         bound: BoundProgram,
-        graph: DeviceGraph,
+        part: DevicePartition,
         *,
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
         ordered: bool = False,
     ) -> None:
-        whole = whole_partition(graph, bound)
-        super().__init__(bound, whole, frontier=True, in_place=True, swaps=True, ordered=ordered)
+        super().__init__(bound, part, frontier=True, in_place=True, swaps=True, ordered=ordered)
+        graph = part.graph
         xp, n, index = self._device.xp, graph.size, graph.numbers.dtype
         self._rows = graph.csr if wanted != "pull" else graph.csc
         words = -(-n // 32)
@@ -143,8 +144,7 @@ class CudaFrontierExecutor(CudaExecutor):
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Launch as many supersteps as the plan chose; they end when nobody has news."""
-        graph, here = self._graph, self._device
-        if graph.size == 0:
+        if self._graph.size == 0:
             return
         if not self._began and choice.number % 2:  # resumed, with a frontier of an odd superstep
             self._bitmaps = self._bitmaps[::-1]
@@ -156,17 +156,31 @@ class CudaFrontierExecutor(CudaExecutor):
         if self._gathered:
             self._gather(choice.number)
             return
-        self._history = here.xp.zeros(3 * choice.supersteps, np.int64)
+        self._history = self._device.xp.zeros(3 * choice.supersteps, np.int64)
+        self._traversal(choice.number, choice.supersteps, choice.arcs or NO_LIMIT)()
+
+    def _traversal(self, number: int, supersteps: int, leave: int) -> Prepared:
+        """Marshal a launch; see `traverse` in `kernels/cuda/frontier.py`.
+
+        Parameters
+        ----------
+        number : int
+            Of the first superstep; it is the argument at place NUMBER_AT.
+        supersteps : int
+            The most that it takes.
+        leave : int
+            Arcs of a frontier above which it ends.
+        """
+        graph, here = self._graph, self._device
         arguments = (
             graph.size, graph.arcs, tuple(self._rows), (graph.csc.offsets, graph.csc.indices),
             self._both_edges, self._states[0], self._constants, self._bitmaps, self._later,
-            self._queue, self._lists, self._bound.values, self._sums, choice.number,
-            choice.supersteps, choice.arcs or NO_LIMIT, self._settings, self._horizon,
-            self._frontiers, self._history,
+            self._queue, self._lists, self._bound.values, self._sums, number, supersteps, leave,
+            self._settings, self._horizon, self._frontiers, self._history,
         )  # fmt: skip
         block = here.most_threads(self._kernels, "traverse", BLOCK, *arguments)
         items = max(graph.size, graph.arcs)
-        launch_together(here, self._kernels, "traverse", items, block, *arguments)
+        return prepare_together(here, self._kernels, "traverse", items, block, *arguments)
 
     def _gather(self, number: int) -> None:
         """Let all vertices gather from all once; those whose state is news are the next frontier."""
@@ -240,12 +254,12 @@ class CudaFrontierExecutor(CudaExecutor):
         """Return 1, 2, … for active vertices, −1 for those that wait, and 0 for others."""
         if not self._began:
             return super().queue()
-        here, graph = self._device, self._graph
+        here, part = self._device, self._part
         bits = here.xp.arange(32, dtype=np.uint32)
 
         def marked(bitmap: Any) -> npt.NDArray[np.bool_]:
-            flags = ((bitmap[:, None] >> bits) & 1).ravel()[: graph.size]
-            held = here.to_host(graph.by_number(flags.astype(np.uint8)))
+            flags = ((bitmap[:, None] >> bits) & 1).ravel()[: part.size]
+            held = here.to_host(part.outside(flags.astype(np.uint8)))
             found: npt.NDArray[np.bool_] = held != 0
             return found
 

@@ -49,6 +49,7 @@ __all__ = [
     "ORDERED",
     "OUTBOX",
     "SETTLES",
+    "SWAPS",
     "TERMS",
     "add_terms",
     "change",
@@ -87,6 +88,7 @@ __all__ = [
 
 FRONTIER = False  # whether only the messages of active vertices are gathered
 LANES = 8  # of a virtual warp
+SWAPS = False  # whether states are changed by compare-and-swap, and who is active is in a bitmap
 OUTBOX = False  # whether what a vertex sends is the same on every arc, and kept in an outbox
 TERMS = 0  # number of the program's aggregates
 

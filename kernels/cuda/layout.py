@@ -25,6 +25,7 @@ __all__ = [
     "FILLED",
     "FINISHED",
     "FRONTIER_BLOCK",
+    "FRONTIER_FIGURES",
     "GOING",
     "GREATEST",
     "HASTE",
@@ -36,14 +37,17 @@ __all__ = [
     "LIMIT",
     "LISTED",
     "MAXIMUM",
+    "MODE",
     "NEAR_ROWS",
     "NEWS",
     "NUMBER",
+    "OUT",
     "PIECE",
     "PIECES_QUEUED",
     "PULL",
     "PUSH",
     "QUEUED",
+    "READ",
     "RECORDS",
     "ROLES",
     "ROW",
@@ -89,6 +93,11 @@ ENTRIES = 5  # of a relay's list: beside the frontier, those that have changed w
 LISTED, QUEUED, DEGREES, FILLED, NEWS = 8, 11, 14, 17, 20
 ROLES = 5
 WOKEN = 23  # up to seven numbers, for blocks that have waited for one that was alone
+
+# What a share of a frontier tells others of a superstep, float64, behind `ACTIVE`: out-arcs within the
+# share of those who have news, arcs read, and how
+OUT, READ, MODE = 1, 2, 3
+FRONTIER_FIGURES = 4
 
 # `horizon` of frontiers, float64
 LIMIT = 0  # priorities up to it are due

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.interface import FRONTIER, TERMS, copy_sent, differs
+from cugraph_ws.kernels.cuda.bitmaps import has
+from cugraph_ws.kernels.cuda.interface import FRONTIER, SWAPS, TERMS, copy_sent, differs
 from cugraph_ws.kernels.cuda.layout import FIGURES, RECORDS, ROW
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
@@ -42,6 +43,8 @@ __all__ = ["agree", "pack_all", "pack_changed", "tell", "unpack"]
 @inline
 def is_outdated(vertex: Any, old: Any, new: Any, flags: Any) -> Any:
     """Tell whether copies of a vertex are out of date since the superstep."""
+    if SWAPS:
+        return has(flags, vertex)
     if FRONTIER:
         return flags[vertex] != 0
     return differs(old, new, vertex)

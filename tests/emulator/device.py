@@ -37,6 +37,20 @@ def as_pointers(argument: Any) -> Any:
     return argument
 
 
+class EmulatedLaunch:
+    """A kernel with its arguments; see `cugraph_ws.cuda.device.Prepared`."""
+
+    def __init__(self, launch: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self._launch, self._arguments = launch, list(arguments)
+
+    def __call__(self) -> None:
+        self._launch(*self._arguments)
+
+    def change(self, place: int, value: int) -> None:
+        assert type(self._arguments[place]) is int, "it is compiled for another type"
+        self._arguments[place] = value
+
+
 class EmulatedKernels:
     """Kernels by name; see `cugraph_ws.cuda.device.KernelModule`."""
 
@@ -55,8 +69,10 @@ class EmulatedKernels:
 
     def prepare(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> Callable[[], None]:
-        return lambda: self.launch(name, grid, block, *arguments, cooperative=cooperative)
+    ) -> EmulatedLaunch:
+        return EmulatedLaunch(
+            lambda *now: self.launch(name, grid, block, *now, cooperative=cooperative), arguments
+        )
 
 
 class EmulatedDevice:

@@ -1,0 +1,133 @@
+"""The CUDA engine's frontiers on a share of a graph: a superstep at a time, then news cross borders."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cuda.device import Prepared
+from cugraph_ws.cuda.partition import DevicePartition
+from cugraph_ws.cuda.refinement import FrontierRefinement
+from cugraph_ws.cuda.schedule import BLOCK
+from cugraph_ws.engines import Choice, Counts
+from cugraph_ws.engines.cuda import CudaExecutor
+from cugraph_ws.engines.cuda_frontier import MODES, NO_LIMIT, NUMBER_AT, CudaFrontierExecutor
+from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.plan import Filter, WantedDirection
+
+__all__ = ["CudaBorderExecutor"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+
+class CudaBorderExecutor(CudaFrontierExecutor):
+    """One program on a share of a graph, by frontiers; see `CudaFrontierExecutor`.
+
+    Every superstep is a launch of its own.  Ghosts take part as those who send; what they have come to
+    be is told by their owners, over links between GPUs (`cluster/device_exchange.py`).
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        A program for which `why_not_swapped` finds no reason.
+    part : DevicePartition
+        The share.
+    wanted, filter
+        See `CudaFrontierExecutor`.
+
+    Raises
+    ------
+    GraphMemoryError
+        If the out-neighbours would not fit.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        part: DevicePartition,
+        *,
+        wanted: WantedDirection = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
+    ) -> None:
+        super().__init__(bound, part, wanted=wanted, filter=filter)
+        xp = self._device.xp
+        self._history = xp.zeros(3, np.int64)
+        self._lengths = xp.zeros(len(part.boundaries), np.int64)
+        self._header = xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths), np.float64)
+        self._starting = 0
+        self.refinement = FrontierRefinement(
+            self._device, self._kernels, self._states[0], self._bitmaps, owned=part.owned,
+            lengths=self._lengths, offsets=self._rows.offsets, lists=self._lists,
+            room=self._settings[1], control=self._frontiers,
+        )  # fmt: skip
+
+    def _take_stock(self, counted: int) -> None:
+        """Make the first frontier of the vertices and ghosts that are flagged."""
+        super()._take_stock(counted)
+        self._starting = int(self._device.xp.count_nonzero(self._flags[0][:counted]))
+        self._lengths[:] = 0
+        self._history[:] = 0
+
+    def counts(self) -> Counts:
+        """Return how many vertices start, as long as there has been no superstep."""
+        return Counts(active=self._starting, sums=np.zeros(0))
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Launch one superstep."""
+        self._gathered = choice.direction == "gather"
+        if self._part.size == 0:
+            return
+        if not self._began and choice.number % 2:  # resumed, with a frontier of an odd superstep
+            even, odd = self._bitmaps
+            odd[:] = even
+            even[:] = 0
+        self._began = True
+        self._number = choice.number
+        self.refinement.begin((choice.number + 1) % 2)
+        if self._gathered:
+            self._gather(choice.number)
+            return
+        self._one.change(NUMBER_AT, choice.number)
+        self._one()
+
+    @cached_property
+    def _one(self) -> Prepared:
+        """A launch of one superstep."""
+        return self._traversal(0, 1, NO_LIMIT)
+
+    @cached_property
+    def _telling(self) -> Prepared:
+        return self._kernels.prepare(
+            "tell_frontier", 1, BLOCK, self._frontiers, self._history, self._lengths,
+            len(self._lengths), self._header,
+        )  # fmt: skip
+
+    def tell(self) -> DeviceArray:
+        """Queue the filling of the header; see `CudaExecutor.tell`."""
+        if self._part.size:
+            self._telling()
+        return self._header
+
+    def together(self, records: npt.NDArray[np.float64], active: int | None, arcs: int) -> Counts:
+        """Return the counts of all members; see `CudaExecutor.together`."""
+        told = records.sum(axis=0)
+        ahead, read = int(told[layout.OUT]), int(told[layout.READ])
+        mode = MODES[int(records[records[:, layout.READ].argmax(), layout.MODE])]
+        if self._gathered:
+            read, mode = arcs, ("gather", "all")
+        return Counts(
+            active=int(told[layout.ACTIVE]), arcs=ahead, read=read, history=[(active or 0, read)],
+            modes=[mode], sums=np.zeros(0),
+        )  # fmt: skip
+
+    def advance(self, record: npt.NDArray[np.float64]) -> None:
+        """Take note of one superstep."""
+        self._number += 1
+
+    def grow_forest(self) -> int:
+        """Attach undecided vertices, a level at a time."""
+        return CudaExecutor.grow_forest(self)

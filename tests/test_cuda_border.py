@@ -1,0 +1,177 @@
+"""Frontiers of crews whose members have a GPU each, in the emulator: news across borders."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from crews import over_links, share
+from cuda_cases import PUSHES, graph_of, medley
+from emulator.device import emulated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import Hops
+from shapes import SHAPES, hub, random_edges, rmat, undirected
+from test_cuda_frontier import SETTINGS, tuned
+from test_device_exchange import Silent
+from verify import Edges
+
+import cugraph_ws as ws
+
+EXCHANGES = ("vr", "ms", "all", "auto")
+DIRECTIONS = ("auto", "push", "pull", "gather")
+BATTERY = {
+    **{name: edges for name, edges in SHAPES.items() if 0 < len(edges.source) < 80},
+    "rmat": rmat(4, 5, seed=1),
+    "hub": hub(90),
+    "a row of several pieces": Edges(np.zeros(1100, np.int64), 1 + np.arange(1100), 1101),
+    "ties and zeros": random_edges(20, 70, seed=6, weights="ties"),
+}
+
+
+LINE = Edges(np.arange(11), np.arange(1, 12), 12)
+
+
+def check(case, graph, members, cuts=None, seed=0, **options):
+    """Compare a run over links with one on the whole graph; return what the first member tells of it."""
+    expected = case.run(graph, engine="python", fused=False)
+    options = {"direction": "auto", **options}
+
+    def work(crew):
+        return case.run(share(graph, crew, cuts), engine="cuda", **options)
+
+    with emulated(seed, multiprocessors=1 + seed % 3):
+        found = over_links(members, work)
+    together = pd.concat([one.frame for one in found], ignore_index=True)
+    pd.testing.assert_frame_equal(together, expected.frame.reset_index(drop=True))
+    for one in found[1:]:
+        pd.testing.assert_frame_equal(
+            one.trace.drop(columns="milliseconds"), found[0].trace.drop(columns="milliseconds")
+        )
+    assert {one.stopped for one in found} == {expected.stopped}
+    return found[0]
+
+
+@pytest.mark.parametrize("case", PUSHES, ids=lambda case: case.name)
+@pytest.mark.parametrize("turn", range(2))
+def test_programs(case, turn):
+    """With two of the settings and two of the ways to exchange each."""
+    place = PUSHES.index(case)
+    setting = list(SETTINGS)[(place + 2 * turn) % len(SETTINGS)]
+    edges = undirected(medley()) if (place + turn) % 2 else medley()
+    exchange = EXCHANGES[(place + 3 * turn) % 4]
+    with tuned(**SETTINGS[setting]), graph_of(edges) as graph:
+        found = check(case, graph, 2 + turn, seed=place, exchange=exchange)
+    assert found.trace["bytes_useful"].sum() > 0
+
+
+@pytest.mark.parametrize(("direction", "exchange"), list(itertools.product(DIRECTIONS, EXCHANGES)))
+def test_every_direction_and_exchange(direction, exchange):
+    """With one of two programs: hops, which are not gathered from all, and shortest paths."""
+    place = 5 + (DIRECTIONS.index(direction) + EXCHANGES.index(exchange)) % 2
+    place = 6 if direction == "gather" else place
+    with graph_of(rmat(4, 5, seed=1)) as graph, tuned(ALONE=2, ROOM_SHARE=4):
+        found = check(PUSHES[place], graph, 2, direction=direction, exchange=exchange)
+    if direction != "auto":
+        assert set(found.trace["direction"]) == {direction}
+
+
+@pytest.mark.parametrize("name", BATTERY)
+def test_every_shape(name):
+    """With one of two programs: hops, shortest paths."""
+    place = list(BATTERY).index(name)
+    with graph_of(BATTERY[name]) as graph, tuned(ALONE=place % 2):
+        check(PUSHES[(0, 6)[place % 2]], graph, 2 + place % 2, seed=place)
+
+
+@pytest.mark.parametrize("cuts", [(0, 0, 5, 16), (0, 9, 9, 16), (0, 16, 16, 16), (0, 0, 0, 16)])
+@pytest.mark.parametrize("exchange", ["all", "auto"])
+def test_members_without_vertices(cuts, exchange):
+    with graph_of(rmat(4, 5, seed=2)) as graph, tuned():
+        check(PUSHES[6], graph, 3, cuts, exchange=exchange)
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
+    inner=st.lists(st.integers(0, 10), min_size=1, max_size=2),
+    seed=st.integers(0, 9),
+    direction=st.sampled_from(DIRECTIONS),
+    exchange=st.sampled_from(EXCHANGES),
+    setting=st.sampled_from(list(SETTINGS)),
+)
+def test_random_partitions(ends, inner, seed, direction, exchange, setting):
+    source, destination = np.array(ends).T
+    weight = (source * 7 + destination * 3) % 5 / 2.0
+    cuts = (0, *sorted(inner), 10)
+    case = PUSHES[seed % len(PUSHES)]
+    if direction == "gather" and case.program is ws.BFS:
+        direction = "auto"
+    with graph_of(Edges(source, destination, 10, weight)) as graph, tuned(**SETTINGS[setting]):
+        check(case, graph, len(cuts) - 1, cuts, seed=seed, direction=direction, exchange=exchange)
+
+
+def test_a_pull_that_finds_nobody_leaves_nothing_behind():
+    """Of one member: what another member sends afterwards must reach it alone."""
+    # 0 to 9 form a path over the border and back; 10 to 15 are pulled in vain.
+    source = np.array([0, 8, 1, 9, 2, 10, 3, *range(11, 15)])
+    destination = np.array([8, 1, 9, 2, 10, 3, 11, *range(12, 16)])
+    setting = {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0}
+    with graph_of(Edges(source, destination, 16)) as graph, tuned(**setting):
+        found = check(PUSHES[5], graph, 2, (0, 8, 16))
+    assert found.iterations > 4
+
+
+def test_what_a_superstep_reads():
+    """A search pushed from one end of a path reads an arc a superstep, on whatever member it is."""
+    with graph_of(LINE) as graph, tuned():
+        found = check(PUSHES[0], graph, 3, direction="push")
+    assert found.trace["edges"].tolist() == [1] * 11 + [0]
+    assert found.trace["active"].tolist()[:11] == [1] * 11
+
+
+def test_a_run_goes_on_from_a_checkpoint(tmp_path):
+    """After an odd and after an even number of supersteps."""
+    with graph_of(LINE) as graph:
+        whole = ws.run(Hops, graph, start=0, engine="python")
+        for most in (1, 2, 3):
+            path = tmp_path / f"{most}.parquet"
+
+            def work(crew, most=most, path=path):
+                here = share(graph, crew)
+                ws.run(Hops, here, start=0, engine="cuda", max_iter=most, checkpoint=path)
+                return ws.run(Hops, here, start=0, engine="cuda", resume=path)
+
+            with emulated(seed=most), tuned():
+                found = over_links(2, work)
+            frame = pd.concat([one.frame for one in found], ignore_index=True)
+            pd.testing.assert_frame_equal(frame, whole.frame.reset_index(drop=True))
+            assert found[0].iterations > most
+
+
+def test_a_superstep_has_one_wait_and_no_download(monkeypatch):
+    monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
+    waits, downloads = {}, {}
+    with graph_of(LINE) as graph:
+        for most in (3, 6):
+            with emulated() as device, tuned():
+
+                def work(crew, most=most):
+                    ws.run(Hops, share(graph, crew), start=0, engine="cuda", max_iter=most)
+                    return crew.links.waits
+
+                waits[most], downloads[most] = over_links(2, work), device.downloads
+    assert downloads[3] == downloads[6]
+    assert waits[6] == [one + 3 for one in waits[3]]
+
+
+def test_partitions_that_are_not_linked_do_not_push():
+    with (
+        graph_of(rmat(4, 5, seed=1)) as graph,
+        emulated(),
+        pytest.raises(ws.InputError, match="partitions gather on the GPU"),
+    ):
+        ws.run(Hops, graph, start=0, engine="cuda", partitions=2, direction="push")
