@@ -159,6 +159,11 @@ class ShardNumbering:
     forms : sequence of dtype or pyarrow.DataType
         Of each part.
     renumbered : {"compacted", "sorted"}
+
+    Attributes
+    ----------
+    firsts : list
+        Of each member the parts of its least id, as `wire.compare` takes them; None where it has none.
     """
 
     def __init__(
@@ -175,7 +180,7 @@ class ShardNumbering:
         if local.size:
             parts = self._plain(local.decode(np.zeros(1, np.int64)))
             first = [wire.sample(part, [0])[0] for part in parts]
-        self._firsts = crew.allgather(first)
+        self.firsts = crew.allgather(first)
 
     @property
     def size(self) -> int:
@@ -202,7 +207,7 @@ class ShardNumbering:
         fitted = [wire.fit(one, form) for one, form in zip(columns, self._forms, strict=True)]
         parts = [values for values, _ in fitted]
         owners = np.full(len(parts[0]), -1, np.int64)
-        for rank, first in enumerate(self._firsts):
+        for rank, first in enumerate(self.firsts):
             if first is not None:
                 owners[_not_below(parts, first)] = rank
         for _, fitting in fitted:

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from cugraph_ws.cluster.agreement import in_order
 from cugraph_ws.cluster.crew import Crew
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import Column, Frame, FrameKind, open_frame
+from cugraph_ws.frames import Column, Frame, FrameKind, is_cudf_frame, open_frame
 
-__all__ = ["Part", "Partitions", "Parts"]
+__all__ = ["Part", "Partitions", "Parts", "are_on_gpus"]
 
 Value = TypeVar("Value")
 Place = tuple[int, int, int]  # in the whole frame, then member, then its own order
@@ -153,6 +153,23 @@ class Parts:
         """Return steps for `in_order`, one for each own partition."""
         for part in self.own:
             yield (stage, *part.place), partial(work, part)
+
+
+def are_on_gpus(crew: Crew, own: Partitions) -> bool:
+    """Tell whether all members' partitions are cuDF frames, together.
+
+    Parameters
+    ----------
+    crew : Crew
+    own : Partitions
+
+    Returns
+    -------
+    bool
+        False too if no member has any.
+    """
+    shown = crew.allgather([len(own.frames), all(map(is_cudf_frame, own.frames))])
+    return any(some for some, _ in shown) and all(there for _, there in shown)
 
 
 def _kind(frame: Frame) -> tuple[Any, bool]:

@@ -19,7 +19,7 @@ from cugraph_ws.cluster.agreement import in_order
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.identities import Distinct, settle
 from cugraph_ws.cluster.parts import Part, Partitions, Parts
-from cugraph_ws.cuda.device import array_module, as_host
+from cugraph_ws.cuda.device import array_module
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column, open_values
 from cugraph_ws.ids import IdType, conform, read_ids
@@ -275,9 +275,10 @@ class ShardVertices(Vertices):
             values[~given] = default
             return
         shard = self._shard()
-        lacking = np.flatnonzero(~as_host(given[: shard.owned]))
-        missing = total(self._crew, len(lacking))
-        first = shard.low + int(lacking[0]) if len(lacking) else None
+        own = given[: shard.owned]
+        lacking = len(own) - int(own.sum())
+        missing = total(self._crew, lacking)
+        first = shard.low + int(own.argmin()) if lacking else None
         shown = [one for one in self._crew.allgather(first) if one is not None]
         if shown:
             self._refuse_missing(min(shown), missing, argument)

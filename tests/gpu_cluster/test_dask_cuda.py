@@ -100,6 +100,30 @@ def test_programs(
     assert found.trace["bytes_sent"].sum() > 0
 
 
+@pytest.mark.parametrize("gaps", [True, False])
+def test_values_come_in_partitions(gaps: bool, client: Any, frame: Any) -> None:
+    client.wait_for_workers(len(installed_gpus()), timeout=WAIT)
+    numbers = {name: cp.asnumpy(frame[name].values) for name in ("source", "destination")}
+    if not gaps:
+        _, places = np.unique(np.stack(list(numbers.values())), return_inverse=True)
+        numbers = dict(zip(numbers, places.reshape(2, -1), strict=True))
+    ends = cudf.DataFrame(numbers)
+    ids = np.unique(np.stack(list(numbers.values())))
+    random = np.random.default_rng(7)
+    values = cudf.DataFrame({"vertex": random.permutation(ids), "v": random.random(len(ids))})
+    with ws.Graph(dask_cudf.from_cudf(ends, npartitions=5)) as spread, ws.Graph(ends) as whole:
+        told = dask_cudf.from_cudf(values, npartitions=3)
+        assert_same(
+            ws.pagerank(spread, personalization=told), ws.pagerank(whole, personalization=values)
+        )
+        values["vertex"] += 1
+        told = dask_cudf.from_cudf(values, npartitions=3)
+        with pytest.raises(
+            ws.InputError, match=r"personalization: .* is not a vertex of the graph"
+        ):
+            ws.pagerank(spread, personalization=told)
+
+
 def test_results_are_where_they_were_computed(client: Any, spread: Any) -> None:
     ranks = ws.pagerank(spread).persist()
     held = client.who_has(ranks)
