@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from clusters import Workers, assert_same, eventually, on_workers, spread_edges, workers
-from distributed import Client, LocalCluster, Worker, wait
+from distributed import Client, Event, LocalCluster, Worker, wait
 from programs import Endless, Nearest, Peel
 from shapes import SHAPES, build, edge_frame, rmat, undirected
 from verify import Edges
@@ -486,6 +486,117 @@ def test_memory_is_flat_over_runs(pair):
         assert runs(40) - before < 16 << 20
 
 
+# ------------------------------------------------------------------------------- what a call takes
+
+
+def test_a_call_is_one_message_and_asks_nothing(pair, monkeypatch):
+    """What follows the members' tasks goes with them, and what they returned comes by itself."""
+    with on_workers(SKEWED) as graph:
+        first = ws.bfs(graph, 0)  # its columns are known from now on
+        sent = []
+
+        def sending(self: Client, message: dict[str, Any], usual: Any = Client._send_to_scheduler):
+            sent.append(message["op"])
+            return usual(self, message)
+
+        def asking(*arguments: Any, **options: Any) -> Any:
+            raise AssertionError("nobody need be asked")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Client, "_send_to_scheduler", sending)
+            for name in ("nthreads", "gather", "who_has", "submit"):
+                patch.setattr(Client, name, asking)
+            patch.setattr("cugraph_ws.cluster.driver.FIRST_LOOK", 60.0)
+            second = ws.bfs(graph, 0)
+        assert sent.count("update-graph") == 1
+        assert_same(second, first.compute().reset_index(drop=True))
+
+
+def told_at_most(number: int) -> None:
+    from cugraph_ws.cluster import members
+
+    members.TOLD = number
+
+
+def test_what_is_too_long_to_be_told_is_asked_for(pair):
+    from cugraph_ws.cluster.members import TOLD
+
+    with on_workers(SKEWED) as graph, build(SKEWED) as whole:
+        pair.client.run(told_at_most, 0)
+        try:
+            found = ws.run(ws.PageRank, graph, tol=1e-9)
+        finally:
+            pair.client.run(told_at_most, TOLD)
+        expected = ws.run(ws.PageRank, whole, tol=1e-9)
+        assert found.iterations == expected.iterations == len(found.trace)
+        assert_same(found.frame, expected.frame, **CLOSE)
+
+
+def results_of(client: Client, frame: Any) -> list[Any]:
+    """Return the keys of what a call returned, in the order of the workers."""
+    keys = {str(key) for key in client.futures if str(key).startswith("cugraph_ws_frame-")}
+    return sorted(keys & {str(key) for key in frame.__dask_graph__()})
+
+
+def held_up(name: str) -> None:
+    Event(name).wait(30)
+
+
+def test_a_result_stays_with_its_worker_that_is_busy(pair):
+    """Nobody waits until it is taken out, nor is it sent to who has time for that."""
+    busy: list[Any] = []
+    with on_workers(SKEWED) as graph:
+        addresses = [one["worker"] for one in graph.partitions]
+        for _ in range(3):
+            first = ws.run(Endless, graph, max_iter=1).frame
+            wait(pair.client.persist(first))  # Dask learns how short it is
+
+        def occupy(update: ws.ProgressUpdate) -> bool:
+            if not busy:
+                busy.append(pair.client.submit(held_up, "over", workers=addresses[:1], pure=False))
+            return True
+
+        frame = ws.run(Endless, graph, max_iter=60, progress=occupy).frame
+        assert not busy[0].done()
+        keys = results_of(pair.client, frame)
+        assert len(keys) == len(addresses)
+        Event("over").set()
+        wait(busy)
+        eventually(lambda: all(pair.client.who_has().get(key) for key in keys))
+        held = pair.client.who_has()
+        assert [tuple(held[key]) for key in keys] == [(one,) for one in addresses]
+        Event("over").clear()
+        del first, frame
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph: ws.bfs(graph, 0),
+        lambda graph: ws.k_core(graph, 2),
+        lambda graph: ws.run(Endless, graph, max_iter=2),
+        lambda graph: ws.run(Endless, graph, max_iter=2, progress=lambda update: True),
+    ],
+    ids=["a frame", "k_core", "a result", "progress"],
+)
+@pytest.mark.parametrize("used", [False, True], ids=["unread", "read"])
+def test_what_a_call_returned_goes_when_nobody_has_it(pair, call, used):
+    """Only the graph's own shares stay, and on the client nothing of a run."""
+    from cugraph_ws.cluster import driver
+
+    with on_workers(SKEWED) as graph:
+        found = call(graph)
+        frame = getattr(found, "frame", found)
+        first = frame[0] if isinstance(frame, tuple) else frame
+        if used:
+            assert len(first.compute())
+        assert max(pair.client.run(held_results).values()) > 1
+        del found, frame, first
+        gc.collect()
+        eventually(lambda: set(pair.client.run(held_results).values()) == {1})
+        assert not driver._EQUIPPED[pair.client]
+
+
 # ------------------------------------------------------------------------- partitions as they come
 
 
@@ -535,6 +646,40 @@ def test_a_partition_that_cannot_be_read_is_the_users_error(pair):
     edges = spread_edges(SKEWED).map_partitions(broken, meta=edge_frame(SKEWED).iloc[:0])
     with pytest.raises(ZeroDivisionError, match="of the user's own"):
         ws.bfs(edges, 0)
+
+
+# ------------------------------------------------------------------------------- workers that go
+
+
+def test_a_graph_whose_worker_is_retired_is_built_again():
+    """What stands for the share is with another worker then, so that nothing seems to be lost."""
+    with workers(3) as crowd, build(SKEWED) as whole, on_workers(SKEWED) as graph:
+        expected = ws.bfs(whole, 0)
+        assert_same(ws.bfs(graph, 0), expected)
+        gone = graph.partitions[1]["worker"]
+        crowd.client.retire_workers([gone])
+        eventually(lambda: gone not in crowd.client.nthreads())
+        assert_same(ws.bfs(graph, 0), expected)
+        assert gone not in [one["worker"] for one in graph.partitions]
+        gone = graph.partitions[0]["worker"]
+        crowd.client.retire_workers([gone])
+        eventually(lambda: gone not in crowd.client.nthreads())
+        assert graph.report.vertices == SKEWED.n
+
+
+def test_a_graph_whose_worker_is_killed_between_calls_is_built_again(monkeypatch):
+    """The client hears of it by itself."""
+    with workers(2) as crowd, build(SKEWED) as whole, on_workers(SKEWED) as graph:
+        expected = ws.bfs(whole, 0)
+        frame = ws.bfs(graph, 0)
+        gone = graph.partitions[0]["worker"]
+        crowd.signal(gone)
+        eventually(lambda: gone not in crowd.client.nthreads())
+        with monkeypatch.context() as patch:
+            patch.setattr("cugraph_ws.cluster.driver.LeftBeforeError", AssertionError)
+            assert_same(ws.bfs(graph, 0), expected)
+        with pytest.raises(ws.WorkerLostError, match=gone):
+            frame.compute()
 
 
 # ----------------------------------------------------------------------------- several at once

@@ -12,23 +12,108 @@ import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from dask._task_spec import Task, TaskRef, parse_input
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, Future, get_client, wait
+from distributed.protocol.pickle import loads
 
-from cugraph_ws.cluster.members import Duty
+from cugraph_ws.cluster.members import TOPIC, Duty, part_of, summary_of
 from cugraph_ws.cluster.worker import CrewPlugin, RunAbandonedError
 from cugraph_ws.errors import EngineError, WorkerLostError
 from cugraph_ws.interrupts import HeldInterrupts
 
-__all__ = ["Crewed", "current_client", "placed", "run_crew", "workers_of"]
+__all__ = [
+    "Crewed",
+    "LeftBeforeError",
+    "Piece",
+    "current_client",
+    "placed",
+    "run_crew",
+    "submit_together",
+    "workers_of",
+]
 
-# Clients whose workers have the plugin, those that come later too
-_EQUIPPED: weakref.WeakSet[Client] = weakref.WeakSet()
+# Of clients whose workers have the plugin, those that come later too: what first members have told,
+# by run
+_EQUIPPED: weakref.WeakKeyDictionary[Client, dict[str, list[bytes]]] = weakref.WeakKeyDictionary()
 
+FIRST_LOOK = 0.1  # seconds until it is looked who is there at all
 LOOK = 0.5  # seconds between two looks at who is left
 ANSWER = 3.0  # seconds in which a worker that others say is lost must answer
 GRACE = 20.0  # seconds in which the members left must give a lost run up
+
+
+class LeftBeforeError(WorkerLostError):
+    """A worker had left before the run began, and nobody had noticed."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A task to be.
+
+    Attributes
+    ----------
+    key : str
+        Its name.
+    function : callable
+    arguments : tuple
+        Futures among them, also in lists and dicts, become their values; so does a `TaskRef` to
+        another piece.
+    worker : str, optional
+        Where it runs, and nowhere else; where its arguments are, if not given.
+    """
+
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    worker: str | None = None
+
+
+def submit_together(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
+    """Submit tasks in one message: a client sends no second one within ten milliseconds.
+
+    Parameters
+    ----------
+    client : Client
+    pieces : sequence of Piece
+
+    Returns
+    -------
+    list of Future
+        One for each piece.
+    """
+    layers, needed = {}, {}
+    for piece in pieces:
+        task = Task(piece.key, piece.function, *map(parse_input, piece.arguments))
+        pinned = {} if piece.worker is None else {"workers": [piece.worker]}
+        layers[piece.key] = MaterializedLayer(
+            {piece.key: task}, annotations={"allow_other_workers": False, "retries": 0, **pinned}
+        )
+        needed[piece.key] = {key for key in task.dependencies if key in layers}
+    graph = HighLevelGraph(layers, needed)
+    futures: list[Future[Any]] = client.get(graph, list(layers), sync=False, fifo_timeout="100 ms")
+    _hasten(client)
+    return futures
+
+
+def _hasten(client: Client) -> None:
+    """Have what a client has to tell the scheduler go at once.
+
+    It would wait for up to ten milliseconds after the last message, often that a frame is released.
+    Dask has no public way; where this one is gone, the message waits.
+    """
+    told: Any = getattr(client, "scheduler_comm", None)
+    loop: Any = client.loop
+
+    def now() -> None:
+        if hasattr(told, "next_deadline") and hasattr(told, "waker"):
+            told.next_deadline = None
+            told.waker.set()
+
+    loop.add_callback(now)  # after the message, which takes the same way
 
 
 class Crewed:
@@ -49,6 +134,15 @@ class Crewed:
         What each worker would take with it.
     nccl : bool
         Whether members have a GPU each, and their arrays are there.
+    frames : bool
+        Whether members return `Returned`.
+
+    Attributes
+    ----------
+    futures : list of Future
+        What the members return.
+    first : list of Future
+        The members' parts of the first frame that they return, if `frames`.
     """
 
     def __init__(
@@ -61,28 +155,58 @@ class Crewed:
         losses: Sequence[str],
         *,
         nccl: bool = False,
+        frames: bool = False,
     ) -> None:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
         self._name, self._losses = name, losses
         self._unheard: str | None = None  # a wish that the run is still to be told
         self._over = False  # whether all are done, or have been told to give up
+        self._seconds = FIRST_LOOK  # until the next look at who is left
         if client not in _EQUIPPED:
-            client.register_plugin(CrewPlugin())
-            _EQUIPPED.add(client)
-        self.futures: list[Future[Any]] = [
-            client.submit(
+            _equip(client)
+        if frames:
+            _EQUIPPED[client][self.run] = []
+        members = [
+            Piece(
+                f"{self.run}-{rank}",
                 task,
-                Duty(self.run, rank, self._addresses, nccl),
-                *arguments[rank],
-                key=f"{self.run}-{rank}",
-                workers=[address],
-                allow_other_workers=False,
-                pure=False,
-                retries=0,
+                (Duty(self.run, rank, self._addresses, nccl), *arguments[rank]),
+                address,
             )
             for rank, address in enumerate(self._addresses)
         ]
+        # Asked for before there is an answer: workers need not wait for the client to ask.
+        references = [TaskRef(member.key) for member in members if frames]
+        parts = self._parts(references, 0)
+        futures = submit_together(client, members + parts)
+        self.futures, self.first = futures[: len(members)], futures[len(members) :]
+
+    def parts(self, which: int) -> list[Future[Any]]:
+        """Have the members' parts of one of the frames that they return taken out, where they are."""
+        if which == 0:
+            return self.first
+        return submit_together(self._client, self._parts(self.futures, which))
+
+    def _parts(self, returned: Sequence[Any], which: int) -> list[Piece]:
+        """Return what takes one of the frames out of what each member returns.
+
+        Their keys begin alike in all runs, and not as the members': Dask learns that they are short,
+        and leaves them on the worker that has the frame, were it ever so busy.
+        """
+        own = self.run.rpartition("-")[2]
+        return [
+            Piece(f"cugraph_ws_frame-{own}-{rank}-{which}", part_of, (one, which))
+            for rank, one in enumerate(returned)
+        ]
+
+    def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
+        """Return what `summary_of` says of what the first member has returned."""
+        told = _EQUIPPED[self._client].get(self.run)
+        if told:
+            return loads(told[0])  # type: ignore[no-any-return]
+        asked = self._client.submit(summary_of, self.futures[0], pure=False)
+        return loads(asked.result())  # type: ignore[no-any-return]
 
     def wish(self, wish: str) -> None:
         """Ask the run to end at its next meeting; `join` asks again where nobody has answered."""
@@ -123,9 +247,6 @@ class Crewed:
                     interrupted = True
                     self._unheard = "interrupt"
         self._over = True
-        # Should a worker be lost later, a task in its place tells so; pinned, it would wait for ever.
-        free = dict.fromkeys((future.key for future in self.futures), ())
-        self._client.sync(self._scheduler.set_restrictions, worker=free)
         return self.futures
 
     @property
@@ -138,7 +259,7 @@ class Crewed:
         waiting = [future for future in self.futures if not future.done()]
         if waiting:
             with suppress(TimeoutError), self._client.as_current():  # wait() looks for one
-                wait(waiting, timeout=LOOK)
+                wait(waiting, timeout=self._seconds)
         finished = all(future.status == "finished" for future in self.futures)
         if finished:
             return True
@@ -146,15 +267,17 @@ class Crewed:
         left = set(self._client.nthreads())
         lost = [one for one in self._addresses if one not in left]
         if failed or lost:
-            self._fail(lost)
+            early = bool(lost) and self._seconds == FIRST_LOOK
+            self._fail(lost, LeftBeforeError if early else WorkerLostError)
+        self._seconds = LOOK
         return False
 
-    def _fail(self, lost: list[str]) -> None:
+    def _fail(self, lost: list[str], kind: type[WorkerLostError]) -> None:
         """End the members that are left, and raise why."""
         lost = lost + self._forget_silent(lost)
         self._give_up("another member failed", lost)
         try:
-            self._explain(lost)
+            self._explain(lost, kind)
         finally:
             self.release()  # an error holds its traceback, that this frame, and that the tasks
 
@@ -207,11 +330,14 @@ class Crewed:
             self._give_up("the caller has gone")
 
     def release(self) -> None:
-        """Let go of the members' tasks, and of what they returned."""
+        """Let go of the members' tasks, and of what they returned; frames have tasks of their own."""
+        _EQUIPPED[self._client].pop(self.run, None)
         for future in self.futures:
             future.release()
+        # Dask keeps whom it told of progress, who has this: frames would never be freed.
+        self.futures, self.first = [], []
 
-    def _explain(self, lost: list[str]) -> NoReturn:
+    def _explain(self, lost: list[str], kind: type[WorkerLostError]) -> NoReturn:
         """Raise what explains a failure best."""
         errors = self._errors()
         own = [
@@ -229,7 +355,7 @@ class Crewed:
             f"worker {one} was lost, and with it {self._losses[rank]}"
             for one, rank in zip(lost, ranks, strict=True)
         )
-        raise WorkerLostError(
+        raise kind(
             f"{self._name}: {what}. Run it again: the graph is built anew from its frame, by the workers "
             "that are there; with checkpoint= a run goes on by itself"
         ) from next(iter(told), None)
@@ -251,6 +377,21 @@ class Crewed:
                 wait(theirs, timeout=GRACE)
         self._client.cancel([future for future in self.futures if not future.done()], force=True)
         self._ask(alive, op="cugraph_ws_end", run=self.run)  # also where no member has begun
+
+
+def _equip(client: Client) -> None:
+    """Have all workers of a client keep what crews need, and the client hear what they tell."""
+    client.register_plugin(CrewPlugin())
+    told: dict[str, list[bytes]] = {}
+
+    def hear(event: tuple[float, dict[str, Any]]) -> None:
+        _, message = event
+        box = told.get(message["run"])
+        if box is not None:  # or another client's, or nobody waits for it any more
+            box.append(message["summary"])
+
+    client.subscribe_topic(TOPIC, hear)
+    _EQUIPPED[client] = told
 
 
 def run_crew(

@@ -6,9 +6,9 @@ they were computed.
 
 from __future__ import annotations
 
+import functools
 import math
 import os
-import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,14 +18,15 @@ from typing import Any
 
 from distributed import Client, Future, wait
 
-from cugraph_ws.cluster.driver import Crewed, current_client, placed, run_crew, workers_of
-from cugraph_ws.cluster.members import (
-    build_member,
-    call_member,
-    meta_of,
-    part_of,
-    report_member,
+from cugraph_ws.cluster.driver import (
+    Crewed,
+    LeftBeforeError,
+    current_client,
+    placed,
+    run_crew,
+    workers_of,
 )
+from cugraph_ws.cluster.members import build_member, call_member, meta_of, report_member
 from cugraph_ws.cluster.scan import cluster_scan
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.errors import InputError, WorkerLostError
@@ -187,14 +188,30 @@ class ClusterGraph:
         """Build the graph again if a worker that had a share of it is gone."""
         if not self._open:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
-        there = set(self._client.nthreads())
-        lost = self._shares is None or any(one not in there for one in self._addresses)
-        # Workers that were lost have come back: they get a share again.
-        back = self._edges is not None and self._workers is None
-        lost = lost or (back and len(self._addresses) < min(self._wanted, len(there)))
-        if lost or any(share.status != "finished" for share in self._shares or ()):
+        if self._is_broken():
             self._let_go()
             self._build()
+
+    def _is_broken(self) -> bool:
+        """Tell whether a share is lost, or workers that had been lost have come back for one.
+
+        The client hears of a lost share by itself; to ask takes longer than a small graph's run.
+        """
+        if self._shares is None or any(share.status != "finished" for share in self._shares):
+            return True
+        if self._edges is None or self._workers is not None or self._wanted <= len(self._addresses):
+            return False
+        return len(self._addresses) < min(self._wanted, len(self._client.nthreads()))
+
+    def _with_all(self, work: Callable[[], Any]) -> Any:
+        """Have all members do something, on a graph that is whole."""
+        self._whole()
+        try:
+            return work()
+        except LeftBeforeError:  # one that is retired leaves its task's result to another
+            self._let_go()
+            self._whole()
+            return work()
 
     def _let_go(self) -> None:
         """Have the workers free their shares."""
@@ -248,17 +265,22 @@ class ClusterGraph:
         with self._lock:
             self._whole()
             if self._report is None:
-                assert self._shares is not None
-                self._report = run_crew(
-                    self._client,
-                    self._addresses,
-                    report_member,
-                    [(share.key, share) for share in self._shares],
-                    "report",
-                    self._held(),
-                    nccl=self._nccl,
-                )[0].result()
+                self._report = self._with_all(self._reported)
             return self._report
+
+    def _reported(self) -> GraphReport:
+        assert self._shares is not None
+        tasks = [(share.key, share) for share in self._shares]
+        told: GraphReport = run_crew(
+            self._client,
+            self._addresses,
+            report_member,
+            tasks,
+            "report",
+            self._held(),
+            nccl=self._nccl,
+        )[0].result()
+        return told
 
     def _held(self) -> list[str]:
         """Return what is lost with each worker, in words."""
@@ -308,8 +330,7 @@ class ClusterGraph:
         with self._lock:
             for attempt in range(RESTARTS + 1):
                 try:
-                    self._whole()
-                    return self._call(function, options)
+                    return self._with_all(functools.partial(self._call, function, options))
                 except WorkerLostError:
                     path = options.get("checkpoint")
                     if path is None or attempt == RESTARTS:
@@ -352,49 +373,32 @@ class ClusterGraph:
             name,
             self._held(),
             nccl=self._nccl,
+            frames=True,
         )
-        # Asked for before there is an answer: workers need not wait for the client to ask.
-        told = [
-            client.submit(_summary, future, rank == 0, pure=False)
-            for rank, future in enumerate(crewed.futures)
-        ]
-        first = self._parts(crewed.futures, 0)
         try:
             with _Listener(client, topic, shown, crewed):
                 crewed.join()
         except BaseException:
             crewed.abandon()  # members that nobody waits for would wait for each other
-            _release([*crewed.futures, *told, *first])  # the error's traceback holds this frame
+            crewed.release()  # the error's traceback holds this frame
             raise
         try:
-            return self._assembled(crewed.futures, told, first)
+            return self._assembled(crewed)
         finally:
-            _release([*crewed.futures, *told])  # frames of theirs have tasks of their own
+            crewed.release()
 
-    def _parts(self, futures: list[Future[Any]], which: int) -> list[Future[Any]]:
-        """Have the members' parts of a frame taken out, where they are."""
-        return [
-            self._client.submit(part_of, future, which, key=f"{future.key}-frame-{which}")
-            for future in futures
-        ]
+    def _assembled(self, crewed: Crewed) -> Any:
+        """Make Dask frames of the members' frames.
 
-    def _assembled(
-        self, futures: list[Future[Any]], told: list[Future[Any]], first: list[Future[Any]]
-    ) -> Any:
-        """Make Dask frames of the members' frames."""
-        import dask.dataframe as dd
-
-        client = self._client
-        schemas, facts, error = client.gather(told)[0]
-        others = [self._parts(futures, which) for which in range(1, len(schemas))]
+        Their parts need not be there yet: they are taken out on the workers that have them.
+        """
+        schemas, facts, error = crewed.summary()
         frames = []
-        for which, parts in enumerate([first, *others]):
-            schema = schemas[which]
+        for which, schema in enumerate(schemas):
             if schema not in self._metas:  # cuDF's take longer to travel than the rest of a call
-                self._metas[schema] = client.submit(meta_of, futures[0], which, pure=False).result()
-            with client.as_current():
-                wait(parts)
-            frames.append(dd.from_delayed(parts, meta=self._metas[schema], verify_meta=False))
+                asked = self._client.submit(meta_of, crewed.futures[0], which, pure=False)
+                self._metas[schema] = asked.result()
+            frames.append(_frame(crewed.parts(which), self._metas[schema]))
         if "iterations" in facts:
             result = ClusterResult(frame=frames[0], **facts)
             if error is not None:
@@ -450,14 +454,16 @@ class _Listener:
             threading.Thread(target=self._crewed.wish, args=("callback",), daemon=True).start()
 
 
-def _summary(returned: Any, first: bool) -> tuple[list[bytes], dict[str, Any], Any]:
-    """Return what the client reads of a member's call: no rows but the first one's trace."""
-    facts = {name: one for name, one in returned.facts.items() if first or name != "trace"}
-    schemas = [
-        pickle.dumps((list(meta.columns), list(meta.dtypes)))
-        for meta in (returned.metas if first else ())
-    ]
-    return schemas, facts, returned.error
+def _frame(parts: list[Future[Any]], meta: Any) -> Any:
+    """Return a Dask frame of futures."""
+    import dask.dataframe as dd
+
+    kinds = {getattr(dtype, "kind", "O") for dtype in meta.dtypes}
+    if "O" in kinds:  # Dask may make strings of them
+        return dd.from_delayed(parts, meta=meta, verify_meta=False)
+    keys = [part.key for part in parts]  # as of a frame that is persisted; five times as fast
+    layer = dict(zip(keys, parts, strict=True))
+    return dd.from_graph(layer, meta, (None,) * (len(parts) + 1), keys, "cugraph_ws")
 
 
 def _partitions(client: Client, frame: Any) -> list[Future[Any]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from distributed import get_worker, secede
+from distributed import Worker, get_worker, secede
+from distributed.protocol.pickle import dumps
 
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Crew
@@ -22,6 +25,7 @@ from cugraph_ws.progress import ProgressUpdate
 from cugraph_ws.run import Result
 
 __all__ = [
+    "TOPIC",
     "Duty",
     "Returned",
     "at_work",
@@ -30,7 +34,12 @@ __all__ = [
     "meta_of",
     "part_of",
     "report_member",
+    "summary_of",
 ]
+
+TOPIC = "cugraph_ws"  # under which first members tell drivers what they return
+TOLD = 1 << 14  # bytes of it at most, or it has to be asked for: the scheduler keeps a thousand
+ANSWER = 30.0  # seconds that the scheduler has to let a task go from its worker
 
 
 @dataclass(frozen=True)
@@ -89,22 +98,25 @@ def at_work(duty: Duty) -> Iterator[Any]:
     ------
     DaskCrew or NcclCrew
     """
-    here = get_worker().address
+    worker = get_worker()
+    here = worker.address
     if here != duty.addresses[duty.rank]:
         raise WorkerLostError(
             f"worker {duty.addresses[duty.rank]} is gone, and with it what it held of a graph or a "
             "result; run the algorithm again"
         )
     secede()
+    freeing = _unpinned(worker)
     plugin = office()
     try:
-        with threads_at_most(max(1, get_worker().state.nthreads)):  # other workers have the rest
+        with threads_at_most(max(1, worker.state.nthreads)):  # other workers have the rest
             crew = DaskCrew(plugin, duty.run, duty.rank, duty.addresses)
             if duty.nccl and crew.size > 1:
                 with plugin.links.lend(crew, duty.addresses, duty.run) as member:
                     yield member
             else:
                 yield crew
+        freeing.result(ANSWER)
     except GraphMemoryError:
         raise  # has an estimate, the same for all members
     except MemoryError as error:
@@ -113,6 +125,17 @@ def at_work(duty: Duty) -> Iterator[Any]:
         ) from error
     finally:
         plugin.end(duty.run)
+
+
+def _unpinned(worker: Worker) -> Any:
+    """Have the scheduler run this task anywhere, should its result be lost: there it tells so.
+
+    Pinned to a worker that is gone, it would wait for ever.  It is asked for while the member works,
+    and done before there is a result.
+    """
+    free = worker.scheduler.set_restrictions(worker={worker.get_current_task(): ()})
+    loop = worker.loop.asyncio_loop  # type: ignore[attr-defined]
+    return asyncio.run_coroutine_threadsafe(free, loop)
 
 
 def build_member(
@@ -225,11 +248,17 @@ def call_member(
         if duty.rank > 0:
             named.pop("timeout", None)  # the first member keeps the time
         try:
-            return _returned(function(**named, graph=graph))
+            returned = _returned(function(**named, graph=graph))
         except (ConvergenceError, Interrupted) as error:
             if error.result is None:
                 raise
-            return replace(_returned(error.result), error=(type(error), str(error)))
+            returned = replace(_returned(error.result), error=(type(error), str(error)))
+    if duty.rank == 0:
+        summary = summary_of(returned)
+        if len(summary) <= TOLD:  # or the driver asks for it
+            message = {"run": duty.run, "summary": summary}
+            office().news[get_worker().get_current_task()] = (TOPIC, message)
+    return returned
 
 
 def part_of(returned: Returned, which: int) -> Any:
@@ -240,6 +269,23 @@ def part_of(returned: Returned, which: int) -> Any:
 def meta_of(returned: Returned, which: int) -> Any:
     """Return one of the frames of a member's call without its rows."""
     return returned.metas[which]
+
+
+def summary_of(returned: Returned) -> bytes:
+    """Return what the driver reads of the first member's call, pickled: no rows but the trace's.
+
+    Parameters
+    ----------
+    returned : Returned
+
+    Returns
+    -------
+    bytes
+        The columns and dtypes of each frame, themselves pickled; the facts; and the error.
+    """
+    schemas = [pickle.dumps((list(meta.columns), list(meta.dtypes))) for meta in returned.metas]
+    summary: bytes = dumps((schemas, returned.facts, returned.error))
+    return summary
 
 
 def _share(key: Any, crew: Crew) -> ShardGraph:

@@ -42,6 +42,9 @@ class CrewPlugin(WorkerPlugin):
     shards : dict
         Shares of graphs, by the key of the task whose result stands for them: they go when Dask
         lets go of that.
+    news : dict
+        By the key of a task: a topic, and what is to be told under it once the task is done.  It
+        travels with the word that the task is done, and arrives before that.
     links : LinkPool
         Links between this worker's GPU and others.
     """
@@ -51,6 +54,7 @@ class CrewPlugin(WorkerPlugin):
 
     def __init__(self) -> None:
         self.shards: dict[Any, Any] = {}
+        self.news: dict[Any, tuple[str, Any]] = {}
 
     def setup(self, worker: Worker) -> None:
         """Open the post office."""
@@ -73,7 +77,10 @@ class CrewPlugin(WorkerPlugin):
         self.shards.clear()
 
     def transition(self, key: Any, start: str, finish: str, **facts: Any) -> None:
-        """Drop a share when Dask lets go of the task that stands for it."""
+        """Tell what a task has to tell; drop a share when Dask lets go of the task that it is of."""
+        news = self.news.pop(key, None)
+        if news is not None and finish == "memory":
+            self.worker.log_event(*news)
         if finish in ("released", "forgotten", "cancelled"):
             self.shards.pop(key, None)
 
