@@ -30,6 +30,8 @@ import numpy as np
 import pandas as pd
 
 import cugraph_ws as ws
+from cugraph_ws.cluster.build import build_shard
+from cugraph_ws.cluster.crew import Alone
 from cugraph_ws.codegen import import_text, kernel_file
 from cugraph_ws.cuda import (
     belief_propagation,
@@ -228,6 +230,11 @@ def _build_graphs() -> None:
     for kind in ("int32", "int64", "uint16", "int8"):
         with stand_in_cudf.installed():
             ws.Graph(stand_in_cudf.DataFrame((3 * ends + 1).astype(kind)))
+    for kind, value in product(("int32", "int64", "uint32"), (np.int64, np.float32, np.float64)):
+        with stand_in_cudf.installed():
+            frame = stand_in_cudf.DataFrame(ends.astype(kind).assign(w=edges.weight.astype(value)))
+            for directed, weight in product((True, False), (None, "w")):
+                build_shard(Alone(), [(0, frame)], weight=weight, directed=directed)
 
 
 def _weighted(edges: Any, kind: Any, **options: Any) -> ws.Graph:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import queue
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,20 +12,25 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import ThreadCrew, together
+from crews import ThreadCrew, over_links, together
 from emulator.device import emulated
+from footprint import LinkedCrew, MeasuredDevice
 from programs import Nearest, Peel, Rank
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import routes
+from cugraph_ws.cluster import device_build, device_routes
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.device_shard import DeviceShard
+from cugraph_ws.cluster.nccl import NcclCrew
 from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cuda import grouping
+from cugraph_ws.cuda.device import installed
 from cugraph_ws.frames import VertexNumbers
 
 
 @pytest.fixture(autouse=True)
-def gpu() -> Iterator[None]:
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(device_build, "LEAST_ROUND", 1)
     with emulated(), stand_in_cudf.installed():
         yield
 
@@ -50,13 +58,15 @@ def edges(kind: str = "gaps", rows: int = 60, dtype: str = "int64") -> pd.DataFr
     )
 
 
-def parts_of(frame: pd.DataFrame, crew: ThreadCrew, *, on_gpu: bool) -> list[tuple[int, Any]]:
-    """Return a member's partitions, of which there are five; they are dealt out in turn."""
-    cuts = np.linspace(0, len(frame), 6).astype(int)
+def parts_of(
+    frame: pd.DataFrame, crew: ThreadCrew, *, on_gpu: bool, count: int = 5
+) -> list[tuple[int, Any]]:
+    """Return a member's partitions; they are dealt out in turn."""
+    cuts = np.linspace(0, len(frame), count + 1).astype(int)
     made = stand_in_cudf.DataFrame if on_gpu else pd.DataFrame
     return [
         (place, made(frame.iloc[cuts[place] : cuts[place + 1]].reset_index(drop=True)))
-        for place in range(5)
+        for place in range(count)
         if place % crew.size == crew.rank
     ]
 
@@ -101,56 +111,102 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
 }
 
 
+def compare(frame: pd.DataFrame, crew: Any, options: dict[str, Any]) -> None:
+    """Build a share on the device and one on the host, together; they must be the same."""
+    found, expected = shares(frame, crew, **options)
+    assert found.report == _with_bytes(expected.report, found.report.bytes)
+    assert found.number_of_vertices == expected.number_of_vertices
+    assert (found.number_of_edges, found.number_of_arcs, found.own_arcs) == (
+        expected.number_of_edges,
+        expected.number_of_arcs,
+        expected.own_arcs,
+    )
+    assert found.ghosts == expected.ghosts
+    assert_same_arrays(found.cuts, expected.cuts)
+    told = _edges_by_value(frame, expected.edge_attributes, expected.directed)
+    assert_same_arrays(found.positions, expected.positions)
+    for held, other in zip(found.boundaries, expected.boundaries, strict=True):
+        assert_same_arrays(held, other)
+    for order in ("csc", "csr"):
+        one, other = getattr(found, order), getattr(expected, order)
+        assert_same_arrays(one.offsets, other.offsets)
+        assert_same_arrays(one.indices, other.indices)
+        for column in expected.edge_attributes:
+            assert_same_arrays(
+                found.edge_values(column, order), expected.edge_values(column, order)
+            )
+    for incoming in (True, False):
+        assert_same_arrays(
+            found.degrees(incoming=incoming, on_device=True),
+            expected.degrees(incoming=incoming),
+        )
+        for column in expected.edge_attributes:
+            np.testing.assert_allclose(
+                found.weight_sums(column, incoming=incoming),
+                expected.weight_sums(column, incoming=incoming),
+                rtol=1e-12,
+            )
+    for column in expected.edge_attributes:
+        for extreme in ("least_edge_value", "greatest_edge_value"):
+            one, other = (getattr(graph, extreme)(column) for graph in (found, expected))
+            assert (one is None) == (other is None)
+            if one is not None:  # of several such edges each may name another
+                assert one[0] == other[0]
+                assert found.describe_edge(one[1]) in told[column, float(one[0])]
+    assert found.nbytes > 0 or not len(frame)
+    numbers = np.arange(found.number_of_vertices)
+    assert_same_arrays(found.place(numbers), expected.place(numbers))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_share_as_on_the_host(name: str) -> None:
     frame, options = CASES[name]
+    together(3, lambda crew: compare(frame, crew, options))
 
+
+@pytest.mark.parametrize("name", ["gaps", "undirected, dropped loops", "one way", "nothing"])
+@pytest.mark.parametrize("members", [1, 2, 5])
+def test_the_same_share_over_links(name: str, members: int) -> None:
+    frame, options = CASES[name]
+    options = {key: value for key, value in options.items() if key != "weights"}
+    over_links(members, lambda crew: compare(frame, crew, options))
+
+
+@pytest.mark.parametrize("name", ["gaps", "undirected"])
+def test_a_small_graph_comes_in_one_round(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_build, "LEAST_ROUND", 1 << 22)
+    frame, options = CASES[name]
+    together(2, lambda crew: compare(frame, crew, options))
+
+
+def test_more_kinds_than_a_byte_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_routes, "MOST_KINDS", 5)
+    frame, options = CASES["gaps"]
+    together(2, lambda crew: compare(frame, crew, options))
+
+
+def test_more_members_than_vertices() -> None:
+    frame = edges("few", rows=12)
+    together(6, lambda crew: compare(frame, crew, {}))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_parallel_edges_stay_in_the_order_of_the_frame(
+    directed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouping, "LEAST_TILE", 32)  # a warp's arcs: several tiles
+    frame = edges("few", rows=300)
+    frame["count"] = np.arange(300)  # which tells where an arc has come from
+    together(2, lambda crew: compare(frame, crew, {"directed": directed}))
+
+
+def test_a_share_that_does_not_fit_is_refused_by_all() -> None:
     def work(crew: ThreadCrew) -> None:
-        found, expected = shares(frame, crew, **options)
-        assert found.report == _with_bytes(expected.report, found.report.bytes)
-        assert found.number_of_vertices == expected.number_of_vertices
-        assert (found.number_of_edges, found.number_of_arcs, found.own_arcs) == (
-            expected.number_of_edges,
-            expected.number_of_arcs,
-            expected.own_arcs,
-        )
-        assert found.ghosts == expected.ghosts
-        assert_same_arrays(found.cuts, expected.cuts)
-        told = _edges_by_value(frame, expected.edge_attributes, expected.directed)
-        assert_same_arrays(found.positions, expected.positions)
-        for held, other in zip(found.boundaries, expected.boundaries, strict=True):
-            assert_same_arrays(held, other)
-        for order in ("csc", "csr"):
-            one, other = getattr(found, order), getattr(expected, order)
-            assert_same_arrays(one.offsets, other.offsets)
-            assert_same_arrays(one.indices, other.indices)
-            for column in expected.edge_attributes:
-                assert_same_arrays(
-                    found.edge_values(column, order), expected.edge_values(column, order)
-                )
-        for incoming in (True, False):
-            assert_same_arrays(
-                found.degrees(incoming=incoming, on_device=True),
-                expected.degrees(incoming=incoming),
-            )
-            for column in expected.edge_attributes:
-                np.testing.assert_allclose(
-                    found.weight_sums(column, incoming=incoming),
-                    expected.weight_sums(column, incoming=incoming),
-                    rtol=1e-12,
-                )
-        for column in expected.edge_attributes:
-            for extreme in ("least_edge_value", "greatest_edge_value"):
-                one, other = (getattr(graph, extreme)(column) for graph in (found, expected))
-                assert (one is None) == (other is None)
-                if one is not None:  # of several such edges each may name another
-                    assert one[0] == other[0]
-                    assert found.describe_edge(one[1]) in told[column, float(one[0])]
-        assert found.nbytes > 0 or not len(frame)
-        numbers = np.arange(found.number_of_vertices)
-        assert_same_arrays(found.place(numbers), expected.place(numbers))
+        with pytest.raises(ws.GraphMemoryError, match="while it is built"):
+            build_shard(crew, parts_of(edges("gaps"), crew, on_gpu=True))
 
-    together(3, work)
+    with emulated(memory=100):
+        together(3, work)
 
 
 def _edges_by_value(frame: pd.DataFrame, columns: Any, directed: bool) -> dict[Any, set[str]]:
@@ -282,22 +338,6 @@ def test_a_bad_value_is_named_before_edges_are_sent() -> None:
         together(2, work)
 
 
-class Device:
-    """NumPy by another name: what takes the place of the device's arrays."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
-
-
-@pytest.mark.parametrize("cuts", [[0, 9], [0, 4, 9], [0, 0, 3, 3, 9]])
-def test_vertices_are_grouped_alike_on_the_device(cuts: list[int]) -> None:
-    numbers = np.random.default_rng(0).integers(0, 9, 50)
-    order, counts = routes._by_owner(np, numbers, np.array(cuts))
-    other, like = routes._by_owner(Device(), numbers, np.array(cuts))
-    assert_same_arrays(order, other)
-    assert counts == like
-
-
 @pytest.mark.parametrize("on_gpu", [True, False], ids=["on GPUs", "on the host"])
 def test_of_sums_that_are_too_large_the_first_vertex_is_named(on_gpu: bool) -> None:
     frame = edges("dense").assign(weight=1e308)
@@ -310,3 +350,68 @@ def test_of_sums_that_are_too_large_the_first_vertex_is_named(on_gpu: bool) -> N
     first = first[first > 1].index[0]
     with pytest.raises(ws.InputError, match=f"the weights at vertex {first} add up to more"):
         together(3, work)
+
+
+def test_members_meet_as_often_whatever_the_frame_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    meetings: Counter[int] = Counter()
+    meet = NcclCrew._meet
+
+    def counted(crew: NcclCrew, mail: Any) -> Any:
+        meetings[crew.rank] += 1
+        return meet(crew, mail)
+
+    monkeypatch.setattr(NcclCrew, "_meet", counted)
+    for frame in (edges(rows=40), edges(rows=400)):
+        meetings.clear()
+        over_links(
+            2, lambda crew, frame=frame: build_shard(crew, parts_of(frame, crew, on_gpu=True))
+        )
+        assert meetings == {0: 23, 1: 23}  # rounds are none: who sends has told what
+
+
+ROWS = 3000  # of graphs whose memory is measured
+
+
+def sparse_edges(rows: int) -> pd.DataFrame:
+    ends = np.random.default_rng(5).integers(0, rows // 14, (2, rows)).astype(np.int32)
+    return pd.DataFrame({"source": ends[0], "destination": ends[1]})
+
+
+@pytest.mark.parametrize(("members", "most"), [(2, 0.58), (4, 0.34)])
+def test_a_member_takes_its_part_of_the_memory_of_one_gpu(
+    members: int, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouping, "LEAST_PIECE", 16)
+    frame, here = sparse_edges(ROWS), MeasuredDevice()
+    ways = {(a, b): queue.Queue[Any]() for a in range(members) for b in range(members)}
+
+    def work(crew: ThreadCrew) -> int:
+        own = parts_of(frame, crew, on_gpu=True, count=8)
+        return here.peak(lambda: build_shard(LinkedCrew(crew, ways), own))[0]
+
+    with installed(here):
+        whole, _ = here.peak(lambda: ws.Graph(stand_in_cudf.DataFrame(frame)))
+        assert max(together(members, work)) < most * whole
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_what_a_share_takes_is_told_before(
+    weight: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouping, "LEAST_PIECE", 16)
+    frame, here = sparse_edges(ROWS).assign(weight=1.0), MeasuredDevice()
+    ways = {(a, b): queue.Queue[Any]() for a in range(2) for b in range(2)}
+    told: dict[int, int] = {}
+
+    def note(needed: Any) -> None:
+        told[threading.get_ident()] = here.held() + needed.peak
+
+    def work(crew: ThreadCrew) -> tuple[int, int]:
+        own, before = parts_of(frame, crew, on_gpu=True, count=8), here.held()
+        peak, _ = here.peak(lambda: build_shard(LinkedCrew(crew, ways), own, weight=weight))
+        return peak, told[threading.get_ident()] - before
+
+    monkeypatch.setattr(device_build, "check_device_memory", note)
+    with installed(here):
+        for peak, expected in together(2, work):
+            assert peak == pytest.approx(expected, rel=0.1)

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.crew import Crew
-from cugraph_ws.cuda.device import array_module, as_host
 from cugraph_ws.errors import InputError
 
-__all__ = ["balanced_cuts", "check_weights"]
+__all__ = ["balanced_cuts", "bucket_starts", "check_weights", "cuts_of_buckets"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -24,7 +23,7 @@ _BUCKETS = 1 << 16  # of vertices, for each member
 def balanced_cuts(
     crew: Crew,
     size: int,
-    targets: Sequence[Any],
+    targets: Sequence[npt.NDArray[Any]],
     weights: Sequence[float] | None = None,
 ) -> Numbers:
     """Cut vertex numbers into ranges of work in proportion to weights, together.
@@ -38,7 +37,7 @@ def balanced_cuts(
     crew : Crew
     size : int
         Number of vertices.
-    targets : sequence of array of integers, of the host or the device
+    targets : sequence of ndarray of integers
         Destinations of own arcs, each once.
     weights : sequence of float, optional
         As `check_weights` takes them; equal ones without.
@@ -48,18 +47,52 @@ def balanced_cuts(
     ndarray of int64, shape (crew.size + 1,)
         Member r is to own the vertices numbered from cuts[r] to cuts[r + 1].
     """
-    buckets = min(size, _BUCKETS * crew.size)
-    starts = -(-np.arange(buckets + 1, dtype=np.int64) * size // max(1, buckets))
+    buckets = len(bucket_starts(crew, size)) - 1
     counts = np.zeros(buckets, np.int64)
     for numbers in targets:
-        xp = array_module(not isinstance(numbers, np.ndarray))
-        found = xp.zeros(buckets, np.int64)
         for first in range(0, len(numbers), 1 << 22):  # so that few copies are made at once
             some = numbers[first : first + (1 << 22)]
             if buckets < size:
                 some = some.astype(np.int64) * buckets // size
-            found += xp.bincount(some, minlength=buckets)
-        counts += as_host(found)
+            counts += np.bincount(some, minlength=buckets)
+    return cuts_of_buckets(crew, size, counts, weights)
+
+
+def bucket_starts(crew: Crew, size: int) -> Numbers:
+    """Return the vertex numbers at which the ranges start for which work is counted, and the end.
+
+    Parameters
+    ----------
+    crew : Crew
+    size : int
+        Number of vertices.
+
+    Returns
+    -------
+    ndarray of int64
+    """
+    buckets = min(size, _BUCKETS * crew.size)
+    return -(-np.arange(buckets + 1, dtype=np.int64) * size // max(1, buckets))
+
+
+def cuts_of_buckets(
+    crew: Crew, size: int, counts: Numbers, weights: Sequence[float] | None = None
+) -> Numbers:
+    """Cut vertex numbers into ranges of work, together; see `balanced_cuts`.
+
+    Parameters
+    ----------
+    crew : Crew
+    size : int
+    counts : ndarray of int64
+        How many of the own arcs lead into each of the ranges of `bucket_starts`.
+    weights : sequence of float, optional
+
+    Returns
+    -------
+    ndarray of int64, shape (crew.size + 1,)
+    """
+    starts, buckets = bucket_starts(crew, size), len(counts)
     slices = [buckets * rank // crew.size for rank in range(crew.size + 1)]
     came = crew.alltoall([[counts[first:last]] for first, last in pairwise(slices)])
     low, high = slices[crew.rank : crew.rank + 2]

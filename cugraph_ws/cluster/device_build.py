@@ -3,97 +3,105 @@
 For edges whose ids are integers that nearly fill a range, which may be parallel, and without a frame of
 vertices; what is asked for beside goes over the host, as `build_shard` does it.
 
-Of n vertices and m edges on k members, with ids from a range of r, a member holds beside its partitions
-at most about: 5 r bytes while ids are numbered; 8 m/k of numbers and 8 m/k of the order in which edges
-are sent; then each column as it is sent and as it has come; then what `DeviceGraph` takes of m/k arcs.
+Arcs travel as they are, ids less the least, and become positions where they are grouped.  So the layout
+is made first, of in-degrees that members add up, and then rows are filled in R rounds: of each round all
+arcs into one range of every member's rows are sent, grouped and forgotten.
+
+Bytes that a member holds beside its partitions.  n vertices, o of them own, g ghosts; ids from a range of
+r; k members, and m/k edges of a directed graph for each; i bytes an integer (4, or 8), v of values an arc.
+
+    step                     kept so far                    beside that
+    who is there             r                              2 r / 8
+    in-degrees               r + i n + 8 n                  i r, then 8 n
+    own vertices laid out    r + 8 n + (i + 8) o            i (o + n), then 8 o, then n and r of kinds
+    arcs told apart          … + m/k                        k r / 8 of sources, then r + i r
+    each of R rounds         (i + 8) o + i (r + g) + m/k    2 i m/kR sent and as much come;
+                             + (i + v) m/k                  then what came, 8 m/kR of keys, a part sorted
+    done                     (2 i + 8) (o + g) + (i + v) m/k
+
+With values what is sent and what comes has them too, one column at a time, and i bytes an arc for whose
+they are; the own columns are there until the last round.  Rows are read once for the range of the ids,
+once to mark them, once (one end) for in-degrees, as often as counts do not fit the L2, and once to be
+told apart, which leaves a byte for each; a round reads the bytes, and of the ends about a sector in two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow.types as pt
 
-from cugraph_ws.adjacency import index_dtype
 from cugraph_ws.cluster import wire
 from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.crew import Crew, total
-from cugraph_ws.cluster.cuts import balanced_cuts
+from cugraph_ws.cluster.cuts import bucket_starts, cuts_of_buckets
+from cugraph_ws.cluster.device_routes import MOST_KINDS, DeviceRoute, kind_dtype, words_for
 from cugraph_ws.cluster.device_shard import DeviceShard
 from cugraph_ws.cluster.device_vertices import DeviceShardVertices
 from cugraph_ws.cluster.parts import Parts
-from cugraph_ws.cluster.routes import Route
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.memory import check_device_memory, estimate
-from cugraph_ws.cuda.numbering import look_up, mark_present, read_scalars, signed
+from cugraph_ws.cuda.device import as_host, device
+from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.grouping import Grouping, check_order, number_dtype, part_size, run
+from cugraph_ws.cuda.memory import DeviceEstimate, check_device_memory
+from cugraph_ws.cuda.numbering import read_scalars, signed
+from cugraph_ws.cuda.rows import Layout, add_degrees, place_vertices
 from cugraph_ws.errors import InputError
 from cugraph_ws.ids import IdType
 
-__all__ = ["NumberedOnDevices", "are_integers", "build_on_devices", "number_on_devices"]
+__all__ = ["PresentOnDevices", "are_integers", "build_on_devices", "find_present"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
+ROUNDS = 4
+LEAST_ROUND = 1 << 22  # arcs; smaller rounds are not worth their launches
+
 
 @dataclass
-class NumberedOnDevices:
-    """Ids from a range as vertex numbers, in their order.
+class PresentOnDevices:
+    """Which integers of a range are ids; their numbers are in their order.
 
     Attributes
     ----------
     low : int
         The least id.
+    span : int
+        Of the range.
     size : int
         Number of distinct ids.
-    table : device array of int32 or int64, optional
-        The number of id i is `table[i - low]`, or `i - low` itself where there is none.
+    present : device array of bool, shape (span,), optional
+        Whether low + i is an id; without it, all are.
     """
 
     low: int
+    span: int
     size: int
-    table: DeviceArray = None
+    present: DeviceArray = None
 
-    def numbers(self, columns: Sequence[DeviceArray]) -> DeviceArray:
-        """Return the numbers of several columns' ids, one after the other.
+    def places(self) -> DeviceArray:
+        """Return the ids, less `low`, by number; int64, shape (size,), or None if all are there."""
+        return None if self.present is None else device().xp.flatnonzero(self.present)
+
+    def numbers(self, places: DeviceArray) -> DeviceArray:
+        """Return the numbers of ids.
 
         Parameters
         ----------
-        columns : sequence of device array of int32 or int64
+        places : device array of int64
+            Ids less `low`.
 
         Returns
         -------
         device array of int32 or int64
         """
-        xp = device().xp
-        found = xp.empty(sum(map(len, columns)), index_dtype(self.size))
-        place = 0
-        for column in columns:
-            look_up(column, self.low, self.table, found[place : place + len(column)])
-            place += len(column)
-        return found
-
-    def ids(self, numbers: DeviceArray, form: np.dtype[Any]) -> DeviceArray:
-        """Return the ids of vertex numbers; None where every id is its own number.
-
-        Parameters
-        ----------
-        numbers : device array of int32 or int64
-        form : dtype
-            Of the ids.
-
-        Returns
-        -------
-        device array of `form`, or None
-        """
-        if self.table is None:
-            return None if self.low == 0 else (numbers.astype(np.int64) + self.low).astype(form)
-        # of the ids that have a number's place in the table, the first is the one that is there
-        places = device().xp.searchsorted(self.table, numbers)
-        return (places + self.low).astype(form)
+        index = number_dtype(self.size)
+        if self.present is None:
+            return places.astype(index)
+        return device().xp.cumsum(self.present, dtype=index)[places] - 1
 
 
 def are_integers(crew: Crew, parts: Parts, names: tuple[list[str], list[str]]) -> bool:
@@ -118,61 +126,50 @@ def are_integers(crew: Crew, parts: Parts, names: tuple[list[str], list[str]]) -
     return all(crew.allgather(own))
 
 
-def number_on_devices(
-    crew: Crew, columns: Sequence[DeviceArray], dense_up_to: int
-) -> NumberedOnDevices | None:
-    """Give numbers to integers of all members, together.
+def find_present(
+    crew: Crew, columns: Sequence[DeviceArray], dense_up_to: int, *, natural: bool = False
+) -> PresentOnDevices | None:
+    """Find out which integers all members have, together.
 
-    Each member marks its own ids in a table over the range; each counts an even piece of it.
+    Each member marks its own ids in a table over the range, and shows it to all.
 
     Parameters
     ----------
     crew : Crew
-    columns : sequence of device array of int32 or int64
+    columns : sequence of device array of int32, uint32 or int64
         The own ones, perhaps none.
     dense_up_to : int
         Largest range to number so, the same for all members.
+    natural : bool
+        Whether what is negative here is in truth above int64.
 
     Returns
     -------
-    NumberedOnDevices or None
-        None, for all members, where the range is larger.
+    PresentOnDevices or None
+        None, for all members, where the range is larger, or something is above int64.
     """
-    xp = device().xp
+    here = device()
+    xp, limits = here.xp, np.iinfo(np.int64)
     filled = [column for column in columns if len(column)]
-    ends = []
-    if filled:
-        told = read_scalars(
-            *(one.min().astype(np.int64) for one in filled),
-            *(one.max().astype(np.int64) for one in filled),
-        )
-        ends = [min(told[: len(filled)]), max(told[len(filled) :])]
+    told = xp.asarray(np.array([limits.max, limits.min]))
+    for column in filled:
+        run(here, "find_range", len(column), column, len(column), told, module="split")
+    ends = here.to_host(told).tolist() if filled else []
     shown = [one for one in crew.allgather(ends) if one]
     if not shown:
-        return NumberedOnDevices(0, 0)
+        return PresentOnDevices(0, 0, 0)
     low, high = min(one[0] for one in shown), max(one[1] for one in shown)
     span = high - low + 1
-    if span > max(dense_up_to, 1):
+    if span > max(dense_up_to, 1) or (natural and low < 0):
         return None
-    present = xp.zeros(span, np.bool_)
+    bits = xp.zeros(words_for(span), np.uint32)
     for column in filled:
-        mark_present(present, column, low)
-    if crew.size > 1:
-        bounds = [span * rank // crew.size for rank in range(crew.size + 1)]
-        came = crew.alltoall([[present[first:last]] for first, last in pairwise(bounds)])
-        piece = came[0][0]
-        for (one,) in came[1:]:
-            piece = piece | one
-        told = [one[0] for one in crew.alltoall([[piece]] * crew.size)]
-        for (first, last), one in zip(pairwise(bounds), told, strict=True):
-            present[first:last] = one
-        del came, piece, told
+        run(here, "mark_bits", len(column), column, low, len(column), bits, module="split")
+    came = crew.alltoall([[bits]] * crew.size)
+    present = _spread_out(_united([one for (one,) in came]), span)
+    del bits, came
     (size,) = read_scalars(present.sum())
-    if size == span:
-        return NumberedOnDevices(low, span)
-    table = xp.cumsum(present, dtype=index_dtype(size))
-    table -= 1
-    return NumberedOnDevices(low, int(size), table)
+    return PresentOnDevices(low, span, int(size), None if size == span else present)
 
 
 def build_on_devices(
@@ -203,7 +200,7 @@ def build_on_devices(
     columns : list of device array
         Those of own partitions: sources, then destinations.
     values : dict of str to device array, each of shape (rows,)
-        Edge columns of own rows; emptied, if a graph is made.
+        Edge columns of own rows.
     weight, directed, self_loops, weights
         See `build_shard`.
 
@@ -214,57 +211,310 @@ def build_on_devices(
 
     Raises
     ------
+    InputError
+        If edges with values are more than can be kept in order; for all members.
     GraphMemoryError
         If a member's share would not fit on its GPU; for all members.
     """
     xp, form = device().xp, wire.form_of(kind)
-    wide = form.itemsize == 8 or form == np.uint32
-    own = [signed(one, np.dtype(np.int64 if wide else np.int32)) for one in columns]
-    # what is above int64 in a column of uint64 is negative here
-    high = form == np.uint64 and any(bool((one < 0).any()) for one in own)
-    if any(crew.allgather(high)):
-        return None
+    if form == np.uint32:  # kernels compute with int64; a copy would be as long as all rows
+        own = [xp.ascontiguousarray(one, dtype=form) for one in columns]
+    else:
+        read_as = np.dtype(np.int64 if form.itemsize == 8 else np.int32)
+        own = [signed(one, read_as) for one in columns]
     dense = 8 * parts.rows // crew.size + (1 << 20)
-    numbered = number_on_devices(crew, own, dense)
-    if numbered is None:
+    there = find_present(crew, own, dense, natural=form == np.uint64)
+    if there is None:
         return None
     count = len(parts.own)
-    sources, destinations = numbered.numbers(own[:count]), numbered.numbers(own[count:])
-    del own
+    ends = list(zip(own[:count], own[count:], strict=True))
     loops = None
     if self_loops != "keep":
-        loops = total(crew, int(xp.count_nonzero(sources == destinations)))
+        met = [xp.count_nonzero(sources == destinations) for sources, destinations in ends]
+        loops = total(crew, sum(read_scalars(*met)) if met else 0)
         if loops and self_loops == "error":
             return None
-    starts = np.cumsum([0, *(len(part.frame) for part in parts.own)])
-    places = [part.place[0] for part in parts.own]
-    keep = self_loops == "keep"
-    route = Route(sources, destinations, starts, places, keep, directed, xp)
-    del sources, destinations
-    cuts = balanced_cuts(crew, numbered.size, route.targets(), weights)
-    arcs = route.aim(crew, cuts)
-    owned = int(cuts[crew.rank + 1] - cuts[crew.rank])
-    wide_values = sum(column.dtype.itemsize for column in values.values())
-    came_in = (wide_values + 2 * index_dtype(numbered.size).itemsize) * arcs
-    needed = estimate(arcs, owned, wide_values, False)
-    attempt(crew, partial(check_device_memory, needed, beside=came_in))
-    came = {name: route.send(crew, values.pop(name)) for name in list(values)}
-    ends = list(route.send_ends(crew))
-    del route
+    keep, low = self_loops == "keep", there.low
+    places = there.places()
+    degrees = [_own_degrees(ends, there, parts.rows, places, loops=keep, directed=directed)]
+    cuts = cuts_of_buckets(crew, there.size, _by_bucket(crew, degrees[0]), weights)
+    first, last = (int(one) for one in cuts[crew.rank : crew.rank + 2])
+    owned = last - first
+    degrees.append(_added_up(crew, degrees.pop(), cuts))
+    _, positions, offsets = place_vertices(device(), degrees, owned)
 
-    def vertices(numbers: DeviceArray) -> DeviceShardVertices:
-        ids = numbered.ids(numbers, form)
-        return DeviceShardVertices(crew, names[0], kind, cuts, form, ids)
+    rounds = max(
+        1, min(ROUNDS, parts.rows // crew.size // LEAST_ROUND, (MOST_KINDS - 1) // crew.size)
+    )
+    goals, arcs = _turns_of(offsets, rounds)
+    route = DeviceRoute(
+        crew, ends, [part.place[0] for part in parts.own], low, there.span,
+        rounds=rounds, loops=keep, directed=directed,
+    )  # fmt: skip
+    kinds = _kinds(crew, positions, goals, places, there.span)
+    marks = route.tell_apart(kinds)
+    del kinds
+    came = crew.alltoall(
+        [
+            [bits, told, np.array([arcs])]
+            for bits, told in zip(marks, route.announcements(), strict=True)
+        ]
+    )
+    del marks
+    route.hear([one[1] for one in came])
+    all_arcs = sum(int(one[2][0]) for one in came)
+    borders = cuts if places is None else as_host(xp.append(places, there.span)[xp.asarray(cuts)])
+    sources = _spread_out(_united([one[0] for one in came]), there.span)
+    del came
+    sources[int(borders[crew.rank]) : int(borders[crew.rank + 1])] = False
+    outside = xp.flatnonzero(sources)
+    del sources
+    own_places = xp.arange(first, last) if places is None else places[first:last].copy()
+    del places
+    strangers = there.numbers(outside)
+    there.present = None
+    length = owned + len(outside)
+    value_bytes = sum(column.dtype.itemsize for column in values.values())
+    needed = _estimate(route, arcs, owned, length, there.span, value_bytes)
+    most = max(route.coming)
 
+    def check() -> None:
+        check_device_memory(needed)
+        if values:
+            check_order(most, length)
+
+    attempt(crew, check)
+    index = number_dtype(length)
+    table = xp.empty(there.span, index)
+    table[own_places] = positions
+    table[outside] = xp.arange(owned, length, dtype=index)
+    ids = None
+    if there.size < there.span or low:
+        ids = (xp.concatenate([own_places, outside]) + low).astype(form)
+    del own_places, outside
+    indices, moved = _fill(route, offsets, goals, table, arcs, length, values)
+    del table, route
+    values.clear()
+    # What nobody needs earlier is made now, beside none of what travels.
+    bounds = as_host(xp.searchsorted(strangers, xp.asarray(cuts, strangers.dtype)))
+    held = [
+        wanted - first
+        for (wanted,) in crew.alltoall(
+            [[strangers[one:other]] for one, other in pairwise(bounds.tolist())]
+        )
+    ]
+    numbers = xp.concatenate([xp.arange(first, last, dtype=strangers.dtype), strangers])
+    del strangers
+    layout = _with_ghosts(positions, offsets, length)
+    del positions, offsets
+    device().trim()
+    graph = DeviceGraph(device(), layout, indices, moved, undirected=False, names=tuple(moved))
     return DeviceShard(
         crew,
         cuts,
-        ends,
-        came,
-        vertices=vertices,
+        graph,
+        numbers,
+        bounds,
+        held,
+        vertices=DeviceShardVertices(crew, names[0], kind, cuts, form, ids),
         kind=parts.kind_like(names[0][0]),
         names=names,
         weight=weight,
         directed=directed,
+        number_of_edges=parts.rows - (loops or 0),
+        number_of_arcs=all_arcs,
         loops=loops,
     )
+
+
+def _own_degrees(
+    ends: Sequence[tuple[DeviceArray, DeviceArray]],
+    there: PresentOnDevices,
+    rows: int,
+    places: DeviceArray,
+    *,
+    loops: bool,
+    directed: bool,
+) -> DeviceArray:
+    """Return how many of the own arcs lead to each vertex; `rows` are those of all members."""
+    here = device()
+    counts = here.xp.zeros(there.span, number_dtype(2 * rows))
+    for sources, destinations in ends:
+        add_degrees(here, destinations, sources, int(loops), there.low, counts)
+        if not directed:
+            add_degrees(here, sources, destinations, 0, there.low, counts)
+    return counts if places is None else here.xp.take(counts, places)
+
+
+def _by_bucket(crew: Crew, degrees: DeviceArray) -> npt.NDArray[np.int64]:
+    """Add up degrees by the ranges of `bucket_starts`."""
+    xp, starts = device().xp, bucket_starts(crew, len(degrees))
+    if len(starts) == len(degrees) + 1:
+        return as_host(degrees).astype(np.int64)
+    sums = xp.cumsum(degrees, dtype=np.int64)
+    before: npt.NDArray[np.int64] = as_host(sums[xp.asarray(starts[1:] - 1)])
+    return np.diff(before, prepend=0)
+
+
+def _united(pieces: Sequence[DeviceArray]) -> DeviceArray:
+    """Return the bits that are set in any of several arrays."""
+    bits = pieces[0]
+    for one in pieces[1:]:
+        bits = bits | one
+    return bits
+
+
+def _spread_out(words: DeviceArray, count: int) -> DeviceArray:
+    """Return bits of words of 32, from the lowest, as an array of bool."""
+    xp = device().xp
+    return xp.unpackbits(words.view(np.uint8), bitorder="little")[:count].view(np.bool_)
+
+
+def _added_up(crew: Crew, degrees: DeviceArray, cuts: npt.NDArray[np.int64]) -> DeviceArray:
+    """Return all members' degrees of own vertices, together."""
+    came = crew.alltoall([[degrees[first:last]] for first, last in pairwise(cuts.tolist())])
+    # a copy, so that nothing keeps those of other members' vertices
+    found = came[0][0].copy()
+    for (one,) in came[1:]:
+        found += one
+    return found
+
+
+def _turns_of(offsets: DeviceArray, rounds: int) -> tuple[list[tuple[int, int]], int]:
+    """Cut own rows into ranges of about as many arcs each.
+
+    Returns
+    -------
+    goals : list of (int, int)
+        At which row and at which arc each range starts, and the end.
+    arcs : int
+    """
+    xp = device().xp
+    arcs = int(read_scalars(offsets[-1])[0])
+    wanted = xp.asarray(np.array([arcs * turn // rounds for turn in range(1, rounds)], np.int64))
+    rows = xp.searchsorted(offsets, wanted)
+    told = as_host(xp.stack([rows, offsets[rows]]))
+    size = len(offsets) - 1
+    return [(0, 0), *((int(row), int(arc)) for row, arc in told.T), (size, arcs)], arcs
+
+
+def _kinds(
+    crew: Crew,
+    positions: DeviceArray,
+    goals: Sequence[tuple[int, int]],
+    places: DeviceArray,
+    span: int,
+) -> DeviceArray:
+    """Return of which kind arcs to each id are, together; see `DeviceRoute.tell_apart`."""
+    xp, rounds = device().xp, len(goals) - 1
+    dtype = kind_dtype(rounds * crew.size)
+    own = xp.zeros(len(positions), dtype)
+    for row, _ in goals[1:-1]:
+        own += positions >= row
+    own *= crew.size
+    own += crew.rank
+    by_number = xp.concatenate([one for (one,) in crew.alltoall([[own]] * crew.size)])
+    if places is None:
+        return by_number
+    kinds = xp.zeros(span, dtype)
+    kinds[places] = by_number
+    return kinds
+
+
+def _estimate(
+    route: DeviceRoute, arcs: int, owned: int, length: int, span: int, value_bytes: int
+) -> DeviceEstimate:
+    """Tell how much more memory a share will take, before the first round."""
+    index, end = number_dtype(length).itemsize, number_dtype(span).itemsize
+    sent, most = route.sent, max(route.coming)
+    numbering, offsets = 2 * index * length, 8 * (length + 1)
+    kept = (index + value_bytes) * arcs
+    # what is sent, or the keys; what comes; and beside them the part that is sorted
+    room, part = 2 * end * (max(most, sent) + most), part_size(most)
+    beside = 8 * part
+    if value_bytes:
+        listed = number_dtype(most).itemsize
+        # of the values one column at a time is sent
+        sending = (number_dtype(arcs).itemsize + 8) * sent
+        beside = value_bytes * most + max(sending, listed * most + 16 * part)
+    return DeviceEstimate(
+        numbering=numbering,
+        csc=offsets + index * arcs,
+        csr=offsets + index * arcs + (number_dtype(arcs).itemsize * arcs if value_bytes else 0),
+        values=value_bytes * arcs,
+        peak=kept + max(index * span + room + beside, numbering + offsets),
+    )
+
+
+def _fill(
+    route: DeviceRoute,
+    offsets: DeviceArray,
+    goals: Sequence[tuple[int, int]],
+    table: DeviceArray,
+    arcs: int,
+    length: int,
+    values: dict[str, DeviceArray],
+) -> tuple[DeviceArray, dict[str, DeviceArray]]:
+    """Fill own rows, range by range, together.
+
+    Parameters
+    ----------
+    route : DeviceRoute
+    offsets : device array of int64, shape (owned + 1,)
+    goals : sequence of (int, int)
+        At which row and arc each range starts, and the end.
+    table : device array
+        The positions of ids less the least.
+    arcs, length : int
+        Own arcs; own vertices and ghosts.
+    values : dict of str to device array
+        Edge columns of own rows.
+
+    Returns
+    -------
+    indices : device array, shape (arcs,)
+    values : dict of str to device array, each of shape (arcs,)
+    """
+    here = device()
+    xp = here.xp
+    indices = xp.empty(arcs, number_dtype(length))
+    moved = {name: xp.empty(arcs, column.dtype) for name, column in values.items()}
+    # The same memory for all rounds, and for keys what has been sent from: the driver takes its time
+    # to give memory, and to take it back.
+    most, end = max(route.coming), number_dtype(len(table))
+    longest = max(most, route.sent)
+    leaving, arriving = xp.empty((2, longest), end), xp.empty((2, most), end)
+    for turn, ((row, arc), (last_row, last_arc)) in enumerate(pairwise(goals)):
+        ends = arriving[0, : last_arc - arc], arriving[1, : last_arc - arc]
+        came = route.send(turn, values, (leaving[0], leaving[1]), ends)
+        if arc == last_arc:
+            continue
+        # all of a round's arcs are there at once: gone through once, and not in rounds of their own
+        grouping = Grouping(
+            here, ends, offsets[row : last_row + 1] - arc, last_row - row,
+            positions=table, first_row=row, neighbours=length, rounds=1, room=leaving.ravel().view(np.int64),
+        )  # fmt: skip
+        place = slice(arc, last_arc)
+        if not values:
+            grouping.fill(indices[place])
+            continue
+        order = xp.empty(last_arc - arc, number_dtype(last_arc - arc))
+        grouping.fill_with_order(indices[place], order)
+        for name in list(came):
+            run(here, "gather", len(order), came.pop(name), order, len(order), moved[name][place])
+        del order
+    return indices, moved
+
+
+def _with_ghosts(positions: DeviceArray, offsets: DeviceArray, length: int) -> Layout:
+    """Put ghosts behind own vertices, in their order, without rows."""
+    xp, index = device().xp, number_dtype(length)
+    owned = len(positions)
+    placed = xp.arange(length, dtype=index)
+    placed[:owned] = positions
+    numbers = xp.empty(length, index)
+    numbers[placed] = xp.arange(length, dtype=index)
+    starts = xp.empty(length + 1, np.int64)
+    starts[: owned + 1] = offsets
+    starts[owned + 1 :] = offsets[-1]
+    return Layout(numbers, placed, starts)

@@ -1,22 +1,19 @@
-"""One member's share of a graph on its GPU, made there of edges that are there."""
+"""One member's share of a graph on its GPU; made by `device_build`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.arcs import DeviceArcs
 from cugraph_ws.cuda.device import as_host, device
-from cugraph_ws.cuda.graph import DeviceGraph, build
-from cugraph_ws.cuda.grouping import Ends, number_dtype
-from cugraph_ws.cuda.numbering import mark_present
+from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.frames import FrameKind, VertexNumbers
 
 __all__ = ["DeviceShard"]
@@ -36,23 +33,21 @@ class DeviceShard(ShardGraph):
         The members, between whom arrays on the device travel.
     cuts : ndarray of int64, shape (crew.size + 1,)
         Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
-    ends : list of two device arrays of int32 or int64, shape (arcs,)
-        Vertex numbers of the sources and of the destinations of all arcs into own vertices; the list
-        is emptied.
-    values : dict of str to device array, each of shape (arcs,)
-        The edge columns kept, in the order of the arcs; the dictionary is emptied.
-    vertices : callable
-        Returns the vertices, given a device array of int32 or int64, the vertex number at each position:
-        own ones', then ghosts'.
+    graph : DeviceGraph
+        Own vertices as they are numbered, less `low`, with their rows; ghosts after them.
+    numbers : device array of int32 or int64, shape (length,)
+        The vertex number at each position: own ones', then ghosts', each ascending.
+    bounds : ndarray of int64, shape (crew.size + 1,)
+        Where each member's vertices begin among the ghosts.
+    held : list of device array
+        For each member, the own positions that it holds as ghosts.
+    vertices : ShardVertices
     kind, names, weight, directed
         See `ShardGraph`.
+    number_of_edges, number_of_arcs : int
+        How many all members have.
     loops : int, optional
         How many self-loops all members had, where they have been dropped.
-
-    Raises
-    ------
-    GraphMemoryError
-        If it does not fit on a member's GPU; for all members.
     """
 
     _arcs: ShardArcs
@@ -61,59 +56,35 @@ class DeviceShard(ShardGraph):
         self,
         crew: Crew,
         cuts: npt.NDArray[np.int64],
-        ends: list[DeviceArray],
-        values: dict[str, DeviceArray],
+        graph: DeviceGraph,
+        numbers: DeviceArray,
+        bounds: npt.NDArray[np.int64],
+        held: list[DeviceArray],
         *,
-        vertices: Callable[[DeviceArray], ShardVertices],
+        vertices: ShardVertices,
         kind: FrameKind,
         names: tuple[list[str], list[str]],
-        weight: str | None = None,
-        directed: bool = True,
+        weight: str | None,
+        directed: bool,
+        number_of_edges: int,
+        number_of_arcs: int,
         loops: int | None = None,
     ) -> None:
-        carried = list(values)
+        carried = list(graph.edge_attributes)
         self._settle_in(crew, cuts, None, kind, names, carried, weight, directed)
         self._self_loops = loops
-        xp = device().xp
-        destinations, sources = ends.pop(), ends.pop()
-        arcs = len(sources)
-        self._all_arcs = self._edges = total(crew, arcs)
-        if not directed:
-            self._edges = total(crew, int(xp.count_nonzero(sources <= destinations)))
-        low, owned, n = self.low, self.owned, int(cuts[-1])
-        marks = xp.zeros(n, np.bool_)
-        mark_present(marks, sources, 0)
-        marks[low : low + owned] = False
-        outside = xp.flatnonzero(marks).astype(number_dtype(n))
-        del marks
-        self._find_ghosts(as_host(xp.searchsorted(outside, xp.asarray(cuts, outside.dtype))))
-        asked = crew.alltoall(
-            [[outside[first - owned : last - owned]] for first, last in self.ghosts]
-        )
-        self._held = [wanted[0] - low for wanted in asked]
-        index = number_dtype(self.length)
-        places = xp.empty(n, index)
-        places[low : low + owned] = xp.arange(owned, dtype=index)
-        places[outside] = xp.arange(owned, self.length, dtype=index)
-        own = [(destinations - destinations.dtype.type(low)).astype(index, copy=False)]
-        del destinations
-        own.append(xp.take(places, sources))
-        del sources, places
-
-        def lay_out() -> DeviceGraph:
-            pair = Ends(own.pop(0), own.pop())
-            return build(pair, values, self.length, undirected=False)
-
-        graph = attempt(crew, lay_out)
-        self._arcs = ShardArcs(graph, carried, self._below, owned, mirrored=not directed)
-        numbers = xp.concatenate([xp.arange(low, low + owned, dtype=outside.dtype), outside])
+        self._edges, self._all_arcs = number_of_edges, number_of_arcs
+        self._find_ghosts(bounds)
+        self._held = held
+        self._arcs = ShardArcs(graph, carried, self._below, self.owned, mirrored=not directed)
         self._numbers = numbers  # by position of the share
-        self._vertices = vertices(numbers)
+        self._vertices = vertices
         self._vertices.settle(self)
+        xp = device().xp
         self._laid = (
             graph,
             xp.take(numbers, graph.numbers),
-            [xp.take(graph.positions, held) for held in self._held],
+            [xp.take(graph.positions, one) for one in held],
         )
 
     # ------------------------------------------------------------------------------ geometry

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.crew import Crew
-from cugraph_ws.cuda.device import as_host
 
 __all__ = ["Route"]
 
-Array = Any  # NumPy's, or of the device
+Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
 
 
@@ -35,8 +34,6 @@ class Route:
     loops : bool
         Whether self-loops are sent.
     directed : bool
-    xp : module
-        NumPy, or that of the device: where the ends and all columns are.
     """
 
     def __init__(
@@ -47,13 +44,13 @@ class Route:
         places: Sequence[int],
         loops: bool,
         directed: bool,
-        xp: Any = np,
     ) -> None:
-        self._xp = xp
         self._sources, self._destinations = sources, destinations
         self._starts, self._places = starts, np.array(places, np.int64)
         self._loops, self._directed = loops, directed
-        self._order = xp.empty(0, np.int64)  # of arcs that are sent: twice the row, one more back
+        self._order: Array = np.empty(
+            0, np.int64
+        )  # of arcs that are sent: twice the row, one more back
         self._bounds: list[int] = []
         self._senders: list[Numbers] = []
 
@@ -79,29 +76,28 @@ class Route:
         int
             How many arcs will come here.
         """
-        xp = self._xp
         if self._loops:
-            rows = xp.arange(len(self._sources))
+            rows = np.arange(len(self._sources))
         else:
-            rows = xp.flatnonzero(self._sources != self._destinations)
+            rows = np.flatnonzero(self._sources != self._destinations)
         if self._directed:
             targets = self._destinations if self._loops else self._destinations[rows]
             arcs = 2 * rows
         else:
-            ends = xp.stack([self._destinations[rows], self._sources[rows]], axis=1)
-            arcs = xp.stack([2 * rows, 2 * rows + 1], axis=1)
-            once = xp.ones(ends.shape, np.bool_)
+            ends = np.stack([self._destinations[rows], self._sources[rows]], axis=1)
+            arcs = np.stack([2 * rows, 2 * rows + 1], axis=1)
+            once = np.ones(ends.shape, np.bool_)
             once[:, 1] = ends[:, 0] != ends[:, 1]
             targets, arcs = ends[once], arcs[once]
             del ends, once
         del rows
-        order, counted = _by_owner(xp, targets, cuts)
+        order, counted = _by_owner(targets, cuts)
         self._bounds = [0, *np.cumsum(counted).tolist()]
         self._order = arcs[order]
-        starts = xp.asarray(2 * self._starts)
+        starts = 2 * self._starts
         boxes = []
         for first, last in pairwise(self._bounds):
-            counts = np.diff(as_host(xp.searchsorted(self._order[first:last], starts)))
+            counts = np.diff(np.searchsorted(self._order[first:last], starts))
             boxes.append([np.stack([self._places, counts])])
         self._senders = [one for (one,) in crew.alltoall(boxes)]
         return int(sum(one[1].sum() for one in self._senders))
@@ -129,14 +125,14 @@ class Route:
         sources, destinations : ndarray
             Of the dtype of own rows.
         """
-        xp, rows = self._xp, self._order >> 1
+        rows = self._order >> 1
         tails, heads = self._sources[rows], self._destinations[rows]
         del rows
         if not self._directed:
             back = (self._order & 1).astype(np.bool_)
-            tails, heads = xp.where(back, heads, tails), xp.where(back, tails, heads)
+            tails, heads = np.where(back, heads, tails), np.where(back, tails, heads)
             del back
-        self._order = self._sources = self._destinations = xp.empty(0, np.int64)
+        self._order = self._sources = self._destinations = np.empty(0, np.int64)
         came = self._exchange(crew, tails)
         del tails
         return came, self._exchange(crew, heads)
@@ -153,18 +149,13 @@ class Route:
                 for which, (place, count, end) in enumerate(zip(places, counts, ends, strict=True))
             ]
         pieces.sort(key=lambda piece: piece[:3])
-        return self._xp.concatenate([arcs[:0], *(piece[3] for piece in pieces)])
+        return np.concatenate([arcs[:0], *(piece[3] for piece in pieces)])
 
 
-def _by_owner(xp: Any, numbers: Array, cuts: Numbers) -> tuple[Array, list[int]]:
+def _by_owner(numbers: Array, cuts: Numbers) -> tuple[Array, list[int]]:
     """Group vertices by owner, each's in their order; return their places, and how many each has."""
     members = len(cuts) - 1
-    if xp is np:
-        small = np.uint8 if members <= 255 else np.int64  # one that NumPy sorts by counting
-        owners = np.searchsorted(cuts[1:-1], numbers, side="right").astype(small)
-        order = np.argsort(owners, kind="stable")
-        return order, np.bincount(owners, minlength=members).tolist()
-    places = [
-        xp.flatnonzero((numbers >= low) & (numbers < high)) for low, high in pairwise(cuts.tolist())
-    ]
-    return xp.concatenate(places), list(map(len, places))
+    small = np.uint8 if members <= 255 else np.int64  # one that NumPy sorts by counting
+    owners = np.searchsorted(cuts[1:-1], numbers, side="right").astype(small)
+    order = np.argsort(owners, kind="stable")
+    return order, np.bincount(owners, minlength=members).tolist()

@@ -24,6 +24,7 @@ __all__ = [
     "Grouping",
     "Part",
     "bits_for",
+    "check_order",
     "number_dtype",
     "part_size",
     "round_size",
@@ -83,9 +84,30 @@ def part_size(arcs: int) -> int:
     return max(-(-arcs // PIECES), min(arcs, LEAST_PIECE))
 
 
-def round_size(arcs: int) -> int:
+def round_size(arcs: int, rounds: int = ROUNDS) -> int:
     """Return how many arcs a round has at most, but for a single row of more."""
-    return min(arcs, -(-arcs // ROUNDS) + part_size(arcs))
+    return min(arcs, -(-arcs // rounds) + part_size(arcs))
+
+
+def check_order(slots: int, neighbours: int) -> None:
+    """Raise InputError if a source and a place in the input do not fit one key.
+
+    Parameters
+    ----------
+    slots : int
+        Places in the input.
+    neighbours : int
+        How many vertices may be sources.
+
+    Raises
+    ------
+    InputError
+    """
+    if bits_for(neighbours) + bits_for(slots) > KEY_BITS:
+        raise InputError(
+            f"{slots:,} edges with attributes are more than can be kept in order on the "
+            f"GPU beside {neighbours:,} vertices; leave out weight= and attributes="
+        )
 
 
 def tile_of(slots: int) -> int:
@@ -146,6 +168,14 @@ class Grouping:
     positions : device array, optional
         What the columns' integers stand for, from `low` on; without it they are positions.
     low : int
+    first_row : int
+        The position of the first row, if these are not all rows.
+    neighbours : int, optional
+        How many positions there are; as many as rows without.
+    rounds : int
+        In how many rounds arcs are gone through, at most.
+    room : device array of int64, optional
+        Where the keys of a round are put; as long as they are many.
 
     Attributes
     ----------
@@ -164,16 +194,21 @@ class Grouping:
         both: bool = False,
         positions: DeviceArray = None,
         low: int = 0,
+        first_row: int = 0,
+        neighbours: int | None = None,
+        rounds: int = ROUNDS,
+        room: DeviceArray = None,
     ) -> None:
         self._device = device
+        self._most_rounds, self._held = rounds, room
         self._both = int(both)
         self._slots = len(columns[0]) << self._both
         self._ends = (
             columns, self._both, self._slots, low, columns[0] if positions is None else positions,
             int(positions is not None),
         )  # fmt: skip
-        self._size = size
-        self._source_bits = bits_for(size)
+        self._neighbours = size if neighbours is None else neighbours
+        self._source_bits = bits_for(self._neighbours)
         self._slot_bits = bits_for(self._slots)
         # A key is a row of the part above a source, a slot or a rank; more rows need more parts.
         most_rows = 1 << (KEY_BITS - max(self._source_bits, self._slot_bits))
@@ -182,6 +217,8 @@ class Grouping:
             device, "cut_rows", 1, offsets, size, PIECES, LEAST_PIECE, most_rows, MOST_PARTS,
             self._cuts,
         )  # fmt: skip
+        if first_row:
+            self._cuts[1::2] += first_row
         told = [int(one) for one in device.to_host(self._cuts)]
         edges = list(zip(told[1::2], told[2::2], strict=True))[: told[0] + 1]
         self.arcs = edges[-1][1]
@@ -215,11 +252,7 @@ class Grouping:
         InputError
             If a source and a place in the input do not fit one key either.
         """
-        if self._source_bits + self._slot_bits > KEY_BITS:
-            raise InputError(
-                f"{self._slots:,} edges with attributes are more than can be kept in order on the "
-                f"GPU beside {self._size:,} vertices; leave out weight= and attributes="
-            )
+        check_order(self._slots, self._neighbours)
         columns, both, _, *translation = self._ends
         for part, keys in self._keys(self._rounds(), BY_ARC, self._slot_bits):
             second = self._device.xp.empty(part.arcs, np.int64)
@@ -254,7 +287,7 @@ class Grouping:
 
     def _rounds(self) -> list[list[Part]]:
         """Cut the parts into rounds; a row of more arcs than a part has is a round by itself."""
-        most, held = round_size(self.arcs), 0
+        most, held = round_size(self.arcs, self._most_rounds), 0
         rounds: list[list[Part]] = []
         for part in self.parts:
             long = self._is_long(part)
@@ -289,7 +322,9 @@ class Grouping:
     ) -> Iterator[tuple[Part, DeviceArray]]:
         """Yield each part with its keys, sorted, until the next is asked for."""
         most = max((parts[-1].last_arc - parts[0].first_arc for parts in rounds), default=0)
-        held = self._device.xp.empty(most, np.int64)
+        held = self._held
+        if held is None:
+            held = self._device.xp.empty(most, np.int64)
         for parts in rounds:
             self._spread(parts, kind, bits, held)
             for part in parts:

@@ -12,11 +12,13 @@ from cugraph_ws.cuda.grouping import Ends, Grouping, bits_for, number_dtype, run
 __all__ = [
     "Layout",
     "Rows",
+    "add_degrees",
     "count_degrees",
     "count_targets",
     "expand_rows",
     "gather",
     "group_edges",
+    "place_vertices",
     "sum_by_target",
     "sum_rows",
     "transpose",
@@ -99,17 +101,37 @@ def group_edges(
 
 def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:
     """Give vertices positions by falling in-degree, equal ones by number."""
-    xp, index = device.xp, number_dtype(size)
-    if not size:
-        empty = xp.empty(0, index)
-        return Layout(empty, empty, xp.zeros(1, np.int64))
     counts = ends.counts
-    if counts is None:
+    if size and counts is None:
         span = size if ends.table is None else len(ends.table)
         columns = ends.destinations, ends.sources
         counts = count_degrees(device, *columns, both=both, low=ends.low, span=span)
-    if ends.table is not None:
-        counts = xp.take(counts, ends.held.astype(np.int64) - ends.low)
+    if size and ends.table is not None:
+        counts = device.xp.take(counts, ends.held.astype(np.int64) - ends.low)
+    held = [counts]
+    del counts
+    return place_vertices(device, held, size)
+
+
+def place_vertices(device: Device, degrees: list[DeviceArray], size: int) -> Layout:
+    """Give vertices positions by falling in-degree, equal ones by number.
+
+    Parameters
+    ----------
+    device : Device
+    degrees : list of one device array of int32 or int64, shape (size,)
+        The list is emptied, so that memory comes free if the caller has no other reference.
+    size : int
+
+    Returns
+    -------
+    Layout
+    """
+    xp, index = device.xp, number_dtype(size)
+    counts = degrees.pop()
+    if not size:
+        empty = xp.empty(0, index)
+        return Layout(empty, empty, xp.zeros(1, np.int64))
     top = int(device.to_host(xp.max(counts)))
     bits = bits_for(size)
     offsets = xp.empty(size + 1, np.int64)
@@ -128,7 +150,7 @@ def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:
 def count_targets(device: Device, rows: Rows) -> DeviceArray:
     """Return how often each vertex is a neighbour; int64, shape (rows,)."""
     counts = device.xp.zeros(len(rows.offsets) - 1, number_dtype(len(rows.indices)))
-    _count(device, rows.indices, rows.indices, 1, 0, counts)
+    add_degrees(device, rows.indices, rows.indices, 1, 0, counts)
     return device.xp.asarray(counts, np.int64)
 
 
@@ -157,13 +179,13 @@ def count_degrees(
     device array of int32 or int64, shape (span,)
     """
     counts = device.xp.zeros(span, number_dtype(2 * len(sources)))
-    _count(device, destinations, sources, 1, low, counts)
+    add_degrees(device, destinations, sources, 1, low, counts)
     if both:
-        _count(device, sources, destinations, 0, low, counts)
+        add_degrees(device, sources, destinations, 0, low, counts)
     return counts
 
 
-def _count(
+def add_degrees(
     device: Device,
     ends: DeviceArray,
     others: DeviceArray,
@@ -175,6 +197,17 @@ def _count(
 
     As many counts at a time as the L2 has room for, beside what streams through.  On an H200, 336
     million edges and 134 MB of counts take 5 ms so, and 13 ms at once.
+
+    Parameters
+    ----------
+    device : Device
+    ends, others : device array of int32 or int64, shape (edges,)
+        The ends that are counted, and the other ends of the same edges.
+    loops : int
+        Whether self-loops are counted.
+    low : int
+    counts : device array of int32 or int64
+        Written.
     """
     edges, size = len(ends), len(counts)
     window = max(1, 2 * device.cache // (3 * counts.itemsize))
