@@ -156,7 +156,7 @@ def test_a_superstep_has_one_wait_and_no_download(monkeypatch):
     monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
     waits, downloads = {}, {}
     with graph_of(LINE) as graph:
-        for most in (3, 6):
+        for most in (3, 3, 6):  # the first time a program is looked at together
             with emulated() as device, tuned():
 
                 def work(crew, most=most):

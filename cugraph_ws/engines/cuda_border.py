@@ -12,7 +12,7 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cuda.device import Prepared
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.refinement import FrontierRefinement
-from cugraph_ws.cuda.schedule import BLOCK
+from cugraph_ws.cuda.schedule import BLOCK, launch_shape
 from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.cuda import CudaExecutor
 from cugraph_ws.engines.cuda_frontier import MODES, NO_LIMIT, NUMBER_AT, CudaFrontierExecutor
@@ -93,11 +93,22 @@ class CudaBorderExecutor(CudaFrontierExecutor):
             return
         self._one.change(NUMBER_AT, choice.number)
         self._one()
+        self._sweeps[self.refinement.now]()
 
     @cached_property
     def _one(self) -> Prepared:
         """A launch of one superstep."""
         return self._traversal(0, 1, NO_LIMIT)
+
+    @cached_property
+    def _sweeps(self) -> list[Prepared]:
+        """What clears the next frontier's bitmap where the superstep has not, for both."""
+        words = len(self._bitmaps[0])
+        shape = launch_shape(self._device, words)
+        return [
+            self._kernels.prepare("sweep", *shape, self._frontiers, words, bitmap)
+            for bitmap in self._bitmaps
+        ]
 
     @cached_property
     def _telling(self) -> Prepared:

@@ -19,10 +19,12 @@ from cugraph_ws.kernels.cuda.layout import (
     AHEAD,
     COUNT,
     FRONTIER_FIGURES,
+    KEPT,
     LISTED,
     MODE,
     OUT,
     READ,
+    STEPS,
     WOKEN,
 )
 from cugraph_ws.kernels.cuda.primitives import (
@@ -39,7 +41,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
-__all__ = ["tell_frontier", "wake"]
+__all__ = ["sweep", "tell_frontier", "wake"]
 
 
 @kernel
@@ -75,9 +77,22 @@ def wake(
             begin, degree = row_of_one(news, ghost, offsets)
             entered = reserve(control, COUNT, np.int32(news))
             ahead += note(news, ghost, begin, degree, entered, room, entries)
+            if news and entered == room:
+                control[KEPT] = 0  # the list is not whole any more
     ahead = sum_of_lanes(ahead)
     if lane() == 0 and ahead > 0:
         atomic_add(control, AHEAD, ahead)
+
+
+@kernel
+def sweep(control: Any, words: Any, bitmap: Any) -> None:
+    """Clear the bitmap of those with news if nobody was active: the superstep has left it as it was.
+
+    A list that is kept has cleared it already.
+    """
+    if control[STEPS] == 0 and control[KEPT] == 0:
+        for word in range(block() * threads() + thread(), words, blocks() * threads()):
+            bitmap[word] = np.uint32(0)
 
 
 @kernel
@@ -95,7 +110,7 @@ def tell_frontier(control: Any, records: Any, lengths: Any, slots: Any, header: 
     for place in range(thread(), WOKEN, threads()):
         if place < 3:
             records[place] = np.int64(0)
-        if place >= LISTED:
+        if place == STEPS or place >= LISTED:
             control[place] = np.int64(0)
     for place in range(thread(), slots, threads()):
         header[FRONTIER_FIGURES + place] = np.float64(lengths[place])

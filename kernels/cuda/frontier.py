@@ -475,7 +475,7 @@ def traverse(
     local = shared(32, np.int64)
     leads = block() == 0 and thread() == 0
     count, ahead, unread = control[COUNT], control[AHEAD], control[UNREAD]
-    kept = control[KEPT] if count <= bins else np.int64(0)  # ghosts may have come beside
+    kept = control[KEPT]
     limit = horizon[LIMIT]
     alone, asleep = False, False  # one block works, the others wait
     turn, beat, done = np.int32(0), np.int32(0), np.int32(0)
@@ -701,12 +701,6 @@ def traverse(
         else:
             turn = np.int32((turn + 1) % 3)
         done = np.int32(done + 1)
-    if done == 0 and kept == 0:  # nobody is active: what a pull has left is cleared all the same
-        after = bitmaps[1]
-        if number & 1:
-            after = bitmaps[0]
-        for word in range(block() * threads() + thread(), words, blocks() * threads()):
-            after[word] = 0
     if leads and done > 0:
         control[COUNT] = count
         control[AHEAD] = ahead
