@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.cluster.ghosts import order_ghosts
 from cugraph_ws.cluster.nccl import NcclCrew
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.graph import Graph
@@ -128,6 +129,15 @@ class WholeVertices:
 
     def describe_own(self, place: int) -> str:
         return self._all.describe(self._low + place)
+
+
+def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
+    """Lay a share out as one that is built on a GPU is, with ghosts in their owners' order."""
+    graph, numbers, boundaries = shard.laid_out()
+    places = numbers[graph.positions]
+    held = order_ghosts(shard.crew, graph, shard.owned, shard.ghosts, list(boundaries))
+    shard.kept["device"] = graph, places[graph.numbers], held
+    return shard
 
 
 def share(graph: Graph, crew: ThreadCrew, cuts: Any = None) -> ShardGraph:

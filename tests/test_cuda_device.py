@@ -416,6 +416,88 @@ def test_the_current_gpu(fake_driver, compiles):
     assert len(compiles) == 1
 
 
+def test_a_number_of_a_prepared_launch_is_changed(fake_driver, compiles):
+    here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0])
+    given = (Fake("float64"), Fake("int64"), Fake("int64"), 5, Fake("float64"))
+    launch = here.module("merge").prepare("least_of_runs", 1, 64, *given)
+    launch.change(3, 1 << 40)
+    assert launch._values[3].value == 1 << 40
+    nested = devices._Launch(None, 0, 64, ((Fake("float64"), 2), Fake("int64"), 7), False, None)
+    nested.change(2, 9)
+    nested()  # no blocks: nothing happens
+    assert [one.value for one in nested._values][1::2] == [2, 9]
+    assert fake_driver.launched == []
+
+
+class Streams:
+    """Stands for CuPy's streams and events; notes in which order what is asked of them."""
+
+    def __init__(self):
+        self.noted, self.current = [], "main"
+
+    def Event(self, disable_timing):
+        name = f"event {len([one for one in self.noted if one[0] == 'event'])}"
+        self.noted.append(("event", name))
+        record = lambda stream: self.noted.append(("record", name, str(stream)))  # noqa: E731
+        return SimpleNamespace(record=record, name=name)
+
+    def Stream(self, non_blocking, priority):
+        assert non_blocking
+        assert priority < 0, "it goes ahead"
+        return SideStream(self, "side")
+
+    def get_current_stream(self):
+        return SideStream(self, self.current)
+
+
+class SideStream:
+    ptr = 0
+
+    def __init__(self, all_, name):
+        self._all, self._name = all_, name
+
+    def __str__(self):
+        return self._name
+
+    def __enter__(self):
+        self._all.current = self._name
+
+    def __exit__(self, *error):
+        self._all.current = "main"
+
+    def wait_event(self, event):
+        self._all.noted.append(("wait", event.name, self._name))
+
+
+def test_what_runs_beside(fake_driver):
+    streams = Streams()
+    here = devices.CudaDevice(SimpleNamespace(cuda=streams), installed_gpus()[0])
+    with here.beside():
+        assert streams.current == "side"
+    assert streams.current == "main"
+    here.rejoin()
+    assert streams.noted[2:] == [
+        ("record", "event 0", "main"),
+        ("wait", "event 0", "side"),
+        ("record", "event 1", "side"),
+        ("wait", "event 1", "main"),
+    ]
+
+
+def test_copies_that_nobody_waits_for(fake_driver):
+    copies = []
+    memory = SimpleNamespace(
+        copy_from_host_async=lambda *given: copies.append(("in", given[0].value, given[1])),
+        copy_to_host_async=lambda *given: copies.append(("out", given[0].value, given[1])),
+    )
+    here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0])
+    pinned = np.zeros(4, np.int32)
+    array = SimpleNamespace(data=memory, nbytes=16)
+    here.copy_in(pinned, array)
+    here.copy_out(array, pinned)
+    assert copies == [("in", pinned.ctypes.data, 16), ("out", pinned.ctypes.data, 16)]
+
+
 def test_another_device_is_installed_for_a_while():
     outer, inner = EmulatedDevice(), EmulatedDevice(seed=1)
     before = devices._substitute

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from crews import over_links, share, together
+from crews import over_links, share, together, with_ordered_ghosts
 from cuda_cases import Rumour, Steps, set_classes
 from emulator.device import emulated
-from programs import Hops, Nearest, Peel, Rank
+from programs import Fading, Hops, Nearest, Peel, Rank
 from shapes import SHAPES, build, rmat
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.cluster import device_exchange
 from cugraph_ws.cluster.crew import Alone
 from cugraph_ws.cluster.nccl import NcclLinks
+from cugraph_ws.cuda.refinement import DeviceRefinement
 
 EXCHANGES = ("vr", "ms", "all", "auto")
 GATHER = {"direction": "gather"}
@@ -115,11 +117,15 @@ def test_no_vertices_at_all():
 
 
 @pytest.mark.parametrize("program", [ws.SSSP, ws.WidestPath])
-def test_predecessors(program):
+@pytest.mark.parametrize("way", [{}, GATHER])
+def test_predecessors(program, way):
     edges = Edges(GRAPH.source, GRAPH.destination, GRAPH.n, np.full(len(GRAPH.source), 0.5))
     with build(edges) as graph, emulated(seed=6):
-        linked, mailed = runs_of(graph, 2, program, {"source": [0]})
-    assert_same(linked, mailed)
+        linked, mailed = runs_of(graph, 2, program, {"source": [0], **way})
+    if way:
+        assert_same(linked, mailed)
+    for (frame, _, _), (other, _, _) in zip(linked, mailed, strict=True):
+        pd.testing.assert_frame_equal(frame, other)
     assert "predecessor" in linked[0][0]
 
 
@@ -144,7 +150,7 @@ def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
     monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
     waits, downloads, launches = {}, {}, {}
     with build(GRAPH) as graph:
-        for most in (2, 5):
+        for most in (2, 2, 5):  # the first time a program is looked at together
             with emulated() as device:
                 given = {"max_iter": most, "tol": 0.0, "exchange": exchange, "engine": "cuda"}
 
@@ -156,8 +162,59 @@ def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
                 downloads[most], launches[most] = device.downloads, device.launches
     assert waits[5] == [one + 3 for one in waits[2]]
     assert downloads[5] == downloads[2]
-    # of two members: superstep, packing, header, unpacking, aggregates
-    assert launches[5] - launches[2] == 3 * 2 * 5
+    # of two members: superstep, packing, header, aggregates, and unpacking of what has places
+    assert launches[5] - launches[2] == 3 * 2 * (5 if exchange == "vr" else 4)
+
+
+APART = {
+    **PROGRAMS,
+    "gone back": (Fading, {"max_iter": 6}),
+    "at rest": (Rank, {"max_iter": 45, "tol": 0.0}),  # in the end little changes, and is listed
+}
+
+
+@pytest.mark.parametrize("exchange", ["ms", "auto"])
+@pytest.mark.parametrize(
+    ("name", "cuts"),
+    [
+        ("rank", (0, 5, 16)),
+        ("rank", (0, 0, 5, 16)),
+        ("steps", (0, 7, 16)),
+        ("gathered", (0, 8, 16)),
+        ("gone back", (0, 4, 9, 16)),
+        ("at rest", (0, 6, 16)),
+    ],
+)
+def test_most_leaves_before_a_superstep_ends(name, cuts, exchange, monkeypatch):
+    """The tail's vertices have gone when the head's are computed; results and bytes are the same."""
+    program, options = APART[name]
+    monkeypatch.setattr(device_exchange, "LEAST_APART", 1)
+    tails = []
+    real = DeviceRefinement.pack_tail
+    monkeypatch.setattr(
+        DeviceRefinement,
+        "pack_tail",
+        lambda *given: tails.append(given[2:]) or real(*given),
+    )
+    given = {"exchange": exchange, "engine": "cuda", **options}
+
+    def work(crew):
+        shard = with_ordered_ghosts(share(graph, crew, cuts))
+        result = ws.run(program, shard, **given)
+        return result.frame, result.trace[list(WHOLE)], result.stopped
+
+    with build(GRAPH) as graph, emulated(seed=3):
+        linked = over_links(len(cuts) - 1, work)
+        mailed = together(
+            len(cuts) - 1,
+            lambda crew: (
+                (found := ws.run(program, share(graph, crew, cuts), **given)).frame,
+                found.trace[list(WHOLE)],
+                found.stopped,
+            ),
+        )
+    assert_same(linked, mailed)
+    assert tails or (name == "gathered" and exchange == "auto"), "little changes there"
 
 
 def test_progress_stops_all_members():

@@ -9,6 +9,7 @@ about themselves, behind the headers on the same stream, and nobody waits for th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from cugraph_ws.engines import Choice, Counts, Executor, Parcel
 from cugraph_ws.engines.cuda import CudaExecutor
 
 __all__ = ["DeviceCrewExchange"]
+
+LEAST_APART = 1 << 18  # vertices that travel, from which most of them leave before a superstep ends
 
 
 class DeviceCrewExchange(CrewExchange):
@@ -91,6 +94,9 @@ class DeviceCrewExchange(CrewExchange):
         self._known = False
         self._choose(np.full((size, size), self._chosen.first))
         self._active = 0  # after the superstep before
+        # By sender and receiver: of the vertices that may travel, how many are computed at last.
+        self._heads: npt.NDArray[np.int64] | None = None
+        self._apart = False  # whether the others have left already
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Take note of which members send which others only what has changed."""
@@ -100,6 +106,59 @@ class DeviceCrewExchange(CrewExchange):
         if self._in_place:
             self._listed[:] = False
         self._known = not (self._listed[rank].any() or self._listed[:, rank].any())
+
+    def _plan_next(self, executor: CudaExecutor) -> None:
+        """Have most of what the next superstep sends leave while it goes on, where that pays."""
+        # All members find the same, of what all know.
+        if (
+            self._listed.any()
+            or self._frontier
+            or self._sender.everything
+            or not executor.in_parts
+            or int(self._whole.max(initial=0)) < LEAST_APART
+        ):
+            return
+        if self._heads is None:
+            cut = device().xp.asarray([executor.cut])
+            heads = [
+                int(one.searchsorted(cut.astype(one.dtype))[0]) for one in self._sender.boundaries
+            ]
+            self._heads = np.array([list(one) for one in self._crew.allgather(heads)], np.int64)
+        executor.midway = partial(self._send_tails, executor)
+
+    def _send_tails(self, executor: CudaExecutor) -> None:
+        """Send what has been computed of a superstep, while the rest of it runs."""
+        assert self._heads is not None
+        rank, refinement = self._crew.rank, executor.refinement
+        boundaries = self._sender.boundaries
+        going: list[list[Any]] = [[] for _ in boundaries]
+        with device().beside():
+            peers = [peer for peer, boundary in enumerate(boundaries) if len(boundary)]
+            for slot, peer in enumerate(peers):
+                first = int(self._heads[rank, peer])
+                going[peer] = refinement.pack_tail(boundaries[peer], slot, first).arrays
+            coming = [
+                refinement.arrivals(peer, (first + int(self._heads[peer, rank]), last)).arrays
+                if first < last
+                else []
+                for peer, (first, last) in enumerate(self._ghosts)
+            ]
+            self._links.post(going, coming)
+        self._apart = True
+
+    def _pack(self, executor: CudaExecutor) -> dict[int, Parcel]:
+        """Have what goes to each member packed, or what of it has not gone yet."""
+        if not self._apart:
+            return self._sender.pack(executor, refines=self._refines)
+        assert self._heads is not None
+        heads = self._heads[self._crew.rank].tolist()
+        packed = {
+            peer: executor.refinement.pack(boundary, refine=False, cut=heads[peer])
+            for peer, boundary in enumerate(self._sender.boundaries)
+            if len(boundary)
+        }
+        device().rejoin()
+        return packed
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
         """Return the counts of all members, ghosts' arcs included."""
@@ -114,13 +173,16 @@ class DeviceCrewExchange(CrewExchange):
         """
         (executor,) = executors
         assert isinstance(executor, CudaExecutor)
-        packed = self._sender.pack(executor, refines=self._refines)
+        packed = self._pack(executor)
         self._links.gather(executor.tell(), self._headers)
         device().copy_out(self._headers, self._table)
         told = self._links.mark()
         executor.hear(self._headers, self._crew.size)
         if self._known:  # the GPU need not wait for the host
             self._swap(executor, packed, self._whole)
+            if self._apart and not choice.last:  # nor does the next superstep wait for the host
+                executor.begin_next()
+        self._apart = False
         self._links.wait(told)
         useful = (self._table.take(self._places) * self._flows).astype(np.int64)
         if not self._known:
@@ -131,6 +193,7 @@ class DeviceCrewExchange(CrewExchange):
         sent = np.where(self._listed, if_listed, if_whole)
         if self._chosen.free:
             self._choose(if_listed < if_whole)
+        self._plan_next(executor)
         return self._counts(executor), Traffic(int(sent.sum()), int(useful.sum()) * width)
 
     def _counts(self, executor: CudaExecutor) -> Counts:
@@ -172,13 +235,19 @@ class DeviceCrewExchange(CrewExchange):
             elif lengths[rank, peer]:
                 going[peer] = refinement.cut(parcel, own).arrays
         come = [(peer, count) for peer, count in enumerate(lengths[:, rank].tolist()) if count]
+        straight = not self._frontier and not self._sender.everything
         for peer, count in come:
-            most = int(self._whole[peer, rank])
-            coming[peer] = refinement.expect(peer, most, count, listed=listed[peer]).arrays
+            most, (first, last) = int(self._whole[peer, rank]), self._ghosts[peer]
+            if straight and not listed[peer]:
+                if self._apart and self._heads is not None:
+                    last = first + int(self._heads[peer, rank])
+                coming[peer] = refinement.arrivals(peer, (first, last)).arrays
+            else:
+                coming[peer] = refinement.expect(peer, most, count, listed=listed[peer]).arrays
         self._links.post(going, coming)
         for peer, _ in come:
             first, last = self._ghosts[peer]
-            if first < last:
+            if first < last and not (straight and not listed[peer]):
                 refinement.take(
                     peer, (first, last), listed=listed[peer], headers=self._headers,
                     slot=int(self._places[peer, rank]),

@@ -11,8 +11,8 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,6 +91,9 @@ class Device(Protocol):
     def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
         """Return an array of the host into which the device can copy by itself."""
 
+    def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
+        """Queue the copying of a pinned array of the host into one of the device; nobody waits."""
+
     def copy_out(self, array: Any, pinned: np.ndarray[Any, Any]) -> None:
         """Queue the copying of an array into a pinned one; nobody waits."""
 
@@ -110,6 +113,15 @@ class Device(Protocol):
 
     def most_blocks(self, module: KernelModule, name: str, block: int, *arguments: Any) -> int:
         """Return the most blocks that a cooperative launch of a kernel may have."""
+
+    def beside(self) -> AbstractContextManager[None]:
+        """Queue what is launched within a `with` block behind what is queued, beside what follows.
+
+        It goes ahead of what follows where both could run.
+        """
+
+    def rejoin(self) -> None:
+        """Let what follows wait for what was queued in `beside`."""
 
     def free_memory(self) -> int:
         """Return how many bytes can still be allocated."""
@@ -229,6 +241,12 @@ class CudaDevice:
         memory = self.xp.cuda.alloc_pinned_memory(max(count * kind.itemsize, 1))
         return np.frombuffer(memory, kind, count)
 
+    def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
+        """Queue the copying of a pinned array of the host into one of the device."""
+        array.data.copy_from_host_async(
+            ctypes.c_void_p(pinned.ctypes.data), array.nbytes, self.xp.cuda.get_current_stream()
+        )
+
     def copy_out(self, array: Any, pinned: np.ndarray[Any, Any]) -> None:
         """Queue the copying of an array into a pinned one."""
         array.data.copy_to_host_async(
@@ -270,6 +288,27 @@ class CudaDevice:
         """Return the most blocks that a cooperative launch of a kernel may have."""
         assert isinstance(module, _Kernels)
         return module.function(name, arguments).resident_blocks(block) * self.multiprocessors
+
+    @cached_property
+    def _side(self) -> tuple[Any, Any, Any]:
+        """A stream that has priority, and events: of what it waits for, and of what waits for it."""
+        cuda = self.xp.cuda
+        events = (cuda.Event(disable_timing=True) for _ in range(2))
+        return cuda.Stream(non_blocking=True, priority=-1), *events
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Queue what is launched within a `with` block beside what follows."""
+        stream, before, after = self._side
+        before.record(self.xp.cuda.get_current_stream())
+        stream.wait_event(before)
+        with stream:
+            yield
+        after.record(stream)
+
+    def rejoin(self) -> None:
+        """Let what follows wait for what was queued in `beside`."""
+        self.xp.cuda.get_current_stream().wait_event(self._side[2])
 
     def free_memory(self) -> int:
         """Return how many bytes can still be allocated, in the pools that may be used included."""

@@ -209,4 +209,4 @@ class CudaPlan:
         if self._heavy and counts.arcs > self._heavy:
             return Choice(self._dense, 1, number)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
-        return Choice(self._direction, min(batch, left), number, self._heavy)
+        return Choice(self._direction, min(batch, left), number, self._heavy, last=left <= batch)

@@ -92,8 +92,10 @@ class DeviceRefinement:
         self._owned = owned
         self._lengths = lengths
         self._boxes: dict[tuple[int, int], _Box] = {}
-        self._packers: dict[tuple[int, int, int, bool], _Packer] = {}
+        self._packers: dict[tuple[int, int, int, bool, tuple[int, int]], _Packer] = {}
         self._rooms: dict[int, _Box] = {}  # for what comes from each peer
+        self._arrivals: dict[tuple[tuple[int, int], int], Parcel] = {}
+        self._behind: set[int] = set()  # whose ghosts are up to date in one copy only
         self._takers: dict[tuple[int, int, bool], Callable[[], None]] = {}
         xp = device.xp
         self._nowhere, self._nobody = xp.empty(0, np.int32), xp.empty(0, np.uint8)
@@ -131,7 +133,7 @@ class DeviceRefinement:
         """Leave it to the kernel that fills headers to clear lengths and ghosts' flags."""
         self._swept = True
 
-    def pack(self, boundary: DeviceArray, *, refine: bool) -> Parcel:
+    def pack(self, boundary: DeviceArray, *, refine: bool, cut: int | None = None) -> Parcel:
         """Queue the packing of vertices for a peer.
 
         Parameters
@@ -141,6 +143,8 @@ class DeviceRefinement:
         refine : bool
             Whether to pack only those whose copies are out of date.  Where nobody can tell, all are
             packed, without their places.
+        cut : int, optional
+            Only the first so many are packed, the rest having been packed by `pack_tail`.
 
         Returns
         -------
@@ -149,26 +153,52 @@ class DeviceRefinement:
         """
         slot, listed = self._slot, refine and not self._in_place
         self._slot += 1
-        key = slot, self._turn, self._now, listed
+        return self._pack(boundary, slot, (0, len(boundary) if cut is None else cut), listed=listed)
+
+    def pack_tail(self, boundary: DeviceArray, slot: int, first: int) -> Parcel:
+        """Queue the packing of all but the first few vertices for a peer, before `pack` does the rest.
+
+        Parameters
+        ----------
+        boundary : device array of int32 or int64
+        slot : int
+            Which of the superstep's parcels it will be.
+        first : int
+            The first that is packed.
+
+        Returns
+        -------
+        Parcel
+            Of these vertices alone.
+        """
+        return self._pack(boundary, slot, (first, len(boundary)), listed=False)
+
+    def _pack(
+        self, boundary: DeviceArray, slot: int, part: tuple[int, int], *, listed: bool
+    ) -> Parcel:
+        key = slot, self._turn, self._now, listed, part
         packer = self._packers.get(key)
         if packer is None or packer.boundary is not boundary:
-            packer = self._packers[key] = self._packer(boundary, slot, listed=listed)
+            packer = self._packers[key] = self._packer(boundary, slot, part, listed=listed)
         packer.launch()
         return packer.parcel
 
-    def _packer(self, boundary: DeviceArray, slot: int, *, listed: bool) -> _Packer:
-        """Marshal the packing of a boundary into the box whose turn it is."""
-        count = len(boundary)
-        box = self._box(slot, count)
-        fields = tuple(one[:count] for one in box.fields)
+    def _packer(
+        self, boundary: DeviceArray, slot: int, part: tuple[int, int], *, listed: bool
+    ) -> _Packer:
+        """Marshal the packing of a part of a boundary into the box whose turn it is."""
+        first, last = part
+        count = last - first
+        box = self._box(slot, len(boundary))
+        fields = tuple(one[first:last] for one in box.fields)
         old, new = self._sent[1 - self._now], self._sent[self._now]
-        head = (boundary, count, old, new, self._flags[self._now], self._lengths, slot)
+        head = (boundary[first:last], count, old, new, self._flags[self._now], self._lengths, slot)
         shape = launch_shape(self._device, count)
         prepare = self._kernels.prepare
         if listed:
             launch = prepare("pack_changed", *shape, *head, box.places, box.fields)
             return _Packer(boundary, launch, _Packed(box.places[:count], fields, slot=slot))
-        launch = prepare("pack_all", *shape, *head, box.fields, box.active)
+        launch = prepare("pack_all", *shape, *head, fields, box.active)
         active = box.active[:count] if self._frontier else None
         return _Packer(boundary, launch, _Packed(None, fields, active, slot=slot))
 
@@ -222,6 +252,26 @@ class DeviceRefinement:
             self._sent[self._now], self._sent[1 - self._now], self._flags[self._now], box.active,
             headers, slot,
         )  # fmt: skip
+
+    def arrivals(self, peer: int, ghosts: tuple[int, int]) -> Parcel:
+        """Return where all ghosts of a peer may come, in order, without being unpacked.
+
+        The ghosts of the copy before, which the superstep still reads, stay as they are.
+
+        Parameters
+        ----------
+        peer : int
+        ghosts : (int, int)
+            Their range of positions, all of it or a part.
+        """
+        self._behind.add(peer)
+        key = ghosts, self._now
+        found = self._arrivals.get(key)
+        if found is None:
+            first, last = ghosts
+            fields = tuple(one[first:last] for one in self._sent[self._now])
+            found = self._arrivals[key] = Parcel(None, fields)
+        return found
 
     def expect(self, peer: int, most: int, count: int, *, listed: bool) -> Parcel:
         """Return room for what comes from a peer; it is used again after every superstep.
@@ -277,8 +327,12 @@ class DeviceRefinement:
         """
         key = peer, self._now, listed
         launch = self._takers.get(key)
+        first, last = ghosts
+        if peer in self._behind:
+            self._behind.discard(peer)
+            for old, new in zip(self._sent[1 - self._now], self._sent[self._now], strict=True):
+                new[first:last] = old[first:last]
         if launch is None:
-            first, last = ghosts
             room = self._rooms[peer]
             places, kind = self._nowhere, 0
             if listed:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cuda.device import Device, KernelModule, Prepared
+from cugraph_ws.cuda.device import Device, KernelModule, Prepared, device
 from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.kernels.cuda.layout import PIECE
 
 __all__ = [
-    "BLOCK", "Schedule", "launch_shape", "launch_together", "plan_schedule", "prepare_together",
+    "BLOCK", "Schedule", "cut_in_two", "launch_shape", "launch_together", "plan_schedule", "prepare_together",
     "room_for_long_rows",
 ]  # fmt: skip
 
@@ -22,26 +22,51 @@ HUB = 4096  # in-degree from which a vertex is shared out among blocks
 CHUNK = 4096  # arcs of a hub for one block
 MIDDLE = 128  # in-degree from which a vertex has a warp of its own
 BLOCKS_A_MULTIPROCESSOR = 16  # for each class
+HEAD_PART = 4  # part of the arcs whose vertices are computed while those of the rest are sent
+BRIEF = 8  # times as many, where something else is to run beside them
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The launch of a superstep.
+    """The launch of a superstep, or of a part of one.
 
     Attributes
     ----------
-    shape : tuple of int
-        Number of vertices of the whole graph, of owned ones, first middle and first low position,
-        blocks for hubs, and for the middle.
+    shape : tuple
+        Number of vertices of the whole graph, first middle and first low position, where the latter
+        end, blocks for hubs, and for the middle, blocks of earlier parts, whether others follow.
     hubs : tuple
         Chunks of hubs, as `kernels/cuda/superstep.py` takes them.
     launch : (int, int)
         Blocks, and threads of a block.
     """
 
-    shape: tuple[int, int, int, int, int, int]
+    shape: tuple[int, int, int, int, int, int, int, bool]
     hubs: tuple[Any, ...]
     launch: tuple[int, int]
+
+    def parts(self, device: Device, cut: int) -> tuple[Schedule, Schedule]:
+        """Return the launches of two parts: of positions from `cut` on, then of those before.
+
+        The latter has many blocks that do little each: what is to run beside it soon finds room.
+
+        Parameters
+        ----------
+        device : Device
+            Where they run.
+        cut : int
+            Not among the hubs, nor beyond the owned positions.
+        """
+        vertices, middle, low, end, *_ = self.shape
+        most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
+        tail = _planned(
+            (vertices, max(middle, cut), max(low, cut), end), self.hubs, 0, most, 0, more=True
+        )
+        head = _planned(
+            (vertices, middle, min(low, cut), cut), self.hubs, self.shape[4], BRIEF * most,
+            tail.launch[0], more=False,
+        )  # fmt: skip
+        return tail, head
 
 
 def launch_shape(device: Device, items: int) -> tuple[int, int]:
@@ -130,14 +155,44 @@ def plan_schedule(device: Device, part: DevicePartition, message: tuple[str, ...
     owned = part.owned
     middle = part.vertices_with(HUB)
     low = max(middle, part.vertices_with(MIDDLE))
-    warps = BLOCK // 32
     most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
     hubs = _hubs(device, part, middle, message)
-    hub_blocks = min(hubs[-1], most)
+    positions = (part.vertices, middle, low, owned)
+    return _planned(positions, hubs, min(hubs[-1], most), most, 0, more=False)
+
+
+def cut_in_two(part: DevicePartition) -> int:
+    """Return where to cut a superstep: those before, hubs among them, have a quarter of the arcs.
+
+    Parameters
+    ----------
+    part : DevicePartition
+
+    Returns
+    -------
+    int
+    """
+    offsets = part.csc.offsets[: part.owned + 1]
+    share = device().xp.asarray([part.arcs // HEAD_PART], offsets.dtype)
+    return max(part.vertices_with(HUB), int(offsets.searchsorted(share)[0]))
+
+
+def _planned(
+    positions: tuple[int, int, int, int],
+    hubs: tuple[Any, ...],
+    hub_blocks: int,
+    most: int,
+    earlier: int,
+    *,
+    more: bool,
+) -> Schedule:
+    """Return a launch; `most` bounds the blocks for each class."""
+    vertices, middle, low, end = positions
+    warps = BLOCK // 32
     middle_blocks = min(-(-(low - middle) // warps), most)
-    low_blocks = max(1, min(-(-(owned - low) // (32 * warps)), most))
+    low_blocks = max(1, min(-(-(end - low) // (32 * warps)), most))
     return Schedule(
-        shape=(part.vertices, owned, middle, low, hub_blocks, middle_blocks),
+        shape=(vertices, middle, low, end, hub_blocks, middle_blocks, earlier, more),
         hubs=hubs,
         launch=(hub_blocks + middle_blocks + low_blocks, BLOCK),
     )

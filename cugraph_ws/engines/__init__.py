@@ -36,12 +36,15 @@ class Choice:
         Number of the superstep, from 0; programs read it as `p.superstep`.
     arcs : int
         A fused call returns once the frontier has more arcs; its first superstep runs anyway.
+    last : bool
+        Whether no superstep may follow.
     """
 
     direction: Direction
     supersteps: int = 1
     number: int = 0
     arcs: int = 0
+    last: bool = False
 
 
 @dataclass

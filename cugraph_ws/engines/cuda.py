@@ -29,7 +29,7 @@ from cugraph_ws.cuda.forest import DeviceForest
 from cugraph_ws.cuda.graph import Order
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.refinement import DeviceRefinement
-from cugraph_ws.cuda.schedule import Schedule, launch_shape, plan_schedule
+from cugraph_ws.cuda.schedule import Schedule, cut_in_two, launch_shape, plan_schedule
 from cugraph_ws.cuda.start import mark_starters
 from cugraph_ws.engines import Choice, Counts, Parcel
 from cugraph_ws.engines.queues import empty_piles
@@ -80,6 +80,8 @@ class CudaExecutor:
     ----------
     refinement : DeviceRefinement
         Which packs for peers, and unpacks what comes.
+    midway : callable, optional
+        Called in the next superstep once the positions from `cut` on are queued; the others follow.
     """
 
     tells_at_once = False  # lengths are counted while the superstep runs
@@ -165,6 +167,9 @@ class CudaExecutor:
             owned=part.owned, lengths=lengths,
         )  # fmt: skip
         self._launches: list[Callable[[], None]] = []
+        self._half_launches: list[list[Callable[[], None]]] = []  # the same in two launches
+        self.midway: Callable[[], None] | None = None
+        self._begun = False  # whether the first part of the next superstep is queued
         self._now = 0  # which copy of the state is the latest
         self._read = 0  # rows of the records that the host has seen
         self._number = 0  # of the next superstep
@@ -177,9 +182,20 @@ class CudaExecutor:
         return plan_schedule(self._device, self._part, self._bound.types.message)
 
     @cached_property
+    def cut(self) -> int:
+        """Where a superstep is cut into two launches; see `cut_in_two`."""
+        return cut_in_two(self._part) if self._part.size else 0
+
+    @cached_property
+    def _halves(self) -> tuple[Schedule, Schedule]:
+        return self._schedule.parts(self._device, self.cut)
+
+    @cached_property
     def _tallies(self) -> Any:
         """Room for what each block of a superstep counts."""
         rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * self._part.size)[0])
+        if self._part.divided:
+            rows = max(rows, sum(one.launch[0] for one in self._halves))
         return self._device.xp.empty(rows * self._width, np.float64)
 
     # -------------------------------------------------------------------------------- supersteps
@@ -249,7 +265,7 @@ class CudaExecutor:
             norm = _NORMS[program.residual.kind]
         tol = -1.0 if self._tol is None else float(self._tol)
         edges = self._edges
-        self._launches = []
+        self._launches, self._half_launches = [], []
         for now in range(2):
             after = 1 - now
             state = self._states[now % len(self._states)]
@@ -268,6 +284,15 @@ class CudaExecutor:
                 launch = self._kernels.prepare(
                     "superstep", *schedule.launch, schedule.shape, schedule.hubs, *common
                 )
+                if part.divided:
+                    self._half_launches.append(
+                        [
+                            self._kernels.prepare(
+                                "superstep", *half.launch, half.shape, half.hubs, *common
+                            )
+                            for half in self._halves
+                        ]
+                    )
             self._launches.append(launch)
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
@@ -283,6 +308,16 @@ class CudaExecutor:
             self._sums[:] = self._device.xp.asarray(sums)
         if self._part.divided:
             self.refinement.begin(1 - self._now)
+        midway, self.midway = self.midway, None
+        begun, self._begun = self._begun, False
+        if begun or midway is not None:
+            tail, head = self._half_launches[self._now]
+            if not begun:
+                tail()
+            if midway is not None:
+                midway()
+            head()
+            return
         for number in range(min(choice.supersteps, layout.RECORDS - 1)):
             self._launches[(self._now + number) % 2]()
 
@@ -321,6 +356,15 @@ class CudaExecutor:
         if self._told is None:
             self._told = np.split(self._device.to_host(self._report), self._cuts)
         return self._told
+
+    def begin_next(self) -> None:
+        """Queue the first part of the superstep after the one that is queued.
+
+        Should there be none, nothing is lost: it writes into the older copy of the state.
+        """
+        if self._part.size:
+            self._half_launches[1 - self._now][0]()
+            self._begun = True
 
     # --------------------------------------------------------------------- meetings of GPUs alone
 
@@ -396,6 +440,11 @@ class CudaExecutor:
             self._active = int(record[layout.ACTIVE])
 
     # ------------------------------------------------------------------------ boundary exchange
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether a superstep can be launched in two parts."""
+        return not self._lanes and not self._frontier and not self._in_place
 
     def pack(self, boundary: Any, *, refine: bool | None, forest: bool = False) -> Parcel:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""

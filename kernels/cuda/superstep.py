@@ -335,22 +335,30 @@ def fold_block(tally: Any, warps: Any) -> Any:
 
 @inline
 def conclude(
-    tally: Any, zero: Any, control: Any, tallies: Any, sums: Any, records: Any, norm: Any, tol: Any
-) -> None:
-    """Count a block in; the last one adds all up, records the superstep, and decides."""
+    tally: Any, zero: Any, part: Any, control: Any, tallies: Any, sums: Any, records: Any, norm: Any,
+    tol: Any,
+) -> None:  # fmt: skip
+    """Count a block in; the last one adds all up, records the superstep, and decides.
+
+    A superstep may be launched in parts.  `part` is how many blocks the earlier ones had, and whether
+    more is to come: then blocks only leave their tallies.
+    """
+    earlier, more = part
     warps = shared(WARP_FIGURES, np.float64)
     last = shared(1, np.int32)
     tally = fold_block(tally, warps)
     if thread() == 0:
-        put_tally(tallies, block(), tally)
+        put_tally(tallies, earlier + block(), tally)
         fence()
-        last[0] = 1 if atomic_add(control, FINISHED, 1) == blocks() - 1 else 0
+        last[0] = 0
+        if not more:
+            last[0] = 1 if atomic_add(control, FINISHED, 1) == blocks() - 1 else 0
         fence()
     sync_block()
     if last[0] == 0:
         return
     everyone = zero
-    for row in range(thread(), blocks(), threads()):
+    for row in range(thread(), earlier + blocks(), threads()):
         everyone = add_row(tallies, row, everyone)
     everyone = fold_block(everyone, warps)
     if thread() == 0:
@@ -410,7 +418,7 @@ def take_stock(
         if TERMS and vertex < owned:
             added = add_terms(added, terms(own, values))
     tally = (active, total, greatest, added)
-    conclude(tally, zero, control, tallies, sums, records, norm, 0.0)
+    conclude(tally, zero, (0, False), control, tallies, sums, records, norm, 0.0)
 
 
 @kernel
@@ -421,14 +429,16 @@ def superstep(
 ) -> None:  # fmt: skip
     """Compute every owned vertex anew, each class of degrees by its own schedule.
 
-    `shape` is the number of vertices, of owned ones, where the middle and the low class begin, and how
-    many blocks work on hubs and on the middle class.  Ghosts lie behind the owned and have no rows.  `hubs` is, for each chunk of a hub's arcs, the hub and the
-    chunk's first and last arc, for each hub its first chunk and a count of those done, the chunks'
-    outcomes and whether they found anything, and the number of chunks.
+    `shape` is the number of vertices, where the middle and the low class begin and where the latter
+    ends, how many blocks work on hubs and on the middle class, how many blocks have worked on other
+    positions before, and whether others are to follow.  Ghosts lie behind the owned and have no rows.
+    `hubs` is, for each chunk of a hub's arcs, the hub and the chunk's first and last arc, for each hub
+    its first chunk and a count of those done, the chunks' outcomes and whether they found anything, and
+    the number of chunks.
     """
     if control[STOP] != 0:
         return
-    vertices, owned, middle, low, hub_blocks, middle_blocks = shape
+    vertices, middle, low, end, hub_blocks, middle_blocks, earlier, more = shape
     offsets, indices = adjacency
     outbox, next_outbox = outboxes
     before, after = flags
@@ -490,18 +500,16 @@ def superstep(
     else:
         begun = hub_blocks + middle_blocks
         first_warp = (block() - begun) * (threads() // 32) + warp
-        for base in range(
-            low + 32 * first_warp, owned, 32 * (blocks() - begun) * (threads() // 32)
-        ):
+        for base in range(low + 32 * first_warp, end, 32 * (blocks() - begun) * (threads() // 32)):
             vertex = base + lane()
-            first = load_once(offsets, min(vertex, owned))
-            last = load_once(offsets, min(vertex + 1, owned))
+            first = load_once(offsets, min(vertex, end))
+            last = load_once(offsets, min(vertex + 1, end))
             gathered, found = gather_segments(
                 first, last, adjacency, edges, state, constants, outbox, before, values
             )
-            if vertex < owned:
+            if vertex < end:
                 tally = finish(vertex, gathered, found, edges, memory, values, tally)
-    conclude(tally, zero, control, tallies, sums, records, norm, tol)
+    conclude(tally, zero, (earlier, more), control, tallies, sums, records, norm, tol)
 
 
 @kernel
@@ -538,4 +546,4 @@ def virtual_warps(
             found = not (ANY and first == last)
         if place == 0 and vertex < owned:
             tally = finish(vertex, gathered, found, edges, memory, values, tally)
-    conclude(tally, zero, control, tallies, sums, records, norm, tol)
+    conclude(tally, zero, (0, False), control, tallies, sums, records, norm, tol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -97,6 +98,7 @@ class EmulatedDevice:
         self.memory = memory
         self.downloads = 0
         self.launches = 0
+        self._apart: set[int] = set()  # threads that have queued something beside
         self._modules: dict[str, EmulatedKernels] = {}
 
     def to_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -105,6 +107,9 @@ class EmulatedDevice:
 
     def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
         return np.empty(count, dtype)
+
+    def copy_in(self, pinned: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -> None:
+        array[:] = pinned
 
     def copy_out(self, array: np.ndarray[Any, Any], pinned: np.ndarray[Any, Any]) -> None:
         pinned[:] = array
@@ -134,6 +139,15 @@ class EmulatedDevice:
 
     def most_blocks(self, module: EmulatedKernels, name: str, block: int, *arguments: Any) -> int:
         return 2 * self.multiprocessors
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        assert threading.get_ident() not in self._apart, "what is beside has been joined again"
+        self._apart.add(threading.get_ident())
+        yield
+
+    def rejoin(self) -> None:
+        self._apart.remove(threading.get_ident())
 
     def free_memory(self) -> int:
         return self.memory
