@@ -366,7 +366,7 @@ def test_members_meet_as_often_whatever_the_frame_has(monkeypatch: pytest.Monkey
         over_links(
             2, lambda crew, frame=frame: build_shard(crew, parts_of(frame, crew, on_gpu=True))
         )
-        assert meetings == {0: 23, 1: 23}  # rounds are none: who sends has told what
+        assert meetings == {0: 24, 1: 24}  # rounds are none: who sends has told what
 
 
 ROWS = 3000  # of graphs whose memory is measured
@@ -415,3 +415,31 @@ def test_what_a_share_takes_is_told_before(
     with installed(here):
         for peak, expected in together(2, work):
             assert peak == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("kind", ["gaps", "few", "one way"])
+def test_places_of_numbers(kind: str) -> None:
+    """Own vertices' and ghosts', none of others, and none of what is no vertex."""
+
+    def work(crew: NcclCrew) -> None:
+        shard, _ = shares(edges(kind, rows=20), crew)
+        n = shard.number_of_vertices
+        expected = np.full(n + 1, -1)
+        expected[shard.positions] = np.arange(shard.length)
+        assert shard.places_of(np.arange(-1, n)).tolist() == [-1, *expected[:n]]
+
+    over_links(3, work)
+
+
+def test_ghosts_lie_as_their_owners_lay_them_out() -> None:
+    """What goes to a member is read from front to back, and comes to its ghosts in that order."""
+
+    def work(crew: NcclCrew) -> None:
+        shard, _ = shares(edges(), crew)
+        _, numbers, boundaries = shard.laid_out()
+        assert all((np.diff(held) > 0).all() for held in boundaries)
+        told = crew.alltoall([[numbers[held]] for held in boundaries])
+        for (first, last), (sent,) in zip(shard.ghosts, told, strict=True):
+            assert numbers[first:last].tolist() == sent.tolist()
+
+    over_links(3, work)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.crew import Crew, total
+from cugraph_ws.cluster.ghosts import order_ghosts
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.arcs import DeviceArcs
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.grouping import number_dtype, run
 from cugraph_ws.frames import FrameKind, VertexNumbers
 
 __all__ = ["DeviceShard"]
@@ -81,11 +84,10 @@ class DeviceShard(ShardGraph):
         self._vertices = vertices
         self._vertices.settle(self)
         xp = device().xp
-        self._laid = (
-            graph,
-            xp.take(numbers, graph.numbers),
-            [xp.take(graph.positions, one) for one in held],
+        sent = order_ghosts(
+            crew, graph, self.owned, self.ghosts, [xp.take(graph.positions, one) for one in held]
         )
+        self._laid = graph, xp.take(numbers, graph.numbers), sent
 
     # ------------------------------------------------------------------------------ geometry
 
@@ -111,6 +113,7 @@ class DeviceShard(ShardGraph):
         orders = sum(one.nbytes for one in self._orders.values())
         geometry = [self._numbers, self._laid[1], *self._held, *self._laid[2]]
         geometry += [one for one in self.kept.values() if isinstance(one, np.ndarray)]
+        geometry += self.__dict__.get("_ranks", ())
         held = sum(int(one.nbytes) for one in geometry)
         return self._arcs.nbytes + int(self._vertices.nbytes) + held + orders
 
@@ -138,20 +141,28 @@ class DeviceShard(ShardGraph):
         Parameters
         ----------
         numbers : device array of int64
+            Below the number of vertices; those below 0 are of none.
 
         Returns
         -------
         device array of int64
         """
-        xp, owned = device().xp, self.owned
-        places = numbers - self.low
-        outside = self._numbers[owned:]
-        inside = (places >= 0) & (places < owned)
-        if not len(outside):
-            return xp.where(inside, places, -1)
-        found = xp.minimum(xp.searchsorted(outside, numbers), len(outside) - 1)
-        known = outside[found] == numbers
-        return xp.where(inside, places, xp.where(known, found + owned, -1))
+        found = device().xp.empty(len(numbers), np.int64)
+        run(
+            device(), "find_places", len(numbers), numbers, len(numbers), self.low, self.owned,
+            *self._ranks, found, module="ranks",
+        )  # fmt: skip
+        return found
+
+    @cached_property
+    def _ranks(self) -> tuple[DeviceArray, DeviceArray]:
+        """A bit for each vertex number, set for ghosts; how many are set up to each word's end."""
+        xp, outside = device().xp, self._numbers[self.owned :]
+        words = xp.zeros(-(-int(self.cuts[-1]) // 32), np.uint32)
+        counts = xp.empty(len(words), np.int32)
+        run(device(), "mark_bits", len(outside), outside, 0, len(outside), words, module="split")
+        run(device(), "count_bits", len(words), words, len(words), counts, module="ranks")
+        return words, xp.cumsum(counts, dtype=number_dtype(len(outside)))
 
     def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the positions of vertices; see `ShardGraph.place`."""

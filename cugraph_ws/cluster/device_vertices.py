@@ -243,17 +243,19 @@ class DeviceShardVertices(ShardVertices):
         if not isinstance(wanted, xp.ndarray):
             return super()._outputs(numbers)
         ids, valid = wanted, wanted >= 0
+        missing, unknown = (~valid).sum(), 0
         if self._ids is not None:
             places = shard.places_of(wanted)
             ids = xp.zeros(len(places), self._ids.dtype)
             if len(places) and len(self._ids):
                 ids = self._ids[xp.maximum(places, 0)]
-            strange = xp.flatnonzero(valid & (places < 0))
-            if shard.any_member(bool(len(strange))):
+            missing, unplaced = read_scalars(missing, (places < 0).sum())
+            unknown = unplaced - missing  # some are neither here nor none at all
+            if shard.any_member(unknown > 0):
+                strange = xp.flatnonzero(valid & (places < 0)) if unknown else xp.empty(0, np.int64)
                 self._ask_for(strange, wanted, ids)
-        missing = bool((~valid).any())
         (kind,) = self.types
-        return [id_column(ids, valid if missing else None, kind)]
+        return [id_column(ids, valid if int(missing) else None, kind)]
 
     def _ask_for(self, strange: DeviceArray, wanted: DeviceArray, ids: DeviceArray) -> None:
         """Fill in ids of vertices that are not known here, each asked for once, together."""
