@@ -165,8 +165,11 @@ class NcclCrew:
         self.rank, self.size = crew.rank, crew.size
         self._crew, self.links = crew, links
         xp = device().xp
-        self._out = xp.zeros((self.size, HEADER), np.uint8)
-        self._in = xp.zeros((self.size, HEADER), np.uint8)
+        self._out = xp.zeros(self.size * HEADER, np.uint8)
+        self._in = xp.zeros(self.size * HEADER, np.uint8)
+        # The same on the host, where the GPU reads and writes by itself.
+        self._sent = device().pinned(self.size * HEADER, np.uint8)
+        self._came = device().pinned(self.size * HEADER, np.uint8)
 
     @property
     def wish(self) -> str | None:
@@ -191,11 +194,14 @@ class NcclCrew:
             _Letter(value, box) if rank != self.rank else _Letter(None, [])
             for rank, (value, box) in enumerate(mail)
         ]
-        headers = np.stack([letter.header for letter in letters])
-        self._out[:] = device().xp.asarray(headers)
+        for letter, row in zip(letters, self._sent.reshape(self.size, HEADER), strict=True):
+            row[: len(letter.header)] = letter.header
+        device().copy_in(self._sent, self._out)
         others = [rank for rank in range(self.size) if rank != self.rank]
-        self.links.exchange(self._rows(self._out, others), self._rows(self._in, others))
-        came = [_Reply(row) for row in device().to_host(self._in)]
+        self.links.post(self._rows(self._out, others), self._rows(self._in, others))
+        device().copy_out(self._in, self._came)
+        self.links.wait(self.links.mark())
+        came = [_Reply(row) for row in self._came.reshape(self.size, HEADER)]
         self._swap([letter.overflow for letter in letters], [reply.overflow for reply in came])
         for rank in others:
             came[rank].read()
@@ -212,7 +218,8 @@ class NcclCrew:
             self.links.exchange(going, coming)
 
     def _rows(self, table: Any, others: Sequence[int]) -> list[list[Any]]:
-        return [[table[rank]] if rank in others else [] for rank in range(self.size)]
+        rows = [table[rank * HEADER : (rank + 1) * HEADER] for rank in range(self.size)]
+        return [[row] if rank in others else [] for rank, row in enumerate(rows)]
 
 
 class _Letter:
@@ -242,11 +249,9 @@ class _Letter:
             listed.append((array.dtype.str, array.shape, on_host))
             self.contents.append(xp.ascontiguousarray(xp.asarray(array)))
         text = np.frombuffer(pickle.dumps((value, listed), protocol=5), np.uint8)
-        self.header = np.zeros(HEADER, np.uint8)
-        self.header[:8] = np.array([len(text)], np.int64).view(np.uint8)
+        length = np.array([len(text)], np.int64).view(np.uint8)
         fits = len(text) <= HEADER - 8
-        if fits:
-            self.header[8 : 8 + len(text)] = text
+        self.header = np.concatenate([length, text]) if fits else length
         self.overflow = [] if fits else [xp.asarray(text)]
 
 
