@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from crews import ThreadCrew, together
 from emulator.device import emulated
 
+from cugraph_ws.cluster import links
 from cugraph_ws.cluster.links import LinkPool
 
 WHO = ["tcp://a", "tcp://b"]
@@ -57,20 +61,44 @@ def test_a_run_takes_what_the_last_one_left(pools: Any) -> None:
     assert Links.made == 2
 
 
-def test_runs_at_once_have_links_of_their_own(pools: Any) -> None:
-    inside: list[Any] = []
+def test_runs_take_turns(pools: Any) -> None:
+    """Whoever comes first, wherever: a GPU does one run's work at a time, and none waits for ever."""
+    inside, most, done = [0, 0], [0, 0], []
+    counting = threading.Lock()
 
-    def member(crew: ThreadCrew) -> Any:
-        with pools[crew.rank].lend(crew, WHO, "outer") as outer:
-            with pools[crew.rank].lend(crew, WHO, "inner") as inner:
-                inside.append((outer.links, inner.links))
-                assert outer.links is not inner.links
-            with pools[crew.rank].lend(crew, WHO, "again") as again:
-                assert again.links is inner.links
+    def run(name: str) -> None:
+        def member(crew: ThreadCrew) -> None:
+            time.sleep((zlib.crc32(f"{name} {crew.rank}".encode()) % 5) / 200)
+            with pools[crew.rank].lend(crew, WHO, name):
+                with counting:
+                    inside[crew.rank] += 1
+                    most[crew.rank] = max(most[crew.rank], inside[crew.rank])
+                crew.allgather(None)
+                with counting:
+                    inside[crew.rank] -= 1
 
-    together(2, member)
-    assert Links.made == 4
-    assert len({id(one) for pair in inside for one in pair}) == 4
+        together(len(WHO), member)
+        done.append(name)
+
+    with ThreadPoolExecutor(8) as executor:
+        list(executor.map(run, [f"run {number}" for number in range(24)]))
+    assert len(done) == 24
+    assert most == [1, 1]
+    assert Links.made == 2, "all take the same links"
+
+
+def test_who_waits_for_a_turn_can_be_called_off(pools: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(links, "LOOK", 0.01)
+
+    def give_up() -> None:
+        raise TimeoutError("the run is over")
+
+    with pools[1]._turn:
+        monkeypatch.setattr(ThreadCrew, "check", staticmethod(give_up))
+        with pytest.raises(TimeoutError, match="the run is over"):
+            lent(pools, "one")
+    monkeypatch.setattr(ThreadCrew, "check", staticmethod(lambda: None))
+    assert len(lent(pools, "two")) == 2, "nobody has kept a turn"
 
 
 def test_links_that_one_member_has_lost_are_given_up_by_all(pools: Any) -> None:

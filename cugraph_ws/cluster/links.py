@@ -1,4 +1,10 @@
-"""Links between GPUs that outlive a run: making them takes longer than most runs."""
+"""Links between GPUs that outlive a run, and whose turn it is to use them.
+
+Making links takes longer than most runs.  And two runs that go on at once on the same GPUs could wait for
+one another for ever: a GPU does what it is given in order, and if one has been given a message of the
+first run before one of the second, and another has been given them the other way round, neither message
+finds who takes it.  So a run has the GPUs of all its members to itself.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +17,11 @@ from cugraph_ws.cluster.nccl import NcclCrew, NcclLinks
 
 __all__ = ["LinkPool"]
 
+LOOK = 0.5  # seconds between two looks whether who waits for a turn shall still wait
+
 
 class LinkPool:
-    """The links that one worker keeps; a run has some to itself.
+    """The links that one worker keeps, and the turn that its GPU gives to one run after another.
 
     Parameters
     ----------
@@ -23,13 +31,14 @@ class LinkPool:
 
     def __init__(self, make: Callable[[Any], Any] = NcclLinks) -> None:
         self._make = make
-        self._lock = threading.Lock()
-        self._held: dict[tuple[str, ...], dict[str, Any]] = {}  # by whom they are between, by name
-        self._taken: set[str] = set()
+        self._turn = threading.Lock()
+        self._held: dict[
+            tuple[str, ...], tuple[str, Any]
+        ] = {}  # name, links: by who they are between
 
     @contextmanager
     def lend(self, crew: Any, addresses: Sequence[str], run: str) -> Iterator[NcclCrew]:
-        """Lend links to a run, together: those that all members have left, or new ones.
+        """Lend links to a run, together, once all members' GPUs are free: those kept, or new ones.
 
         Parameters
         ----------
@@ -46,41 +55,46 @@ class LinkPool:
             The member, whose mail goes over them.
         """
         key = tuple(addresses)
-        with self._lock:
-            held = self._held.setdefault(key, {})
-            broken = [held.pop(name) for name in list(held) if not held[name].alive]
-            known = sorted(held)
-            free = [name for name in known if name not in self._taken]
-            self._taken.update(free)
-        for one in broken:
-            one.close()
-        chosen = run
+        turn = self._turn.acquire(blocking=False)
         try:
-            shown = crew.allgather([free, known])
-            everyone = set.intersection(*(set(theirs) for _, theirs in shown))
-            common = set.intersection(*(set(theirs) for theirs, _ in shown))
-            chosen = min(common, default=run)
-            with self._lock:
-                lost = [held.pop(name) for name in free if name not in everyone]
-                self._taken.difference_update(name for name in free if name != chosen)
-            for one in lost:  # which others have had to give up
-                one.close()
-            if chosen not in held:
-                made = self._make(crew)
-                with self._lock:
-                    held[chosen] = made
-                    self._taken.add(chosen)
-            links = held[chosen]
+            shown = crew.allgather([turn, self._name(key) if turn else ""])
+            if not all(got for got, _ in shown):
+                if turn:
+                    self._turn.release()
+                turn = False
+                # One after the other, by address: no two runs each have what the other waits for.
+                for address in sorted(addresses):
+                    if address == addresses[crew.rank]:
+                        while not turn:
+                            turn = self._turn.acquire(timeout=LOOK)
+                            crew.check()
+                    shown = crew.allgather([turn, self._name(key) if turn else ""])
+            names = {name for _, name in shown}
+            if len(names) > 1 or "" in names:
+                self._give_back(key)  # others have had to give theirs up
+                self._held[key] = run, self._make(crew)
+            links = self._held[key][1]
             links.check = crew.check
             yield NcclCrew(crew, links)
         finally:
-            with self._lock:
-                self._taken.difference_update([*free, chosen])
+            if turn:
+                self._turn.release()
+
+    def _name(self, key: tuple[str, ...]) -> str:
+        """Return the name of what is kept and can still be used, empty if there is nothing."""
+        name, links = self._held.get(key, ("", None))
+        if links is not None and not links.alive:
+            self._give_back(key)
+            return ""
+        return name
+
+    def _give_back(self, key: tuple[str, ...]) -> None:
+        """Close what is kept, if anything is."""
+        _, links = self._held.pop(key, ("", None))
+        if links is not None:
+            links.close()
 
     def close(self) -> None:
         """Give all links back."""
-        with self._lock:
-            held = [links for some in self._held.values() for links in some.values()]
-            self._held.clear()
-        for links in held:
-            links.close()
+        for key in list(self._held):
+            self._give_back(key)
