@@ -178,7 +178,7 @@ def tests() -> Facts:
 def cluster() -> Facts:
     """Run the tests of Dask-CUDA clusters on all GPUs of this machine."""
     # A test that waits for ever shows where, in all threads, and ends the stage.
-    patience = ["-v", "--timeout", "100", "--timeout-method", "thread"]
+    patience = ["-vv", "--timeout", "100", "--timeout-method", "thread"]
     return _tested([*patience, "tests/gpu_cluster"], side_by_side=False)
 
 
