@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from importlib import metadata
 from itertools import product
@@ -235,6 +235,14 @@ def _build_graphs() -> None:
             frame = stand_in_cudf.DataFrame(ends.astype(kind).assign(w=edges.weight.astype(value)))
             for directed, weight in product((True, False), (None, "w")):
                 build_shard(Alone(), [(0, frame)], weight=weight, directed=directed)
+                crews.over_links(2, partial(_use_share, frame, weight, directed))
+
+
+def _use_share(frame: Any, weight: str | None, directed: bool, crew: Any) -> None:
+    """Build a member's share of a graph, and ask it for what has kernels of its own."""
+    own = frame.iloc[crew.rank :: 2].reset_index(drop=True)
+    shard = build_shard(crew, [(crew.rank, own)], weight=weight, directed=directed)
+    ws.run(ws.BFS, shard, start=int(frame["source"].iloc[0]), engine="cuda", max_iter=1).frame  # noqa: B018
 
 
 def _weighted(edges: Any, kind: Any, **options: Any) -> ws.Graph:
