@@ -166,6 +166,39 @@ def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
     assert launches[5] - launches[2] == 3 * 2 * (5 if exchange == "vr" else 4)
 
 
+@ws.vertex_program
+class Halting:
+    """Values rise four times, then every fifth one once more, and rest; sums of them tell how old they are."""
+
+    value: ws.float64
+    number: ws.float64
+    seen: ws.float64
+    residual = ws.l1_norm("seen")
+
+    def init(vertex):
+        return 1.0, 1.0 * vertex, 0.0
+
+    def compute(src):
+        return src.value
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        rises = p.superstep < 4 or (p.superstep == 4 and old.number % 5.0 == 0.0)
+        return old.value + (1.0 if rises else 0.0), old.number, gathered
+
+
+@pytest.mark.parametrize("members", [2, 3])
+def test_ghosts_are_up_to_date_where_nothing_comes_after_everything_came(members):
+    """In the superstep after one whose few changes came whole, into one copy of the state."""
+    with build(GRAPH) as graph, emulated(seed=3):
+        given = {"max_iter": 9, "tol": 0.0, "exchange": "auto"}
+        linked, mailed = runs_of(graph, members, Halting, given)
+    assert_same(linked, mailed)
+    useful = linked[0][1]["bytes_useful"].tolist()
+    assert useful[3] > useful[4] > useful[5] == 0
+
+
 APART = {
     **PROGRAMS,
     "gone back": (Fading, {"max_iter": 6}),

@@ -236,6 +236,9 @@ class DeviceCrewExchange(CrewExchange):
                 going[peer] = refinement.cut(parcel, own).arrays
         come = [(peer, count) for peer, count in enumerate(lengths[:, rank].tolist()) if count]
         straight = not self._frontier and not self._sender.everything
+        for peer, ghosts in enumerate(self._ghosts):
+            if listed[peer]:  # maybe nothing comes
+                refinement.catch_up(peer, ghosts)
         for peer, count in come:
             most, (first, last) = int(self._whole[peer, rank]), self._ghosts[peer]
             if straight and not listed[peer]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -113,7 +112,7 @@ class DeviceShard(ShardGraph):
         orders = sum(one.nbytes for one in self._orders.values())
         geometry = [self._numbers, self._laid[1], *self._held, *self._laid[2]]
         geometry += [one for one in self.kept.values() if isinstance(one, np.ndarray)]
-        geometry += self.__dict__.get("_ranks", ())
+        geometry += self.kept.get("ranks", ())
         held = sum(int(one.nbytes) for one in geometry)
         return self._arcs.nbytes + int(self._vertices.nbytes) + held + orders
 
@@ -154,15 +153,20 @@ class DeviceShard(ShardGraph):
         )  # fmt: skip
         return found
 
-    @cached_property
+    @property
     def _ranks(self) -> tuple[DeviceArray, DeviceArray]:
-        """A bit for each vertex number, set for ghosts; how many are set up to each word's end."""
-        xp, outside = device().xp, self._numbers[self.owned :]
-        words = xp.zeros(-(-int(self.cuts[-1]) // 32), np.uint32)
-        counts = xp.empty(len(words), np.int32)
-        run(device(), "mark_bits", len(outside), outside, 0, len(outside), words, module="split")
-        run(device(), "count_bits", len(words), words, len(words), counts, module="ranks")
-        return words, xp.cumsum(counts, dtype=number_dtype(len(outside)))
+        """A bit for each vertex number, set for ghosts; how many are set up to each word's end; kept."""
+        with self._lock:
+            if "ranks" not in self.kept:
+                xp, outside = device().xp, self._numbers[self.owned :]
+                words = xp.zeros(-(-int(self.cuts[-1]) // 32), np.uint32)
+                counts = xp.empty(len(words), np.int32)
+                rows = len(outside)
+                run(device(), "mark_bits", rows, outside, 0, rows, words, module="split")
+                run(device(), "count_bits", len(words), words, len(words), counts, module="ranks")
+                self.kept["ranks"] = words, xp.cumsum(counts, dtype=number_dtype(rows))
+            kept: tuple[DeviceArray, DeviceArray] = self.kept["ranks"]
+            return kept
 
     def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the positions of vertices; see `ShardGraph.place`."""

@@ -273,6 +273,22 @@ class DeviceRefinement:
             found = self._arrivals[key] = Parcel(None, fields)
         return found
 
+    def catch_up(self, peer: int, ghosts: tuple[int, int]) -> None:
+        """Bring a peer's ghosts in the latest copy to what the other has; then what changed may come.
+
+        Parameters
+        ----------
+        peer : int
+        ghosts : (int, int)
+            Their range of positions.
+        """
+        if peer not in self._behind:
+            return
+        self._behind.discard(peer)
+        first, last = ghosts
+        for old, new in zip(self._sent[1 - self._now], self._sent[self._now], strict=True):
+            new[first:last] = old[first:last]
+
     def expect(self, peer: int, most: int, count: int, *, listed: bool) -> Parcel:
         """Return room for what comes from a peer; it is used again after every superstep.
 
@@ -327,12 +343,8 @@ class DeviceRefinement:
         """
         key = peer, self._now, listed
         launch = self._takers.get(key)
-        first, last = ghosts
-        if peer in self._behind:
-            self._behind.discard(peer)
-            for old, new in zip(self._sent[1 - self._now], self._sent[self._now], strict=True):
-                new[first:last] = old[first:last]
         if launch is None:
+            first, last = ghosts
             room = self._rooms[peer]
             places, kind = self._nowhere, 0
             if listed:
