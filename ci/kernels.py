@@ -242,7 +242,9 @@ def _use_share(frame: Any, weight: str | None, directed: bool, crew: Any) -> Non
     """Build a member's share of a graph, and ask it for what has kernels of its own."""
     own = frame.iloc[crew.rank :: 2].reset_index(drop=True)
     shard = build_shard(crew, [(crew.rank, own)], weight=weight, directed=directed)
-    ws.run(ws.BFS, shard, start=int(frame["source"].iloc[0]), engine="cuda", max_iter=1).frame  # noqa: B018
+    start = int(frame["source"].iloc[0])
+    found = ws.run(ws.BFS, shard, start=start, engine="cuda", max_iter=1)
+    assert len(found.frame) == shard.owned
 
 
 def _weighted(edges: Any, kind: Any, **options: Any) -> ws.Graph:

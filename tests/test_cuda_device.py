@@ -438,7 +438,10 @@ class Streams:
     def Event(self, disable_timing):
         name = f"event {len([one for one in self.noted if one[0] == 'event'])}"
         self.noted.append(("event", name))
-        record = lambda stream: self.noted.append(("record", name, str(stream)))  # noqa: E731
+
+        def record(stream):
+            self.noted.append(("record", name, str(stream)))
+
         return SimpleNamespace(record=record, name=name)
 
     def Stream(self, non_blocking, priority):

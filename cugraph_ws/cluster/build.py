@@ -23,13 +23,12 @@ from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.cuts import balanced_cuts, check_weights
 from cugraph_ws.cluster.dtypes import agree_together
 from cugraph_ws.cluster.numbering import number_rows_together
-from cugraph_ws.cluster.parts import Part, Partitions, Parts
+from cugraph_ws.cluster.parts import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.cluster.routes import Route
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.device import array_module
 from cugraph_ws.edges import Duplicates, Loops, refuse_loops
-from cugraph_ws.frames import is_cudf_frame
 from cugraph_ws.graph import Columns, named_columns
 from cugraph_ws.ids import IdType, cast_ids, read_ids
 from cugraph_ws.memory import check_memory, estimate_memory
@@ -93,7 +92,8 @@ def build_shard(
     check_weights(weights, crew.size)
     names, carried = named_columns(source, destination, weight, attributes)
     own = Partitions([frame for _, frame in partitions], [place for place, _ in partitions])
-    if vertices is None and duplicates == "keep" and crew.on_device and _on_gpus(crew, own, meta):
+    shown = [*own.frames, *([] if meta is None else [meta])]
+    if vertices is None and duplicates == "keep" and crew.on_device and are_on_gpus(crew, shown):
         from cugraph_ws.cluster.device_build import are_integers, build_on_devices
 
         parts = Parts(crew, own, "edges", meta, on_device=True)
@@ -180,13 +180,6 @@ def build_shard(
     shard._self_loops = loops
     told.settle(shard)
     return shard
-
-
-def _on_gpus(crew: Crew, own: Partitions, meta: Any) -> bool:
-    """Tell whether all members' partitions are on GPUs, together."""
-    frames = [*own.frames, *([] if meta is None else [meta])]
-    shown = crew.allgather([bool(frames), all(map(is_cudf_frame, frames))])
-    return any(some for some, _ in shown) and all(there for _, there in shown)
 
 
 def _spread(crew: Crew, vertices: Any) -> Partitions:

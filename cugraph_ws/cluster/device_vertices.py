@@ -125,7 +125,7 @@ class DeviceShardVertices(ShardVertices):
             the way over the hosts then finds out what, and names it.
         """
         crew, xp = self._crew, device().xp
-        if not crew.on_device or not are_on_gpus(crew, data):
+        if not crew.on_device or not are_on_gpus(crew, data.frames):
             return None
         parts = Parts(crew, data, argument, on_device=True)
         if not all(isinstance(name, str) for name in parts.names):

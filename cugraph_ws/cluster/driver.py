@@ -203,10 +203,10 @@ class Crewed:
     def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
         """Return what `summary_of` says of what the first member has returned."""
         told = _EQUIPPED[self._client].get(self.run)
-        if told:
-            return loads(told[0])  # type: ignore[no-any-return]
-        asked = self._client.submit(summary_of, self.futures[0], pure=False)
-        return loads(asked.result())  # type: ignore[no-any-return]
+        if not told:
+            told = [self._client.submit(summary_of, self.futures[0], pure=False).result()]
+        summary: tuple[list[bytes], dict[str, Any], Any] = loads(told[0])
+        return summary
 
     def wish(self, wish: str) -> None:
         """Ask the run to end at its next meeting; `join` asks again where nobody has answered."""

@@ -134,7 +134,7 @@ def _unpinned(worker: Worker) -> Any:
     and done before there is a result.
     """
     free = worker.scheduler.set_restrictions(worker={worker.get_current_task(): ()})
-    loop = worker.loop.asyncio_loop  # type: ignore[attr-defined]
+    loop = worker.loop.asyncio_loop  # type: ignore[attr-defined]  # not in Tornado's types
     return asyncio.run_coroutine_threadsafe(free, loop)
 
 

@@ -155,20 +155,20 @@ class Parts:
             yield (stage, *part.place), partial(work, part)
 
 
-def are_on_gpus(crew: Crew, own: Partitions) -> bool:
-    """Tell whether all members' partitions are cuDF frames, together.
+def are_on_gpus(crew: Crew, own: Sequence[Any]) -> bool:
+    """Tell whether all members' frames are cuDF's, together.
 
     Parameters
     ----------
     crew : Crew
-    own : Partitions
+    own : sequence of frame
 
     Returns
     -------
     bool
         False too if no member has any.
     """
-    shown = crew.allgather([len(own.frames), all(map(is_cudf_frame, own.frames))])
+    shown = crew.allgather([bool(own), all(map(is_cudf_frame, own))])
     return any(some for some, _ in shown) and all(there for _, there in shown)
 
 

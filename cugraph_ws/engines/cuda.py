@@ -24,7 +24,7 @@ from cugraph_ws.cuda.codegen import (
     interface_source,
     sent_fields,
 )
-from cugraph_ws.cuda.device import Device, device
+from cugraph_ws.cuda.device import Device, Prepared, device
 from cugraph_ws.cuda.forest import DeviceForest
 from cugraph_ws.cuda.graph import Order
 from cugraph_ws.cuda.partition import DevicePartition
@@ -167,7 +167,6 @@ class CudaExecutor:
             owned=part.owned, lengths=lengths,
         )  # fmt: skip
         self._launches: list[Callable[[], None]] = []
-        self._half_launches: list[list[Callable[[], None]]] = []  # the same in two launches
         self.midway: Callable[[], None] | None = None
         self._begun = False  # whether the first part of the next superstep is queued
         self._now = 0  # which copy of the state is the latest
@@ -187,15 +186,9 @@ class CudaExecutor:
         return cut_in_two(self._part) if self._part.size else 0
 
     @cached_property
-    def _halves(self) -> tuple[Schedule, Schedule]:
-        return self._schedule.parts(self._device, self.cut)
-
-    @cached_property
     def _tallies(self) -> Any:
         """Room for what each block of a superstep counts."""
         rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * self._part.size)[0])
-        if self._part.divided:
-            rows = max(rows, sum(one.launch[0] for one in self._halves))
         return self._device.xp.empty(rows * self._width, np.float64)
 
     # -------------------------------------------------------------------------------- supersteps
@@ -257,43 +250,49 @@ class CudaExecutor:
 
     def _prepare(self) -> None:
         """Marshal the arguments of a superstep, once for each copy of the state."""
-        program, part, schedule = self._bound.program, self._part, self._schedule
+        part, schedule = self._part, self._schedule
+        self._launches = []
+        for now in range(2):
+            if self._lanes:
+                shape = launch_shape(self._device, part.owned * self._lanes)
+                launch = self._kernels.prepare(
+                    "virtual_warps", *shape, part.vertices, part.owned,
+                    *self._arguments(now, self._tallies),
+                )  # fmt: skip
+            else:
+                launch = self._by_schedule(schedule, now, self._tallies)
+            self._launches.append(launch)
+
+    @cached_property
+    def _half_launches(self) -> list[list[Prepared]]:
+        """The same in two launches, marshalled when a superstep is first cut."""
+        halves = self._schedule.parts(self._device, self.cut)
+        rows = sum(half.launch[0] for half in halves)
+        tallies = self._device.xp.empty(rows * self._width, np.float64)
+        return [[self._by_schedule(half, now, tallies) for half in halves] for now in range(2)]
+
+    def _by_schedule(self, schedule: Schedule, now: int, tallies: Any) -> Prepared:
+        """Marshal a launch of a superstep, or of a part of one, that reads a copy of the state."""
+        return self._kernels.prepare(
+            "superstep", *schedule.launch, schedule.shape, schedule.hubs,
+            *self._arguments(now, tallies),
+        )  # fmt: skip
+
+    def _arguments(self, now: int, tallies: Any) -> tuple[Any, ...]:
+        """Return what kernels of a superstep take, whatever the schedule."""
+        program, part, after = self._bound.program, self._part, 1 - now
         norm = 0
         if part.divided:
             norm = layout.ELSEWHERE
         elif program.residual is not None and not self._frontier:
             norm = _NORMS[program.residual.kind]
         tol = -1.0 if self._tol is None else float(self._tol)
-        edges = self._edges
-        self._launches, self._half_launches = [], []
-        for now in range(2):
-            after = 1 - now
-            state = self._states[now % len(self._states)]
-            fresh = self._states[after % len(self._states)]
-            common = (
-                tuple(part.csc), edges, state, fresh, self._constants,
-                (self._outboxes[now], self._outboxes[after]), (self._flags[now], self._flags[after]),
-                self._bound.values, self._sums, self._control, self._tallies, self._records, norm, tol,
-            )  # fmt: skip
-            if self._lanes:
-                shape = launch_shape(self._device, part.owned * self._lanes)
-                launch = self._kernels.prepare(
-                    "virtual_warps", *shape, part.vertices, part.owned, *common
-                )
-            else:
-                launch = self._kernels.prepare(
-                    "superstep", *schedule.launch, schedule.shape, schedule.hubs, *common
-                )
-                if part.divided:
-                    self._half_launches.append(
-                        [
-                            self._kernels.prepare(
-                                "superstep", *half.launch, half.shape, half.hubs, *common
-                            )
-                            for half in self._halves
-                        ]
-                    )
-            self._launches.append(launch)
+        state, fresh = (self._states[copy % len(self._states)] for copy in (now, after))
+        return (
+            tuple(part.csc), self._edges, state, fresh, self._constants,
+            (self._outboxes[now], self._outboxes[after]), (self._flags[now], self._flags[after]),
+            self._bound.values, self._sums, self._control, tallies, self._records, norm, tol,
+        )  # fmt: skip
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Queue as many supersteps as the plan chose; they stop by themselves when all is done."""
