@@ -24,12 +24,20 @@ class Links:
     made = 0
     lock = threading.Lock()
 
-    def __init__(self, crew: ThreadCrew) -> None:
+    def __init__(self, crew: ThreadCrew, addresses: Any) -> None:
+        assert addresses == WHO
         with Links.lock:
             Links.made += 1
         crew.allgather(None)
         self.alive = True
         self.check: Any = None
+        self.runs: list[Any] = []
+
+    def begin(self, run: str) -> None:
+        self.runs.append(run)
+
+    def end(self, *, failed: bool) -> None:
+        self.runs[-1] += ", failed" if failed else ", done"
 
     def close(self) -> None:
         self.alive = False
@@ -114,12 +122,16 @@ def test_links_that_one_member_has_lost_are_given_up_by_all(pools: Any) -> None:
 def test_a_run_that_fails_leaves_links_that_still_work(pools: Any) -> None:
     first = lent(pools, "one")
 
+    here = threading.Barrier(len(WHO))
+
     def fail(links: Any) -> None:
+        here.wait(10.0)
         raise KeyError("all members alike")
 
     with pytest.raises(KeyError, match="all members alike"):
         lent(pools, "two", fail)
     assert lent(pools, "three") == first
+    assert first[0].runs == ["one, done", "two, failed", "three, done"]
 
 
 def test_a_worker_that_ends_gives_them_back(pools: Any) -> None:

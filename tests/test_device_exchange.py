@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +23,7 @@ from cugraph_ws.cluster import device_exchange
 from cugraph_ws.cluster.crew import Alone
 from cugraph_ws.cluster.nccl import NcclLinks
 from cugraph_ws.cuda.refinement import DeviceRefinement
+from cugraph_ws.errors import WorkerLostError
 
 EXCHANGES = ("vr", "ms", "all", "auto")
 GATHER = {"direction": "gather"}
@@ -300,17 +303,35 @@ class Array:
         self.data, self.nbytes = SimpleNamespace(ptr=pointer), nbytes
 
 
+class Checked(Alone):
+    """A crew of one that somebody may give up."""
+
+    given_up = False
+
+    def check(self):
+        if self.given_up:
+            raise TimeoutError("the run is given up")
+
+
 @pytest.fixture
-def links(monkeypatch):
+def nccl(monkeypatch):
     communicator, groups, event = Calls(), Calls(), Calls()
     groups.NcclCommunicator = lambda size, name, rank: communicator
     groups.get_unique_id = lambda: (1, 2)
-    cuda = SimpleNamespace(Event=lambda **_: event, get_current_stream=lambda: event, nccl=groups)
+    cuda = SimpleNamespace(
+        Event=lambda **_: event, get_current_stream=lambda: event, nccl=groups, Device=nullcontext
+    )
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
-    made = NcclLinks(Alone())
-    made.check = lambda: None
-    return made, communicator, groups, event
+    return communicator, groups, event
+
+
+@pytest.fixture
+def links(nccl):
+    communicator, groups, event = nccl
+    made = NcclLinks(Checked(), ["tcp://127.0.0.1:1"])
+    yield made, communicator, groups, event
+    made.close()
 
 
 def test_what_is_asked_of_nccl(links):
@@ -332,14 +353,46 @@ def test_what_is_asked_of_nccl(links):
 def test_who_waits_for_a_member_that_is_gone_gives_up(links):
     made, communicator, _, event = links
     event.done = False
-
-    def check():
-        raise TimeoutError("the run is given up")
-
-    made.check = check
+    gone = Checked()
+    gone.given_up = True
+    made.check = gone.check
     with pytest.raises(TimeoutError, match="given up"):
         made.wait(made.mark())
     assert communicator.noted == [("abort",)]
     assert not made.alive
     made.close()
     assert communicator.noted == [("abort",)], "what is aborted is not destroyed again"
+
+
+def test_links_end_when_a_member_does_whoever_waits_for_what(links):
+    """Also where no thread asks: one may wait for the GPU in a way that nobody can call it off."""
+    made, communicator, groups, _ = links
+    made._fail(WorkerLostError("worker tcp://a is gone"))
+    assert communicator.noted == [("abort",)]
+    assert not made.alive
+    for ask in (
+        lambda: made.wait(made.mark()),  # what has ended has come to nothing
+        lambda: made.gather(Array(10, 24), Array(20, 48)),
+        lambda: made.post([[], [Array(30, 8)]], [[], []]),
+    ):
+        with pytest.raises(WorkerLostError, match="worker tcp://a is gone"):
+            ask()
+    assert groups.noted == []
+    assert communicator.noted == [("abort",)]
+
+
+def test_links_that_are_never_made_are_given_up(nccl, monkeypatch):
+    communicator, groups, _ = nccl
+    begun, over = threading.Event(), threading.Event()
+    crew = Checked()
+
+    def never(size, name, rank):
+        begun.set()
+        over.wait(60.0)
+        return communicator
+
+    groups.NcclCommunicator = never
+    threading.Thread(target=lambda: begun.wait(60.0) and setattr(crew, "given_up", True)).start()
+    with pytest.raises(TimeoutError, match="given up"):
+        NcclLinks(crew, ["tcp://127.0.0.1:1"])
+    over.set()

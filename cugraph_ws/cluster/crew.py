@@ -12,10 +12,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Alone", "Crew", "total"]
+__all__ = ["Alone", "Crew", "RunAbandonedError", "total"]
 
 Array = npt.NDArray[Any]
 Value = TypeVar("Value")
+
+
+class RunAbandonedError(Exception):
+    """The run has been given up elsewhere; the reason is told there."""
 
 
 class Crew(Protocol):

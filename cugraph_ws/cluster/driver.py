@@ -20,8 +20,9 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, Future, get_client, wait
 from distributed.protocol.pickle import loads
 
+from cugraph_ws.cluster.crew import RunAbandonedError
 from cugraph_ws.cluster.members import TOPIC, Duty, part_of, summary_of
-from cugraph_ws.cluster.worker import CrewPlugin, RunAbandonedError
+from cugraph_ws.cluster.worker import CrewPlugin
 from cugraph_ws.errors import EngineError, WorkerLostError
 from cugraph_ws.interrupts import HeldInterrupts
 

@@ -26,10 +26,10 @@ class LinkPool:
     Parameters
     ----------
     make : callable, optional
-        Makes links between the members of a crew, together.
+        Makes links between the members of a crew, together, given it and their workers' addresses.
     """
 
-    def __init__(self, make: Callable[[Any], Any] = NcclLinks) -> None:
+    def __init__(self, make: Callable[[Any, Sequence[str]], Any] = NcclLinks) -> None:
         self._make = make
         self._turn = threading.Lock()
         self._held: dict[
@@ -72,10 +72,16 @@ class LinkPool:
             names = {name for _, name in shown}
             if len(names) > 1 or "" in names:
                 self._give_back(key)  # others have had to give theirs up
-                self._held[key] = run, self._make(crew)
+                self._held[key] = run, self._make(crew, addresses)
             links = self._held[key][1]
             links.check = crew.check
-            yield NcclCrew(crew, links)
+            links.begin(run)
+            failed = True
+            try:
+                yield NcclCrew(crew, links)
+                failed = False
+            finally:
+                links.end(failed=failed)
         finally:
             if turn:
                 self._turn.release()

@@ -8,21 +8,31 @@ header.
 from __future__ import annotations
 
 import pickle
+import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.crew import Crew
+from cugraph_ws.cluster.lifelines import Lifelines
 from cugraph_ws.cuda.device import device
+
+if TYPE_CHECKING:
+    from cugraph_ws.cluster.worker import DaskCrew
 
 __all__ = ["Links", "NcclCrew", "NcclLinks"]
 
 HEADER = 4096  # bytes for each member: counts, lengths, and host arrays that are small
 SPIN = 2e-3  # seconds of waiting without a pause; after them a thread lets others run
 PAUSE = 5e-5
+LOOK = 0.1  # seconds between two looks whether links that are being made will ever be there
+PATIENCE = 5.0  # seconds until links are ended under the hands of who calls them
 
 
 class Links(Protocol):
@@ -68,8 +78,15 @@ class NcclLinks:
 
     Parameters
     ----------
-    crew : Crew
+    crew : DaskCrew
         By which the members find each other.
+    addresses : sequence of str
+        The workers of all members.
+
+    Raises
+    ------
+    WorkerLostError
+        If a member is gone before links are there.
 
     Attributes
     ----------
@@ -79,17 +96,58 @@ class NcclLinks:
         Whether they can still be used.
     """
 
-    check: Callable[[], None]
-
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: DaskCrew, addresses: Sequence[str]) -> None:
         from cupy.cuda import Event, get_current_stream, nccl
 
         name = crew.allgather(bytes(nccl.get_unique_id()) if crew.rank == 0 else b"")[0]
         self._nccl = nccl
         self._stream = get_current_stream
         self._event = Event(disable_timing=True)
+        self.check: Callable[[], None] = crew.check
         self.alive = True
-        self._links = nccl.NcclCommunicator(crew.size, name, crew.rank)
+        self._lost: Exception | None = None  # why they can no longer be used
+        self._calling, self._ending = threading.Lock(), threading.Lock()
+        self._links: Any = None
+        self._lifelines = Lifelines(crew, addresses)
+        self._lifelines.watch(self._fail)
+        try:
+            self._links = self._made(partial(nccl.NcclCommunicator, crew.size, name, crew.rank))
+        except BaseException:
+            self.close()
+            raise
+
+    def _made(self, make: Callable[[], Any]) -> Any:
+        """Return what is made in a thread: should a member be gone, that may never end."""
+        from cupy.cuda import Device
+
+        made: Future[Any] = Future()
+        here = Device()  # threads begin with the first one
+
+        def work() -> None:
+            try:
+                with here:
+                    made.set_result(make())
+            except BaseException as error:
+                made.set_exception(error)
+
+        threading.Thread(target=work, name="cugraph_ws NCCL", daemon=True).start()
+        while True:
+            with suppress(TimeoutError):
+                return made.result(LOOK)
+            self._refuse_lost()
+            self.check()
+
+    # ------------------------------------------------------------------------------------- runs
+
+    def begin(self, run: str) -> None:
+        """Note which run goes on from now on; all members do."""
+        self._lifelines.begin(run)
+
+    def end(self, *, failed: bool) -> None:
+        """Note that the run is over here; if it has failed, no other member waits for this one."""
+        self._lifelines.end(failed=failed)
+
+    # ----------------------------------------------------------------------------------- arrays
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
         """Send arrays and receive into others, all at once."""
@@ -100,23 +158,28 @@ class NcclLinks:
         """Queue sending arrays and receiving into others, all at once."""
         if not any(sent) and not any(taken):
             return
-        stream = self._stream().ptr
-        send, receive, kind = self._links.send, self._links.recv, self._nccl.NCCL_INT8
-        self._nccl.groupStart()
-        try:
-            for peer, (going, coming) in enumerate(zip(sent, taken, strict=True)):
-                for array in going:
-                    send(array.data.ptr, array.nbytes, kind, peer, stream)
-                for array in coming:
-                    receive(array.data.ptr, array.nbytes, kind, peer, stream)
-        finally:
-            self._nccl.groupEnd()
+        with self._calling:
+            self._refuse_lost()
+            stream = self._stream().ptr
+            send, receive, kind = self._links.send, self._links.recv, self._nccl.NCCL_INT8
+            self._nccl.groupStart()
+            try:
+                for peer, (going, coming) in enumerate(zip(sent, taken, strict=True)):
+                    for array in going:
+                        send(array.data.ptr, array.nbytes, kind, peer, stream)
+                    for array in coming:
+                        receive(array.data.ptr, array.nbytes, kind, peer, stream)
+            finally:
+                self._nccl.groupEnd()
 
     def gather(self, own: Any, everyone: Any) -> None:
         """Queue showing all members an array."""
-        self._links.allGather(
-            own.data.ptr, everyone.data.ptr, own.nbytes, self._nccl.NCCL_INT8, self._stream().ptr
-        )
+        with self._calling:
+            self._refuse_lost()
+            self._links.allGather(
+                own.data.ptr, everyone.data.ptr, own.nbytes, self._nccl.NCCL_INT8,
+                self._stream().ptr,
+            )  # fmt: skip
 
     def mark(self) -> Any:
         """Return an event behind all that is queued so far."""
@@ -126,7 +189,7 @@ class NcclLinks:
     def wait(self, mark: Any) -> None:
         """Wait for the GPU, but not for a member that is gone."""
         begun = time.perf_counter()
-        while not mark.done:
+        while not mark.done and self._lost is None:
             if time.perf_counter() - begun < SPIN:
                 continue
             time.sleep(PAUSE)
@@ -134,14 +197,41 @@ class NcclLinks:
                 self.check()
             except BaseException:
                 self.alive = False
-                self._links.abort()  # ends what is under way
+                self._abort()  # ends what is under way
                 raise
+        self._refuse_lost()  # what is under way ends then, with nothing that has come
+
+    def _refuse_lost(self) -> None:
+        if self._lost is not None:
+            raise type(self._lost)(*self._lost.args)
+
+    # -------------------------------------------------------------------------------------- end
+
+    def _fail(self, error: Exception) -> None:
+        """End what is under way; called from the thread that has noticed."""
+        self._lost = error
+        self.alive = False
+        self._abort()
+
+    def _abort(self) -> None:
+        """Give the communicator back; others may be gone, for whom `destroy` would wait."""
+        with self._ending:
+            links, self._links = self._links, None
+            if links is None:
+                return
+            # Nobody shall be calling it; but who calls may be waiting for a member that is gone.
+            calling = self._calling.acquire(timeout=PATIENCE)
+            try:
+                links.abort()
+            finally:
+                if calling:
+                    self._calling.release()
 
     def close(self) -> None:
-        """Give the communicator back; the others may be gone, whom `destroy` could wait for."""
-        if self.alive:
-            self.alive = False
-            self._links.abort()
+        """Give everything back."""
+        self.alive = False
+        self._lifelines.close()
+        self._abort()
 
 
 class NcclCrew:

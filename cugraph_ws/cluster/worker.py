@@ -18,20 +18,17 @@ from distributed import Worker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol.serialize import to_serialize
 
+from cugraph_ws.cluster.crew import RunAbandonedError
 from cugraph_ws.cluster.links import LinkPool
 from cugraph_ws.errors import WorkerLostError
 
-__all__ = ["CrewPlugin", "DaskCrew", "RunAbandonedError", "office"]
+__all__ = ["CrewPlugin", "DaskCrew", "office"]
 
 NAME = "cugraph_ws"
 LOOK = 1.0  # seconds between two looks for what has gone wrong
 PATIENCE = 5.0  # seconds without mail, after which the others are asked whether they live
 MISSES = 2  # questions without an answer, of PATIENCE seconds each, until a worker counts as lost
 REMEMBERED = 4096  # ended runs whose late mail is thrown away
-
-
-class RunAbandonedError(Exception):
-    """The run has been given up elsewhere; the reason is told there."""
 
 
 class CrewPlugin(WorkerPlugin):
