@@ -120,6 +120,25 @@ def test_random_partitions(ends, inner, seed, direction, exchange, setting):
         check(case, graph, len(cuts) - 1, cuts, seed=seed, direction=direction, exchange=exchange)
 
 
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_level_of_a_search_travels_as_bits(alike):
+    """40 vertices that a peer reads get one value, or two: then a list, and next time all of them."""
+    middle = np.arange(1, 41)
+    source = np.concatenate([np.zeros(40, np.int64), middle])
+    weight = np.where(alike | (np.arange(80) != 7), 1.0, 0.5)
+    edges = Edges(source, np.concatenate([middle, middle + 40]), 81, weight)
+    sent = {}
+    with graph_of(edges) as graph, tuned():
+        for exchange in ("auto", "vr"):
+            found = check(PUSHES[6], graph, 2, (0, 41, 81), direction="push", exchange=exchange)
+            sent[exchange] = found.trace["bytes_sent"].tolist()
+    width = 8
+    assert sent["vr"] == [40 * (width + 4), 0, 0]
+    assert sent["auto"] == (
+        [2 * 4 + width, 0, 0] if alike else [40 * (width + 4), 40 * (width + 1), 0]
+    )
+
+
 def test_a_pull_that_finds_nobody_leaves_nothing_behind():
     """Of one member: what another member sends afterwards must reach it alone."""
     # 0 to 9 form a path over the border and back; 10 to 15 are pulled in vain.

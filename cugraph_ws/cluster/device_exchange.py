@@ -22,6 +22,7 @@ from cugraph_ws.cluster.refinement import ExchangeMethod, Refinement
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.partition import DevicePartition
+from cugraph_ws.cuda.refinement import FrontierRefinement
 from cugraph_ws.engines import Choice, Counts, Executor, Parcel
 from cugraph_ws.engines.cuda import CudaExecutor
 
@@ -91,6 +92,7 @@ class DeviceCrewExchange(CrewExchange):
         self._table = device().pinned(size * words, np.float64)
         self._chosen = Refinement(method, dense=not frontier)
         self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
+        self._bits = np.zeros_like(self._flows)  # who sends whom bits instead of a list
         self._known = False
         self._choose(np.full((size, size), self._chosen.first))
         self._active = 0  # after the superstep before
@@ -184,12 +186,17 @@ class DeviceCrewExchange(CrewExchange):
                 executor.begin_next()
         self._apart = False
         self._links.wait(told)
-        useful = (self._table.take(self._places) * self._flows).astype(np.int64)
-        if not self._known:
-            self._swap(executor, packed, np.where(self._listed, useful, self._whole))
-        width = executor.refinement.width
+        lengths, width = self._table.take(self._places) * self._flows, executor.refinement.width
+        useful = lengths.astype(np.int64)
         if_listed = self._chosen.listed(useful, width)
         if_whole = self._chosen.whole(self._whole, width)
+        if self._chosen.free and isinstance(executor.refinement, FrontierRefinement):
+            in_bits = self._chosen.bits(self._whole, width)
+            alike = self._listed & (lengths > useful)
+            self._bits = alike & (in_bits < if_listed)
+            if_listed = np.where(self._bits, in_bits, if_listed)
+        if not self._known:
+            self._swap(executor, packed, np.where(self._listed, useful, self._whole))
         sent = np.where(self._listed, if_listed, if_whole)
         if self._chosen.free:
             self._choose(if_listed < if_whole)
@@ -225,6 +232,7 @@ class DeviceCrewExchange(CrewExchange):
             How many vertices each member sends each other one.
         """
         rank, size, refinement = self._crew.rank, self._crew.size, executor.refinement
+        in_bits = refinement if isinstance(refinement, FrontierRefinement) else None
         listed = self._listed[:, rank].tolist()
         going: list[list[Any]] = [[] for _ in range(size)]
         coming: list[list[Any]] = [[] for _ in range(size)]
@@ -232,6 +240,8 @@ class DeviceCrewExchange(CrewExchange):
         for peer, parcel in packed.items():
             if not self._listed[rank, peer]:
                 going[peer] = parcel.arrays
+            elif in_bits is not None and self._bits[rank, peer]:
+                going[peer] = in_bits.in_bits(parcel).arrays
             elif lengths[rank, peer]:
                 going[peer] = refinement.cut(parcel, own).arrays
         come = [(peer, count) for peer, count in enumerate(lengths[:, rank].tolist()) if count]
@@ -241,7 +251,9 @@ class DeviceCrewExchange(CrewExchange):
                 refinement.catch_up(peer, ghosts)
         for peer, count in come:
             most, (first, last) = int(self._whole[peer, rank]), self._ghosts[peer]
-            if straight and not listed[peer]:
+            if in_bits is not None and self._bits[peer, rank]:
+                coming[peer] = in_bits.expect_bits(peer, most).arrays
+            elif straight and not listed[peer]:
                 if self._apart and self._heads is not None:
                     last = first + int(self._heads[peer, rank])
                 coming[peer] = refinement.arrivals(peer, (first, last)).arrays
@@ -250,7 +262,9 @@ class DeviceCrewExchange(CrewExchange):
         self._links.post(going, coming)
         for peer, _ in come:
             first, last = self._ghosts[peer]
-            if first < last and not (straight and not listed[peer]):
+            if in_bits is not None and self._bits[peer, rank]:
+                in_bits.take_bits(peer, (first, last))
+            elif first < last and not (straight and not listed[peer]):
                 refinement.take(
                     peer, (first, last), listed=listed[peer], headers=self._headers,
                     slot=int(self._places[peer, rank]),

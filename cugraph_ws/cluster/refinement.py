@@ -15,6 +15,7 @@ __all__ = ["ExchangeMethod", "Refinement", "Sender"]
 
 ExchangeMethod = Literal["auto", "vr", "ms", "all"]
 PLACE = 4  # bytes that tell which vertex an entry is of
+WORD = 32  # bits of a GPU's word
 
 
 class Refinement:
@@ -104,6 +105,10 @@ class Refinement:
             Bytes of the values of one.
         """
         return number * (width + PLACE)
+
+    def bits(self, number: Any, width: int) -> Any:
+        """Return the bytes of a bit for each vertex of a boundary, in words, and one value."""
+        return -(-number // WORD) * (WORD // 8) + width
 
     def whole(self, number: Any, width: int) -> Any:
         """Return the bytes of a parcel of all vertices of a boundary; see `listed`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class _Box:
     places: DeviceArray
     fields: Fields
     active: DeviceArray
+    bits: DeviceArray | None = None
 
 
 class DeviceRefinement:
@@ -307,9 +308,7 @@ class DeviceRefinement:
         Parcel
             To be filled, then unpacked by `take`.
         """
-        room = self._rooms.get(peer)
-        if room is None:
-            room = self._rooms[peer] = self._make_room(most)
+        room = self._room_for(peer, most)
         if not listed:
             return Parcel(None, room.fields, room.active if self._frontier else None)
         return Parcel(room.places[:count], tuple(one[:count] for one in room.fields))
@@ -363,6 +362,13 @@ class DeviceRefinement:
             box = self._boxes[slot, self._turn] = self._make_room(count)
         return box
 
+    def _room_for(self, peer: int, most: int) -> _Box:
+        """Return room for what comes from a peer."""
+        room = self._rooms.get(peer)
+        if room is None:
+            room = self._rooms[peer] = self._make_room(most)
+        return room
+
     def _make_room(self, count: int) -> _Box:
         xp = self._device.xp
         return _Box(
@@ -383,6 +389,8 @@ class FrontierRefinement(DeviceRefinement):
         By position; it is changed in place.
     bitmaps : sequence of two device arrays of uint32
         Who has news, after odd supersteps and after even ones.
+    unlike : device array of int64
+        As `lengths`: how many of a list's values are not the first one's.
     offsets : device array of int64
         Of the rows of out-neighbours.
     lists : sequence of two tuples of device array
@@ -402,6 +410,7 @@ class FrontierRefinement(DeviceRefinement):
         *,
         owned: int,
         lengths: DeviceArray,
+        unlike: DeviceArray,
         offsets: DeviceArray,
         lists: Sequence[Fields],
         room: int,
@@ -411,7 +420,9 @@ class FrontierRefinement(DeviceRefinement):
             device, kernels, (state, state), bitmaps, in_place=False, frontier=True, owned=owned,
             lengths=lengths,
         )  # fmt: skip
-        self._offsets, self._lists, self._room, self._control = offsets, lists, room, control
+        self._unlike, self._offsets = unlike, offsets
+        self._lists, self._room, self._control = lists, room, control
+        self._wakers: dict[tuple[int, int], Callable[[], None]] = {}
         self.sweep()  # supersteps clear bitmaps, the header's kernel clears lengths
 
     def _unpacker(
@@ -421,6 +432,76 @@ class FrontierRefinement(DeviceRefinement):
         now = self._now
         return self._kernels.prepare(
             "wake", *launch_shape(self._device, count), first, count, listed, places, box.fields,
-            self._sent[now], box.active, headers, slot, self._flags[now], self._offsets,
-            self._lists[now], self._room, self._control,
+            self._sent[now], box.active, headers, slot, *self._frontiers(now),
         )  # fmt: skip
+
+    def _frontiers(self, now: int) -> tuple[Any, ...]:
+        """Return what kernels that put ghosts into the next frontier take of it."""
+        return self._flags[now], self._offsets, self._lists[now], self._room, self._control
+
+    def _make_room(self, count: int) -> _Box:
+        words = self._device.xp.empty(-(-count // 32), np.uint32)
+        return replace(super()._make_room(count), bits=words)
+
+    def _packer(
+        self, boundary: DeviceArray, slot: int, part: tuple[int, int], *, listed: bool
+    ) -> _Packer:
+        if not listed:
+            return super()._packer(boundary, slot, part, listed=False)
+        count, now = len(boundary), self._now
+        box, shape = self._box(slot, count), launch_shape(self._device, count)
+        pack = self._kernels.prepare(
+            "pack_news", *shape, boundary, count, self._sent[now], self._flags[now], self._lengths,
+            slot, box.places, box.fields, box.bits,
+        )  # fmt: skip
+        compare = self._kernels.prepare(
+            "count_unlike", *shape, self._lengths, slot, box.fields, self._unlike
+        )
+
+        def launch() -> None:
+            pack()
+            compare()
+
+        return _Packer(boundary, launch, _Packed(box.places, box.fields, bits=box.bits, slot=slot))
+
+    def in_bits(self, parcel: Parcel) -> Parcel:
+        """Return a parcel whose values are all alike as bits and one value.
+
+        Parameters
+        ----------
+        parcel : Parcel
+            What `pack` returned, of vertices that are listed.
+        """
+        return Parcel(None, tuple(one[:1] for one in parcel.fields), None, 0, parcel.bits)
+
+    def expect_bits(self, peer: int, most: int) -> Parcel:
+        """Return room for bits and a value from a peer; see `expect`.
+
+        Parameters
+        ----------
+        peer : int
+        most : int
+            How many vertices there may be.
+        """
+        room = self._room_for(peer, most)
+        return Parcel(None, tuple(one[:1] for one in room.fields), None, 0, room.bits)
+
+    def take_bits(self, peer: int, ghosts: tuple[int, int]) -> None:
+        """Queue the unpacking of bits and a value from a peer; see `take`.
+
+        Parameters
+        ----------
+        peer : int
+        ghosts : (int, int)
+            The range of positions of its vertices.
+        """
+        key = peer, self._now
+        launch = self._wakers.get(key)
+        if launch is None:
+            first, last = ghosts
+            count, room = last - first, self._rooms[peer]
+            launch = self._wakers[key] = self._kernels.prepare(
+                "wake_alike", *launch_shape(self._device, count), first, count, room.bits, room.fields,
+                self._sent[self._now], *self._frontiers(self._now),
+            )  # fmt: skip
+        launch()

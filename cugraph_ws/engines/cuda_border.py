@@ -56,20 +56,20 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         super().__init__(bound, part, wanted=wanted, filter=filter)
         xp = self._device.xp
         self._history = xp.zeros(3, np.int64)
-        self._lengths = xp.zeros(len(part.boundaries), np.int64)
+        self._lengths, self._unlike = (xp.zeros(len(part.boundaries), np.int64) for _ in range(2))
         self._header = xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths), np.float64)
         self._starting = 0
         self.refinement = FrontierRefinement(
             self._device, self._kernels, self._states[0], self._bitmaps, owned=part.owned,
-            lengths=self._lengths, offsets=self._rows.offsets, lists=self._lists,
-            room=self._settings[1], control=self._frontiers,
+            lengths=self._lengths, unlike=self._unlike, offsets=self._rows.offsets,
+            lists=self._lists, room=self._settings[1], control=self._frontiers,
         )  # fmt: skip
 
     def _take_stock(self, counted: int) -> None:
         """Make the first frontier of the vertices and ghosts that are flagged."""
         super()._take_stock(counted)
         self._starting = int(self._device.xp.count_nonzero(self._flags[0][:counted]))
-        self._lengths[:] = 0
+        self._lengths[:] = self._unlike[:] = 0
         self._history[:] = 0
 
     def counts(self) -> Counts:
@@ -113,7 +113,7 @@ class CudaBorderExecutor(CudaFrontierExecutor):
     @cached_property
     def _telling(self) -> Prepared:
         return self._kernels.prepare(
-            "tell_frontier", 1, BLOCK, self._frontiers, self._history, self._lengths,
+            "tell_frontier", 1, BLOCK, self._frontiers, self._history, self._lengths, self._unlike,
             len(self._lengths), self._header,
         )  # fmt: skip
 
