@@ -43,6 +43,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     thread,
     threads,
 )
+from cugraph_ws.kernels.cuda.refine import of_entry
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
 __all__ = ["count_unlike", "pack_news", "sweep", "tell_frontier", "wake", "wake_alike"]
@@ -148,12 +149,7 @@ def wake(
         ghost = np.int64(0)
         news = False
         if entry < number:
-            ghost = np.int64(first + entry)
-            place = np.int64(entry)
-            if listed == 1:
-                ghost = np.int64(first + places[entry])
-            if listed == 2:
-                place = np.int64(places[entry])
+            ghost, place = of_entry(first, entry, listed, places)
             copy_sent(box, place, state, ghost)
             news = listed == 1 or active[place] != 0
         ahead += enter(news, ghost, bitmap, offsets, entries, room, control)

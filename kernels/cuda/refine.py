@@ -37,7 +37,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import sum_of_lanes
 
-__all__ = ["agree", "pack_all", "pack_changed", "tell", "unpack"]
+__all__ = ["agree", "of_entry", "pack_all", "pack_changed", "tell", "unpack"]
 
 
 @inline
@@ -102,6 +102,16 @@ def pack_all(
         atomic_add(lengths, slot, changed)
 
 
+@inline
+def of_entry(first: Any, entry: Any, listed: Any, places: Any) -> Any:
+    """Return which ghost an entry of what came is about, and its place in the box; see `unpack`."""
+    if listed == 1:
+        return np.int64(first + places[entry]), np.int64(entry)
+    if listed == 2:
+        return np.int64(first + entry), np.int64(places[entry])
+    return np.int64(first + entry), np.int64(entry)
+
+
 @kernel
 def unpack(
     first: Any, count: Any, listed: Any, places: Any, box: Any, new: Any, old: Any, flags: Any,
@@ -119,12 +129,7 @@ def unpack(
     if slot >= 0:
         number = np.int64(headers[slot])
     for entry in range(block() * threads() + thread(), number, blocks() * threads()):
-        ghost = np.int64(first + entry)
-        place = np.int64(entry)
-        if listed == 1:
-            ghost = np.int64(first + places[entry])
-        if listed == 2:
-            place = np.int64(places[entry])
+        ghost, place = of_entry(first, entry, listed, places)
         copy_sent(box, place, new, ghost)
         copy_sent(box, place, old, ghost)
         if FRONTIER:
