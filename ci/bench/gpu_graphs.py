@@ -100,9 +100,9 @@ RMAT: dict[str, tuple[int, int, tuple[float, float, float]]] = {  # vertices, ed
     "RM16V134E": (1 << 24, 134_217_728, PAPER),
     "RM16V201E": (1 << 24, 201_326_592, PAPER),
     "RM25V201E": (25_165_824, 201_326_592, PAPER),
-    # For several GPUs; the second is more than a cuDF frame on one of them can hold
+    # For several GPUs; the second is nearly as much as a cuDF frame on one of them can hold: 2^31 - 1 rows
     "RM54V704E": (54_525_952, 704_643_072, PAPER),
-    "RM27": (1 << 27, 1 << 31, PAPER),
+    "RM27": (1 << 27, 2_100_000_000, PAPER),
     "RM14": (1 << 14, 1 << 18, PAPER),  # to try a benchmark out
 }
 GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] = {
