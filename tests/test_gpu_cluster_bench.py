@@ -127,7 +127,6 @@ class TestFigures:
     def test_jobs_are_those_that_others_speak_of(self):
         bench, peers = of("gpu_cluster"), of("gpu_peers")
         names = {job.name for job in bench.JOBS}
-        assert set(bench.SAME.values()) <= names
         assert set(peers.TARGETS) <= names | {bench.BUILD}
         assert {job.name for job in bench.EXCHANGED} == {
             "BFS", "CC", "CS", "HS", "NN", "PR", "SSSP", "SSWP",
@@ -158,7 +157,7 @@ class TestFigures:
                 for method, taken in zip(("VR", "MS", "ALL"), times, strict=True)
             }
         found.traffic["PR"] = {"VR": (20, 4_000_000, 4_000_000), "ALL": (20, 10_000_000, 2_500_000)}
-        section.timings.append(measured(bench.SAME["PR"], "one GPU", 1.0, [0.03]))
+        found.breakdowns["PR"] = {"VR": of("gpu_breakdown").Breakdown(wall=0.02, computing=0.015)}
         bench.exchange_targets(section, 2, found)
         assert [(one.measured, one.met) for one in section.targets] == [
             (pytest.approx(2.0), True),
@@ -171,7 +170,8 @@ class TestFigures:
         (table,) = section.tables
         rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
         assert rows[0]["ALL ÷ VR"] == "1.50"
-        assert rows[0]["VR: beyond an even share"] == "25%"
+        assert rows[0]["VR: computing + communication, ms"] == "15 + 5"
+        assert rows[0]["MS: computing + communication, ms"] == ""
         assert (rows[0]["VR, MB"], rows[0]["MS, MB"], rows[0]["ALL useful"]) == (
             "4.00",
             "",
@@ -182,6 +182,58 @@ class TestFigures:
             "0",
             "",
         )
+
+    def test_numbers_for_pictures(self, measured):
+        bench = of("gpu_cluster")
+        found = bench.Exchanged()
+        found.timings["PR"] = {
+            method: measured("PR", method, 1.0, [0.25]) for method in ("VR", "MS")
+        }
+        found.traffic["PR"] = {"MS": (20, 400, 100)}
+        found.breakdowns["PR"] = {"MS": of("gpu_breakdown").Breakdown(wall=0.5, computing=0.125)}
+        assert found.figures() == {
+            "PR": {
+                "VR": {"seconds": 0.25},
+                "MS": {
+                    "seconds": 0.25, "supersteps": 20, "sent": 400, "useful": 100,
+                    "computing": 0.125, "communication": 0.375,
+                },
+            }
+        }  # fmt: skip
+
+    def test_every_method_is_broken_down_in_a_run_of_its_own(self, section, measured, monkeypatch):
+        bench, runs = of("gpu_cluster"), []
+        result = types.SimpleNamespace(trace=pd.DataFrame({"milliseconds": [3.0, 4.0]}))
+
+        def methods(lent, job, traffic):
+            return [
+                of("gpu_measure").Entrant(
+                    one, lambda one=one: (runs.append(one) or result, None), None
+                )
+                for one in bench.METHODS
+            ]
+
+        monkeypatch.setattr(bench, "_methods", methods)
+        monkeypatch.setattr(
+            bench,
+            "race",
+            lambda section, name, entrants, *given, **named: [
+                measured(name, one.library, 1.0, [0.5]) for one in entrants
+            ],
+        )
+        Part = of("gpu_breakdown").Breakdown
+        monkeypatch.setattr(
+            bench, "breakdown",
+            lambda client, run: Part(wall=float(run().trace["milliseconds"].sum()), computing=1.0),
+        )  # fmt: skip
+        lent = types.SimpleNamespace(spread=types.SimpleNamespace(client=None, workers=2))
+        bench.exchange(lent, section, 3, "coefficients", bench.Exchanged())
+        assert runs == ["VR", "MS", "ALL"] * 2
+        assert section.figures["gpus"] == 2
+        assert set(section.figures["exchange"]) == {"HS", "NN"}
+        assert section.figures["exchange"]["HS"]["ALL"] == {
+            "seconds": 0.5, "computing": 1.0, "communication": 6.0,
+        }  # fmt: skip
 
     @pytest.mark.parametrize(
         ("peaks", "met"), [([3, 2], None), ([3, 2, 2, 4], False), ([3] * 4, True)]

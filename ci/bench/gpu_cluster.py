@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
+from gpu_breakdown import Breakdown, breakdown
 from gpu_frames import build, build_figures, check_build
 from gpu_graphs import Weights
 from gpu_measure import Entrant, Measured, Section, by_library, compare, race
@@ -23,7 +24,22 @@ from measure import OURS, Target
 
 import cugraph_ws as ws
 
-__all__ = ["BUILD", "JOBS", "KINDS", "Job", "Lent", "builds", "cluster", "functions"]
+__all__ = [
+    "BUILD",
+    "EXCHANGED",
+    "JOBS",
+    "KINDS",
+    "ONE",
+    "REPEATS",
+    "Job",
+    "Lent",
+    "builds",
+    "cluster",
+    "functions",
+    "milliseconds",
+    "taken",
+    "workers",
+]
 
 ONE = "one GPU"
 BUILD = "build from a frame"
@@ -110,7 +126,6 @@ EXCHANGED = (
     Job("HS", "coefficients", HEAT, dense=True),
     Job("NN", "coefficients", NETWORK, dense=True),
 )
-SAME = {"PR": JOBS[0].name, "HS": JOBS[5].name, "NN": JOBS[6].name}  # timed on one GPU too
 KINDS: tuple[Weights | None, ...] = (None, "lengths", "coefficients")
 
 
@@ -123,10 +138,29 @@ class Exchanged:
     timings : dict of dict of Measured
     traffic : dict of dict of (int, int, int)
         Supersteps, bytes sent, and useful ones.
+    breakdowns : dict of dict of Breakdown
+        Of the time of a run's supersteps.
     """
 
     timings: dict[str, dict[str, Measured]] = field(default_factory=dict)
     traffic: dict[str, dict[str, tuple[int, int, int]]] = field(default_factory=dict)
+    breakdowns: dict[str, dict[str, Breakdown]] = field(default_factory=dict)
+
+    def figures(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return what is known, by program and method: seconds of supersteps, bytes, and what for."""
+        found: dict[str, dict[str, dict[str, float]]] = {}
+        for program, timings in self.timings.items():
+            told, parts = self.traffic.get(program, {}), self.breakdowns.get(program, {})
+            found[program] = {
+                method: {"seconds": one.best_known} for method, one in timings.items()
+            }
+            for method, figures in found[program].items():
+                if method in told:
+                    figures |= zip(("supersteps", "sent", "useful"), told[method], strict=True)
+                if method in parts:
+                    figures["computing"] = parts[method].computing
+                    figures["communication"] = parts[method].communication
+        return found
 
 
 @dataclass
@@ -372,6 +406,15 @@ def exchange(
         )
         measured = race(section, name, entrants or [], repeats, few=repeats)
         exchanged.timings[job.name] = by_library(measured)
+        exchanged.breakdowns[job.name] = {
+            entrant.library: parts
+            for entrant in entrants or []
+            if (parts := section.attempt(
+                f"breaking {name}, {entrant.library}, down",
+                lambda run=entrant.run: breakdown(lent.spread.client, lambda: run()[0]),
+            )) is not None
+        }  # fmt: skip
+        section.figures |= {"gpus": lent.spread.workers, "exchange": exchanged.figures()}
 
 
 def _methods(lent: Lent, job: Job, traffic: dict[str, tuple[int, int, int]]) -> list[Entrant]:
@@ -421,37 +464,30 @@ def exchange_targets(
 
 
 def exchange_table(section: Section, workers: int, exchanged: Exchanged) -> None:
-    """Add Table I, and what of Table VIII and Figure 9 is known, program by program.
-
-    The trace does not tell computing from communicating.  Where one GPU's supersteps were timed, what
-    exceeds their even share stands for all that is not computing: exchange, waiting, imbalance.
-    """
-    single = {
-        one.job: one.best_known for one in section.timings
-        if isinstance(one, Measured) and one.library == ONE
-    }  # fmt: skip
+    """Add what is known of Tables I and VIII and of Figure 9, program by program."""
     rows = []
     for program, found in exchanged.timings.items():
-        told = exchanged.traffic.get(program, {})
+        told, parts = exchanged.traffic.get(program, {}), exchanged.breakdowns.get(program, {})
         row = [program, str(max((one[0] for one in told.values()), default=0))]
         base = found["VR"].best_known if "VR" in found else None
         row.append("" if base is None else f"{base * 1e3:.3g}")
         for method in ("ALL", "MS"):
             known = base is not None and method in found
             row.append(f"{found[method].best_known / base:.2f}" if known else "")
-        alone = single.get(SAME.get(program, ""))
-        for method in METHODS:
-            known = alone is not None and method in found
-            row.append(f"{1 - alone / workers / found[method].best_known:.0%}" if known else "")
+        row += [_sum(parts[method]) if method in parts else "" for method in METHODS]
         row += [f"{told[one][1] / 1e6:.2f}" if one in told else "" for one in METHODS]
         for method in ("ALL", "MS"):
             sent, useful = told[method][1:] if method in told else (0, 0)
             row.append(f"{useful / sent:.1%}" if sent else "")
         rows.append(row)
     columns = ["program", "supersteps", "VR, ms", "ALL ÷ VR", "MS ÷ VR",
-               *(f"{one}: beyond an even share" for one in METHODS),
+               *(f"{one}: computing + communication, ms" for one in METHODS),
                *(f"{one}, MB" for one in METHODS), "ALL useful", "MS useful"]  # fmt: skip
     section.table(f"exchange, {workers} GPUs", columns, rows)
+
+
+def _sum(parts: Breakdown) -> str:
+    return f"{parts.computing * 1e3:.3g} + {parts.communication * 1e3:.3g}"
 
 
 # -------------------------------------------------------------------------------------- memory

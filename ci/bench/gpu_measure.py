@@ -91,7 +91,8 @@ class Measured(Timing):
 class Section:
     """What one part of the benchmarks found on one graph.
 
-    `keep` is called whenever there is more of it, so that who is cut short has that much.
+    `keep` is called whenever there is more of it, so that who is cut short has that much.  `figures` are
+    numbers, by name, that tables over several graphs and pictures are made of.
     """
 
     part: str
@@ -100,6 +101,7 @@ class Section:
     targets: list[Target] = field(default_factory=list)
     errors: list[dict[str, str]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
     keep: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -134,6 +136,7 @@ class Section:
             "targets": [{**asdict(one), "met": one.met} for one in self.targets],
             "errors": self.errors,
             "tables": self.tables,
+            "figures": self.figures,
         }
 
 

@@ -1,0 +1,237 @@
+"""What of supersteps is computing: spans between events, on real executors in the emulator, and their sums."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import types
+from collections import Counter
+
+import pandas as pd
+import pytest
+from ci_scripts import of, scripts  # noqa: F401 - `scripts` is a fixture
+from crews import over_links, share, with_ordered_ghosts
+from cuda_cases import set_classes
+from emulator.device import EmulatedKernels, emulated
+from programs import Hops, Rank
+from shapes import build, rmat
+
+import cugraph_ws as ws
+from cugraph_ws.cluster import device_exchange
+
+COMPUTING = {"superstep", "traverse", "sweep", "compare"}
+MOVING = {"pack_all", "pack_changed", "unpack", "wake", "tell", "tell_frontier", "agree"}
+GRAPH = rmat(4, 3, seed=11)
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """Names of the kernels that each thread has launched."""
+    set_classes(monkeypatch, block=32, hub=12, chunk=8, middle=5)
+    names = {}
+    plain = EmulatedKernels.launch
+
+    def launch(self, name, *arguments, **options):
+        names.setdefault(threading.get_ident(), []).append(name)
+        plain(self, name, *arguments, **options)
+
+    monkeypatch.setattr(EmulatedKernels, "launch", launch)
+    return names
+
+
+def watched_run(launched, program, members, cuts=None, **options):
+    """Run a program over links; return supersteps' numbers, and kernels within spans and in all."""
+
+    def record():
+        own = launched.setdefault(threading.get_ident(), [])
+        return own, len(own)
+
+    within = Counter()
+
+    def elapsed(before, after):
+        own, place = before
+        assert own is after[0], "both are of one worker"
+        within.update(own[place : after[1]])
+        return 1000.0 * (after[1] - place)
+
+    def work(crew):
+        result = ws.run(program, with_ordered_ghosts(share(graph, crew, cuts)), **options)
+        return result.frame, result.iterations
+
+    with build(GRAPH) as graph, emulated(seed=3):
+        expected = over_links(members, work)
+        launched.clear()
+        breakdown = of("gpu_breakdown")
+        watch = breakdown.Watch(record)
+        with breakdown.watched(watch):
+            found = over_links(members, work)
+    for (frame, iterations), (other, same) in zip(found, expected, strict=True):
+        pd.testing.assert_frame_equal(frame, other)
+        assert iterations == same
+    every = Counter(name for own in launched.values() for name in own)
+    seconds = watch.seconds(elapsed)
+    assert sum(seconds.values()) == within.total()
+    assert sorted(seconds) == list(range(found[0][1]))
+    return within, every
+
+
+def only(names, counted):
+    return {name: count for name, count in counted.items() if name in names}
+
+
+@pytest.mark.parametrize("exchange", ["vr", "ms"])
+def test_all_that_dense_supersteps_compute_and_nothing_else(launched, exchange):
+    options = {"max_iter": 4, "tol": 0.0, "exchange": exchange, "engine": "cuda"}
+    within, every = watched_run(launched, Rank, 2, **options)
+    assert only(COMPUTING, every) == {"superstep": 2 * 4}
+    assert only(COMPUTING, within) == only(COMPUTING, every)
+    assert only(MOVING, every)
+    assert not only(MOVING, within)
+
+
+def test_what_leaves_between_the_parts_of_a_superstep_is_not_computing(launched, monkeypatch):
+    monkeypatch.setattr(device_exchange, "LEAST_APART", 1)
+    options = {"max_iter": 4, "tol": 0.0, "exchange": "ms", "engine": "cuda"}
+    within, every = watched_run(launched, Rank, 2, (0, 5, 16), **options)
+    assert every["superstep"] == 2 * (1 + 2 * 3), "all but the first are cut"
+    assert within["superstep"] == every["superstep"]
+    assert every["pack_all"] > 2 * 4, "tails leave by themselves"
+    assert not only(MOVING, within)
+
+
+def test_frontiers(launched):
+    within, every = watched_run(launched, Hops, 2, start=0, exchange="vr", engine="cuda")
+    assert every["traverse"] > 0
+    assert only(COMPUTING, within) == only(COMPUTING, every)
+    assert only(MOVING, every)
+    assert not only(MOVING, within)
+
+
+def test_nothing_is_watched_any_more():
+    from cugraph_ws.engines.cuda import CudaExecutor
+    from cugraph_ws.engines.cuda_border import CudaBorderExecutor
+
+    before = CudaExecutor.superstep, CudaExecutor.begin_next, CudaBorderExecutor.superstep
+    breakdown = of("gpu_breakdown")
+    with breakdown.watched(breakdown.Watch(lambda: None)):
+        assert CudaExecutor.superstep is not before[0]
+        assert CudaBorderExecutor.superstep is not CudaExecutor.superstep
+    after = CudaExecutor.superstep, CudaExecutor.begin_next, CudaBorderExecutor.superstep
+    assert after == before
+
+
+class Executor:
+    """Does nothing, but calls who sends between its parts."""
+
+    midway = None
+
+    def superstep(self, choice, sums):
+        if self.midway is not None:
+            self.midway()
+
+
+@pytest.fixture
+def clock():
+    """Events are times, of which each is a millisecond after the one before."""
+    times = iter(range(1000))
+    return of("gpu_breakdown").Watch(lambda: float(next(times)))
+
+
+def elapsed(before, after):
+    return after - before
+
+
+def test_what_was_queued_ahead_counts_in_its_superstep(clock):
+    executor, calls = Executor(), []
+    for number in range(3):
+        executor.midway = lambda number=number: calls.append(number)
+        clock.superstep(Executor.superstep, executor, types.SimpleNamespace(number=number), None)
+        clock.begin_next(lambda executor: None, executor)  # the last one's is never gone on with
+    assert calls == [0, 1, 2]
+    assert clock.seconds(elapsed) == pytest.approx({0: 0.002, 1: 0.003, 2: 0.003})
+
+
+def test_who_has_no_vertices_keeps_its_call(clock):
+    executor = Executor()
+    executor.midway = send = lambda: None
+    choice = types.SimpleNamespace(number=5)
+    clock.superstep(lambda *given: None, executor, choice, None)
+    assert executor.midway is send
+    assert clock.seconds(elapsed) == pytest.approx({5: 0.001})
+
+
+def test_the_slowest_of_every_superstep():
+    slowest = of("gpu_breakdown").slowest
+    assert slowest([{0: 1.0, 1: 5.0}, {0: 2.0, 1: 3.0}]) == 7.0
+    assert slowest([{0: 1.0, 64: 9.0}, {0: 2.0}]) == 11.0, "one member went on alone"
+    assert slowest([]) == 0.0
+
+
+class Client:
+    """A cluster whose one worker is this process."""
+
+    def run(self, function):
+        return {"here": function()}
+
+
+class TimedEvent:
+    """CuPy's, on a clock that goes on by 4 milliseconds whenever it is looked at."""
+
+    now = 0.0
+
+    def record(self, stream):
+        assert stream == "the current one"
+        TimedEvent.now += 4.0
+        self.at = TimedEvent.now
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    stub = types.ModuleType("cupy")
+    stub.cuda = types.SimpleNamespace(
+        Event=TimedEvent,
+        get_current_stream=lambda: "the current one",
+        Device=lambda: types.SimpleNamespace(synchronize=lambda: None),
+        get_elapsed_time=lambda before, after: after.at - before.at,
+    )
+    monkeypatch.setitem(sys.modules, "cupy", stub)
+
+
+@pytest.mark.usefixtures("cupy")
+class TestBreakdown:
+    @pytest.fixture
+    def superstep(self, monkeypatch):
+        """A superstep of an executor that does nothing."""
+        from cugraph_ws.engines.cuda import CudaExecutor
+
+        monkeypatch.setattr(CudaExecutor, "superstep", Executor.superstep)
+
+        def superstep(number):
+            executor = CudaExecutor.__new__(CudaExecutor)
+            executor.midway = None
+            executor.superstep(types.SimpleNamespace(number=number), None)
+
+        return superstep
+
+    def test_computing_and_the_rest(self, superstep):
+        def run():
+            superstep(0), superstep(1)
+            trace = pd.DataFrame({"milliseconds": [20.0, 30.0]})
+            return types.SimpleNamespace(trace=trace)
+
+        found = of("gpu_breakdown").breakdown(Client(), run)
+        assert (found.wall, found.computing) == pytest.approx((0.05, 0.008))
+        assert found.communication == pytest.approx(0.042)
+
+    def test_a_run_that_fails_is_not_watched_for_ever(self, superstep):
+        breakdown = of("gpu_breakdown")
+        from cugraph_ws.engines.cuda import CudaExecutor
+
+        before = CudaExecutor.superstep
+        with pytest.raises(ZeroDivisionError):
+            breakdown.breakdown(Client(), lambda: 1 / 0)
+        assert CudaExecutor.superstep is before
+        assert breakdown._at_work == []
+
+    def test_clocks_that_disagree(self):
+        assert of("gpu_breakdown").Breakdown(wall=1.0, computing=1.1).communication == 0.0
