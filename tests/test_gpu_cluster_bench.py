@@ -88,6 +88,40 @@ class TestPartitions:
 
 
 @pytest.mark.usefixtures("arrays")
+class TestDigests:
+    @pytest.fixture
+    def frame(self):
+        values = [1.0, np.inf, -3.0, 4.0]
+        ids = np.array([3, 1, 96, 98], np.int32)
+        hops = pd.array([1, None, 2, 3], "Int32")
+        return pd.DataFrame({"vertex": ids, "x": values, "hops": hops})
+
+    def test_sums(self, frame):
+        often = [4, 2, 97, 2]  # ids modulo 97, and once more
+        assert of("gpu_spread").digest(frame) == [
+            4, 3, 8, 4 * 1 + 97 * 3 + 2 * 4,
+            4, 7, often[0] + often[1] + often[2] * 2 + often[3] * 3,
+        ]  # fmt: skip
+
+    def test_of_partitions_together(self, frame):
+        digest = of("gpu_spread").digest
+        parts = [digest(one) for one in (frame[:1], frame[1:])]
+        assert [sum(one) for one in zip(*parts, strict=True)] == digest(frame)
+
+    def test_results_that_differ(self, frame):
+        digest, scaling = of("gpu_spread").digest, of("gpu_scaling")
+        expected = digest(frame)
+        assert scaling.far(expected, expected) == 0.0
+        wrong = [
+            frame[:3], frame.assign(x=[1.0, 2.0, -3.0, 4.0]), frame.assign(x=[1.0, np.inf, 4.0, -3.0]),
+            frame.assign(hops=pd.array([1, 1, 2, 3], "Int32").fillna(5) + 1),
+        ]  # fmt: skip
+        assert all(scaling.far(digest(one), expected) > scaling.ROUNDING for one in wrong)
+        close = frame.assign(x=frame["x"] * (1 + 1e-9))
+        assert 0.0 < scaling.far(digest(close), expected) < scaling.ROUNDING
+
+
+@pytest.mark.usefixtures("arrays")
 class TestComparing:
     def test_integers_exactly_and_floats_nearly(self):
         off_by = of("gpu_spread").off_by

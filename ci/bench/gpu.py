@@ -18,6 +18,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,10 @@ from gpu_cluster import cluster
 from gpu_efficiency import efficiency
 from gpu_frames import frames
 from gpu_frontiers import frontiers
-from gpu_graphs import GENERATED, Case, cases
+from gpu_graphs import GENERATED, SCALING, Case, cases
 from gpu_loops import loops
 from gpu_measure import Section
+from gpu_scaling import Scaling
 from gpu_schedules import schedules
 from gpu_searches import searches
 from gpu_supersteps import supersteps
@@ -53,10 +55,11 @@ PARTS: dict[str, tuple[Callable[[Case, Section, int], None] | None, tuple[str, .
     "cluster-functions": (None, ("RM33V335E",)),
     "cluster-exchange": (None, ("RM33V335E",)),
     "cluster-hub": (None, ("RM33V335E",)),
+    "cluster-scaling": (None, tuple(SCALING)),
     "cluster-peers": (None, ("RM33V335E",)),
     "cluster-large": (None, ("RM54V704E",)),
 }
-# Those that take a graph by name, since they make it elsewhere
+# Those that take a graph by name, since they make it elsewhere; what is a context lasts for all graphs
 BY_NAME: dict[str, Callable[..., None]] = {
     "efficiency": lambda name, section, repeats, peers: efficiency(name, section),
     "cluster": partial(cluster, pieces=("build", "functions", "exchange", "memory")),
@@ -64,6 +67,7 @@ BY_NAME: dict[str, Callable[..., None]] = {
     "cluster-functions": partial(cluster, pieces=("functions",)),
     "cluster-exchange": partial(cluster, pieces=("exchange",)),
     "cluster-hub": partial(cluster, pieces=("exchange",), hub=True),
+    "cluster-scaling": Scaling(),
     "cluster-peers": partial(cluster, pieces=("peers",)),
     "cluster-large": partial(cluster, pieces=("large",)),
 }
@@ -89,16 +93,18 @@ def main() -> int:
             names = [*names, "data"]
         write([part, names[0] if len(names) == 1 else "all"])
         if measure is None:
-            for name in names:
-                write([part, name])
-                section, begun = Section(part, name), time.perf_counter()
-                section.keep = partial(write, [part, name], section)
-                print(f"{part}: {name}", flush=True)
-                make = partial(BY_NAME[part], name, section, arguments.repeats)
-                section.attempt(part, partial(make, peers=arguments.peers))
-                close(section, begun)
-                failed += len(section.errors)
-                done.append(section.facts())
+            make = BY_NAME[part]
+            with make if isinstance(make, AbstractContextManager) else nullcontext():
+                for name in names:
+                    write([part, name])
+                    section, begun = Section(part, name), time.perf_counter()
+                    section.keep = partial(write, [part, name], section)
+                    print(f"{part}: {name}", flush=True)
+                    work = partial(make, name, section, arguments.repeats, peers=arguments.peers)
+                    section.attempt(part, work)
+                    close(section, begun)
+                    failed += len(section.errors)
+                    done.append(section.facts())
             continue
         for case in cases(names, arguments.data):
             write([part, case.name])

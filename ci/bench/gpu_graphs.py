@@ -19,6 +19,7 @@ __all__ = [
     "GENERATED",
     "HIGH_DIAMETER",
     "RMAT",
+    "SCALING",
     "Case",
     "Weights",
     "cases",
@@ -91,7 +92,16 @@ def grid(side: int, dropped: float) -> tuple[DeviceArray, DeviceArray]:
     return source[kept], destination[kept]
 
 
+EDGES = (1 << 25, 1 << 27, 5 << 26, 21 << 25)
+DENSITIES = (8, 16, 32)  # edges a vertex
+# Of several sizes and densities, as in the paper's Figure 10, and named as there: RM<M vertices>V<M edges>E
+SCALING = {
+    f"RM{m // density // 10**6}V{m // 10**6}E": (m // density, m, PAPER)
+    for density in DENSITIES
+    for m in EDGES
+}
 RMAT: dict[str, tuple[int, int, tuple[float, float, float]]] = {  # vertices, edges, parameters
+    **SCALING,
     "RM20": (1 << 20, 1 << 24, PAPER),
     "RM22": (1 << 22, 1 << 26, PAPER),
     "RM33V335E": (1 << 25, 335_544_320, PAPER),

@@ -18,6 +18,7 @@ import cugraph_ws as ws
 __all__ = [
     "PartedCase",
     "Spread",
+    "digest",
     "draw_part",
     "edge_weights",
     "forget_peak",
@@ -139,6 +140,33 @@ def off_by(found: Any, expected: Any, bound: float = 1e-5) -> float:
     return off
 
 
+def digest(frame: Any) -> list[float]:
+    """Return a few sums that two equal result frames have in common, up to rounding.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With the column vertex; or a partition of one, whose sums are added to the others'.
+
+    Returns
+    -------
+    list of float
+        The rows; and of each further column how many values are finite, the sum of their magnitudes,
+        and the same with every value counted several times, as its vertex says.
+    """
+    import cupy
+
+    found = [float(len(frame))]
+    often = cupy.asarray(frame["vertex"].values) % PERIOD + 1
+    for name in frame.columns:
+        if name != "vertex":
+            values = cupy.abs(cupy.asarray(frame[name].fillna(-1).values).astype("float64"))
+            finite = cupy.isfinite(values)
+            values = cupy.where(finite, values, 0.0)
+            found += [float(one.sum()) for one in (finite, values, values * often)]
+    return found
+
+
 def forget_peak() -> None:
     """Begin to look for the most memory taken on this process's GPU."""
     import cupy
@@ -203,13 +231,16 @@ class Spread:
     ----------
     name : str
     client : Client
+    workers : int, optional
+        How many of them hold it; all, if not given.  Its edges are the same.
     """
 
-    def __init__(self, name: str, client: Any) -> None:
+    def __init__(self, name: str, client: Any, workers: int | None = None) -> None:
         self.name = name
         self.client = client
-        self.addresses = sorted(client.nthreads())
-        self.places = PLACES * len(self.addresses)
+        everyone = sorted(client.nthreads())
+        self.addresses = everyone[:workers]
+        self.places = PLACES * len(everyone)
         self._edges: tuple[Any, Any] | None = None
         self._graph: tuple[Any, Any] | None = None
         self._values: dict[int, Any] = {}
@@ -249,7 +280,7 @@ class Spread:
         if self._graph is None or self._graph[0] != kind:
             self.let_go_of_graph()
             weight = None if kind is None else "weight"
-            self._graph = kind, ws.Graph(self.edges(kind), weight=weight)
+            self._graph = kind, ws.Graph(self.edges(kind), weight=weight, workers=self.addresses)
         return self._graph[1]
 
     def values(self, every: int = 1) -> Any:
@@ -269,6 +300,11 @@ class Spread:
         """Compare two Dask frames of results partition by partition, where they are."""
         pairs = [self.client.compute(frame.to_delayed()) for frame in (found, expected)]
         return float(max(self.client.gather(self.client.map(off_by, *pairs, pure=False))))
+
+    def digest(self, frame: Any) -> list[float]:
+        """Return the digest of a Dask frame of results, taken where its partitions are."""
+        parts = self.client.map(digest, self.client.compute(frame.to_delayed()), pure=False)
+        return [sum(one) for one in zip(*self.client.gather(parts), strict=True)]
 
     def peaks(self) -> list[int]:
         """Return each worker's peak since `forget_peak` ran on them."""
