@@ -138,8 +138,9 @@ class TestTree:
 
     @pytest.mark.parametrize(
         "name",
-        ["ci/gpu-report.md", "ci/gpu-report.json", "kernels/__pycache__/a.pyc",
-         "tests/.hypothesis/x", "README.md", "ci/bench/README.md", "build/lib.py"],
+        ["ci/gpu-report.md", "ci/gpu-report.json", "ci/bench/pictures/figure-10.svg",
+         "kernels/__pycache__/a.pyc", "tests/.hypothesis/x", "README.md", "ci/bench/README.md",
+         "build/lib.py"],
     )  # fmt: skip
     def test_what_does_not_count(self, checkout, name):
         before = of("tree").files_hash(checkout)

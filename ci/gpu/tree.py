@@ -14,10 +14,11 @@ __all__ = ["ROOT", "files_hash", "git_tree"]
 ROOT = Path(__file__).parents[2]
 PARTS = ("ci", "cugraph_ws", "examples", "kernels", "tests", "pyproject.toml")
 REPORT = "ci/gpu-report.json"
+PICTURES = "ci/bench/pictures"  # drawn of it
 
 
 def files_hash(root: Path = ROOT) -> str:
-    """Return a hash over the names and contents of all files, the report itself left out.
+    """Return a hash over the names and contents of all files, the report and its pictures left out.
 
     Parameters
     ----------
@@ -72,6 +73,7 @@ def _counts(path: Path, root: Path) -> bool:
         and not any(part.startswith(".") or part == "__pycache__" for part in name.parts)
         and path.suffix not in (".pyc", ".md")
         and name.as_posix() != REPORT
+        and name.parent.as_posix() != PICTURES
     )
 
 

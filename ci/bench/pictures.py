@@ -1,0 +1,249 @@
+"""Figures 9 and 10 of the Warp Segmentation paper, drawn of a report, and its tables over all graphs.
+
+    python ci/bench/pictures.py                                     # ci/gpu-report.json, to ci/bench/pictures
+    python ci/bench/pictures.py --report REPORT.json --folder FOLDER
+
+Pictures are SVG, the same bytes whenever they are drawn of the same report; tables and pictures together are
+the folder's README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+from paper_tables import (
+    PROGRAMS,
+    Section,
+    exchanges,
+    label,
+    refinement_table,
+    scaling_table,
+    scalings,
+    useful_table,
+)
+
+__all__ = ["breakdown_figure", "draw", "main", "scaling_figure", "shares"]
+
+ROOT = Path(__file__).parents[2]
+BLUE, ORANGE, GREEN, GREY = "#2b6ca3", "#d9722b", "#4a8f4a", "#666666"
+METHODS = ("VR", "MS", "ALL")
+PARTS = {"computing": BLUE, "communication": ORANGE}
+MARKS = ("o", "s", "^", "D")
+COLOURS = (GREY, BLUE, ORANGE, GREEN)
+HEAD = """# Section V of the Warp Segmentation paper, measured here
+
+Made by `python ci/bench/pictures.py` of a report that `ci/gpu.sh` has written.  What is measured, and how, is in
+`ci/bench/README.md`.
+"""
+ASK_EXCHANGE = "ci/gpu.sh bench-cluster-exchange"
+ASK_SCALING = "ci/gpu.sh bench-cluster-scaling"
+
+
+def main() -> int:
+    """Draw what the report has; return 1 if anything is missing."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--report", type=Path, default=ROOT / "ci" / "gpu-report.json")
+    parser.add_argument("--folder", type=Path, default=ROOT / "ci" / "bench" / "pictures")
+    arguments = parser.parse_args()
+    if not arguments.report.exists():
+        print(f"there is no {arguments.report}; ci/gpu.sh writes one", file=sys.stderr)
+        return 1
+    made, missing = draw(json.loads(arguments.report.read_text()), arguments.folder)
+    for path in made:
+        print(path)
+    for what, ask in missing.items():
+        said = (
+            f"{what}: nothing in {arguments.report} is for it; on several GPUs, {ask} measures it"
+        )
+        print(said, file=sys.stderr)
+    return 1 if missing else 0
+
+
+def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str, str]]:
+    """Write pictures and tables of a report into a folder.
+
+    Parameters
+    ----------
+    report : mapping
+        As `ci/gpu-report.json` has it.
+    folder : Path
+        Made if it is not there.
+
+    Returns
+    -------
+    list of Path
+        What was written: nothing, if the report has nothing.
+    dict of str to str
+        By what is missing, what measures it.
+    """
+    pictures: dict[str, Callable[[], Figure]] = {}
+    tables, missing = [], {}
+    if exchanges(report):
+        tables += [useful_table(report), refinement_table(report)]
+    else:
+        missing["Tables I and VIII"] = ASK_EXCHANGE
+    for name, section in exchanges(report).items():
+        if shares(section):
+            file = f"figure-9-{name.replace(' ', '-')}"
+            pictures[file] = partial(breakdown_figure, section)
+    if not pictures:
+        missing["Figure 9"] = ASK_EXCHANGE
+    if scalings(report):
+        tables += [scaling_table(report, what) for what in ("supersteps", "call")]
+    else:
+        missing["Table IX"] = ASK_SCALING
+    if series(report):
+        pictures["figure-10"] = partial(scaling_figure, report)
+    else:
+        missing["Figure 10"] = ASK_SCALING
+    if not pictures and not tables:
+        return [], missing
+    folder.mkdir(parents=True, exist_ok=True)
+    made = [_saved(make(), folder / f"{name}.svg") for name, make in pictures.items()]
+    shown = [f"![{path.stem}]({path.name})\n" for path in made]
+    page = folder / "README.md"
+    page.write_text("\n".join([HEAD, *(table.markdown() for table in tables), *shown]))
+    return [*made, page], missing
+
+
+def _saved(figure: Figure, path: Path) -> Path:
+    """Write a picture that depends on nothing but what it shows."""
+    drawn = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "cugraph_ws", "svg.fonttype": "none"}):
+        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    lines = [line.rstrip() for line in drawn.getvalue().splitlines()]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+# ------------------------------------------------------------------------------------- Figure 9
+
+
+def shares(section: Section) -> dict[str, dict[str, dict[str, float]]]:
+    """Return computing and communication by program and method, as parts of the program's longest time.
+
+    Parameters
+    ----------
+    section : mapping
+        One of `exchanges`.
+
+    Returns
+    -------
+    dict
+        Without what was not broken down.
+    """
+    found = {}
+    for program in PROGRAMS:
+        methods = {
+            method: {part: one[part] for part in PARTS}
+            for method, one in section["figures"]["exchange"].get(program, {}).items()
+            if set(PARTS) <= set(one)
+        }
+        longest = max((sum(one.values()) for one in methods.values()), default=0.0)
+        if longest:
+            found[program] = {
+                method: {part: seconds / longest for part, seconds in one.items()}
+                for method, one in methods.items()
+            }
+    return found
+
+
+def breakdown_figure(section: Section) -> Figure:
+    """Return Figure 9 of one graph: a bar for each program and method, computing below."""
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    axes = figure.subplots()
+    places, names, groups = [], [], []
+    for group, (program, methods) in enumerate(shares(section).items()):
+        groups.append((group * (len(METHODS) + 1) + 1, program))
+        for place, method in enumerate(METHODS):
+            places.append(group * (len(METHODS) + 1) + place)
+            names.append(method)
+            bottom = 0.0
+            for part, height in methods.get(method, {}).items():
+                axes.bar(places[-1], height, bottom=bottom, color=PARTS[part], width=0.85)
+                bottom += height
+    axes.set_xticks(places, names, fontsize=8)
+    for middle, program in groups:
+        axes.annotate(program, (middle, 0), xytext=(0, -28), textcoords="offset points",
+                      ha="center", fontweight="bold", annotation_clip=False)  # fmt: skip
+    for part, colour in PARTS.items():
+        axes.bar(0, 0, color=colour, label=part)
+    axes.set(ylabel="of the longest time", ylim=(0, 1.02))
+    axes.set_xlabel(" ", labelpad=18)  # room for the programs' names
+    axes.set_title(label(section), loc="left", fontweight="bold")
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.7, 1.0), ncols=2)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+# ------------------------------------------------------------------------------------ Figure 10
+
+
+def series(report: Mapping[str, Any]) -> dict[float, dict[int, list[tuple[int, float]]]]:
+    """Return what SSSP's supersteps take, by edges a vertex and number of GPUs: edges, seconds.
+
+    Parameters
+    ----------
+    report : mapping
+
+    Returns
+    -------
+    dict
+        Ascending; without densities of which there is one size only.
+    """
+    found: dict[float, dict[int, list[tuple[int, float]]]] = {}
+    for section in scalings(report).values():
+        figures = section["figures"]
+        edges = figures["edges"]
+        for gpus, times in figures["scaling"].get("SSSP", {}).items():
+            lines = found.setdefault(round(edges / figures["vertices"], 2), {})
+            lines.setdefault(int(gpus), []).append((edges, times["supersteps"]))
+    return {
+        density: {gpus: sorted(lines[gpus]) for gpus in sorted(lines)}
+        for density, lines in sorted(found.items())
+        if max(len(line) for line in lines.values()) > 1
+    }
+
+
+def scaling_figure(report: Mapping[str, Any]) -> Figure:
+    """Return Figure 10: the time of SSSP over the number of edges, side by side for densities."""
+    found = series(report)
+    figure = Figure(figsize=(3.6 * len(found) + 0.6, 3.8), layout="constrained")
+    panels = figure.subplots(1, len(found), sharex=True, sharey=True, squeeze=False)[0]
+    numbers = sorted({gpus for lines in found.values() for gpus in lines})
+    every = [line for lines in found.values() for line in lines.values()]
+    sizes = sorted({edges / 1e6 for line in every for edges, _ in line})
+    for axes, (density, lines) in zip(panels, found.items(), strict=True):
+        for gpus, line in lines.items():
+            which = numbers.index(gpus) % len(MARKS)
+            axes.plot(
+                [edges / 1e6 for edges, _ in line], [seconds * 1e3 for _, seconds in line],
+                marker=MARKS[which], markersize=5, color=COLOURS[which],
+                label=f"{gpus} GPU{'s' * (gpus != 1)}",
+            )  # fmt: skip
+        axes.set(xscale="log", yscale="log", xlabel="million edges")
+        axes.set_xticks(sizes, [f"{one:,.0f}" for one in sizes])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_title(f"{density:g} edges a vertex", loc="left", fontweight="bold")
+        axes.grid(color="#dddddd", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("SSSP, supersteps, ms")
+    panels[0].legend(frameon=False)
+    return figure
+
+
+if __name__ == "__main__":
+    sys.exit(main())
