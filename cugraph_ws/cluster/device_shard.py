@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.crew import Crew, total
+from cugraph_ws.cluster.device_vertices import DeviceShardVertices
 from cugraph_ws.cluster.ghosts import order_ghosts
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.arcs import DeviceArcs
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.cuda.grouping import number_dtype, run
-from cugraph_ws.frames import FrameKind, VertexNumbers
+from cugraph_ws.frames import FrameKind
 
 __all__ = ["DeviceShard"]
 
@@ -43,7 +43,7 @@ class DeviceShard(ShardGraph):
         Where each member's vertices begin among the ghosts.
     held : list of device array
         For each member, the own positions that it holds as ghosts.
-    vertices : ShardVertices
+    vertices : DeviceShardVertices
     kind, names, weight, directed
         See `ShardGraph`.
     number_of_edges, number_of_arcs : int
@@ -63,7 +63,7 @@ class DeviceShard(ShardGraph):
         bounds: npt.NDArray[np.int64],
         held: list[DeviceArray],
         *,
-        vertices: ShardVertices,
+        vertices: DeviceShardVertices,
         kind: FrameKind,
         names: tuple[list[str], list[str]],
         weight: str | None,
@@ -203,8 +203,7 @@ class DeviceShard(ShardGraph):
     def vertex_frame(self, columns: Mapping[str, Any]) -> Any:
         """Return a frame of the own vertices, sorted, together; see `ShardGraph.vertex_frame`."""
         self._open()
-        own = VertexNumbers(self._numbers[: self.owned])
-        return self._kind.make({**self._vertices.columns(None, own), **self._decoded(columns)})
+        return self._kind.make({**self._vertices.own_columns(), **self._decoded(columns)})
 
 
 class ShardArcs(DeviceArcs):

@@ -237,18 +237,27 @@ class DeviceShardVertices(ShardVertices):
 
     # -------------------------------------------------------------------------------- results
 
+    def own_columns(self) -> dict[str, Any]:
+        """Return the ids of own vertices as result columns."""
+        shard = self._shard()
+        ids = device().xp.arange(shard.low, shard.low + shard.owned)
+        if self._ids is not None:
+            ids = self._ids[: shard.owned]
+        (name,), (kind,) = self.names, self.types
+        return {name: id_column(ids, None, kind)}
+
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         xp, shard = device().xp, self._shard()
         wanted = numbers.numbers
         if not isinstance(wanted, xp.ndarray):
             return super()._outputs(numbers)
         ids, valid = wanted, wanted >= 0
-        missing, unknown = (~valid).sum(), 0
+        missing, unknown = len(valid) - xp.count_nonzero(valid), 0
         if self._ids is not None:
             places = shard.places_of(wanted)
             ids = xp.zeros(len(places), self._ids.dtype)
-            if len(places) and len(self._ids):
-                ids = self._ids[xp.maximum(places, 0)]
+            if len(self._ids):
+                ids = self._ids[places]  # of those that are not here it is overwritten, or null
             missing, unplaced = read_scalars(missing, (places < 0).sum())
             unknown = unplaced - missing  # some are neither here nor none at all
             if shard.any_member(unknown > 0):
