@@ -98,13 +98,14 @@ class Lane:
 class Warp:
     """32 threads of a block."""
 
-    __slots__ = ("block", "exited", "lanes", "meetings", "ready")
+    __slots__ = ("barred", "block", "exited", "lanes", "meetings", "ready")
 
     def __init__(self, block: Block, first: int) -> None:
         self.block = block
         self.lanes = [Lane(block, self, first + lane) for lane in range(32)]
         self.meetings: dict[Any, Meeting] = {}
         self.exited = 0  # a bit for each lane that has left
+        self.barred = 0  # and for each that waits at a barrier
         self.ready: list[Lane] = []
 
 
@@ -188,15 +189,12 @@ def _look_for_missing(lane: Lane, meeting: Meeting) -> None:
     if missing & warp.exited:
         gone = (missing & warp.exited).bit_length() - 1
         raise MissingLane(f"{meeting.name}: lane {gone} of mask {meeting.mask:#010x} has exited")
-    if len(warp.meetings) == 1 and not warp.block.waiting and not now.machine.at_grid:
+    if len(warp.meetings) == 1 and not warp.barred:
         return
-    elsewhere = 0  # lanes at other meetings, which this one is to come to
+    elsewhere = warp.barred  # lanes at barriers or other meetings, which this one is to come to
     for other in warp.meetings.values():
         if other.mask >> lane.lane & 1:
             elsewhere |= other.arrived
-    for one in (*warp.block.waiting, *now.machine.at_grid):
-        if one.warp is warp:
-            elsewhere |= 1 << one.lane
     if missing & elsewhere:
         first = missing & elsewhere
         one = warp.lanes[(first & -first).bit_length() - 1]
@@ -231,6 +229,7 @@ def wait_block() -> None:
     _come("sync_block", lane, block.waiting, block.site, site)
     block.site = site
     block.waiting.append(lane)
+    lane.warp.barred |= 1 << lane.lane
     lane.waiting = block
     lane.at = (frame.f_code, frame.f_lasti)
     release_block(block)
@@ -255,6 +254,8 @@ def release_block(block: Block) -> None:
         lane.waiting = None
         now.machine.wake(lane)
     block.waiting = []
+    for warp in block.warps:
+        warp.barred = 0
     now.idle = 0
 
 
@@ -269,6 +270,7 @@ def wait_grid() -> None:
     _come("sync_grid", lane, machine.at_grid, machine.grid_site, site)
     machine.grid_site = site
     machine.at_grid.append(lane)
+    lane.warp.barred |= 1 << lane.lane
     lane.waiting = "grid"
     lane.at = (frame.f_code, frame.f_lasti)
     if len(machine.at_grid) == machine.threads:
@@ -280,6 +282,7 @@ def wait_grid() -> None:
             one.far = everyone
             one.clock += 1
             one.waiting = None
+            one.warp.barred = 0
             machine.wake(one)
         machine.at_grid = []
         now.idle = 0
