@@ -167,6 +167,65 @@ def test_a_program_of_the_users_own(crowd):
             assert found.iterations == 4
 
 
+def far(by: int) -> Any:
+    """Return a program of a name that others have too."""
+    if by == 1:
+
+        @ws.vertex_program
+        class Far:
+            steps: ws.int64
+
+            def init(vertex):
+                return vertex
+
+            def compute(src):
+                return src.steps + 1
+
+            combine = max
+
+            def apply(old, gathered):
+                return min(max(old.steps, gathered), 1000)
+
+        return Far
+
+    @ws.vertex_program
+    class Far:
+        steps: ws.int64
+
+        def init(vertex):
+            return vertex
+
+        def compute(src):
+            return src.steps + 2
+
+        combine = max
+
+        def apply(old, gathered):
+            return min(max(old.steps, gathered), 1000)
+
+    return Far
+
+
+def programs_of(dask_worker: Worker) -> dict[int, int]:
+    """Return how much is known of each program that a worker keeps, by which object it is."""
+    kept = dask_worker.plugins["cugraph_ws"].programs.values()
+    return {id(program): len(program.memory) for program in kept if program.name == "Far"}
+
+
+def test_workers_keep_programs_and_what_they_have_found_out(pair):
+    options = {"engine": "python", "max_iter": 3, "direction": "gather"}
+    with build(SHAPES["path"]) as whole, on_workers(SHAPES["path"]) as spread:
+        known = {}
+        for by in (1, 2, 1, 1):
+            found = ws.run(far(by), spread, **options)
+            assert_same(found.frame, ws.run(far(by), whole, **options).frame)
+            known = known or pair.client.run(programs_of)
+    for worker, programs in pair.client.run(programs_of).items():
+        assert len(programs) == 2, "one for each that was sent, however often"
+        assert all(programs.values())
+        assert known[worker].items() <= programs.items(), "neither made nor bound again"
+
+
 def test_results_lie_where_they_were_computed_and_are_sorted(crowd):
     with on_workers(SKEWED) as graph:
         frame = ws.pagerank(graph)

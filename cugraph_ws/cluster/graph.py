@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+from dask.tokenize import tokenize
 from distributed import Client, Future, wait
+from distributed.protocol.pickle import dumps
 
 from cugraph_ws.cluster.driver import (
     Crewed,
@@ -26,11 +28,18 @@ from cugraph_ws.cluster.driver import (
     run_crew,
     workers_of,
 )
-from cugraph_ws.cluster.members import build_member, call_member, meta_of, report_member
+from cugraph_ws.cluster.members import (
+    Carried,
+    build_member,
+    call_member,
+    meta_of,
+    report_member,
+)
 from cugraph_ws.cluster.scan import cluster_scan
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.graph import Balance, GraphReport
+from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
 
 __all__ = ["ClusterGraph", "ClusterResult"]
@@ -346,7 +355,11 @@ class ClusterGraph:
             name: _partitions(client, one) for name, one in options.items() if is_dask_frame(one)
         }
         metas = {name: options[name]._meta for name in divided}
-        options = {name: one for name, one in options.items() if name not in divided}
+        options = {
+            name: Carried(dumps(one)) if isinstance(one, VertexProgram) else one
+            for name, one in options.items()
+            if name not in divided
+        }
         where = {name: placed(client, parts, self._addresses) for name, parts in divided.items()}
         progress = options.pop("progress", False)
         name = function.__name__
@@ -463,7 +476,28 @@ def _frame(parts: list[Future[Any]], meta: Any) -> Any:
         return dd.from_delayed(parts, meta=meta, verify_meta=False)
     keys = [part.key for part in parts]  # as of a frame that is persisted; five times as fast
     layer = dict(zip(keys, parts, strict=True))
-    return dd.from_graph(layer, meta, (None,) * (len(parts) + 1), keys, "cugraph_ws")
+    return _from_graph(layer, meta, (None,) * (len(parts) + 1), keys, "cugraph_ws")
+
+
+def _from_graph(layer: Any, meta: Any, divisions: Any, keys: list[Any], prefix: str) -> Any:
+    """Return what `dask.dataframe.from_graph` does, named by its keys alone.
+
+    Dask names a frame by its columns too, for which cuDF copies them to the host, though there are no
+    rows.  It has no public way to say the name; where this one is gone, it finds one by itself.
+    """
+    import dask.dataframe as dd
+
+    operands = (layer, meta, divisions, keys, prefix)
+    try:
+        from dask.dataframe.dask_expr._collection import (  # type: ignore[attr-defined]
+            new_collection,
+        )
+        from dask.dataframe.dask_expr.io.io import FromGraph
+
+        named = FromGraph(*operands, _determ_token=tokenize(keys))
+    except (ImportError, TypeError):
+        return dd.from_graph(*operands)
+    return new_collection(named)
 
 
 def _partitions(client: Client, frame: Any) -> list[Future[Any]]:

@@ -26,6 +26,7 @@ from cugraph_ws.run import Result
 
 __all__ = [
     "TOPIC",
+    "Carried",
     "Duty",
     "Returned",
     "at_work",
@@ -62,6 +63,19 @@ class Duty:
     rank: int
     addresses: tuple[str, ...]
     nccl: bool = False
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A program on its way to members, whose workers keep it for the next run.
+
+    Attributes
+    ----------
+    content : bytes
+        The program, pickled.
+    """
+
+    content: bytes
 
 
 @dataclass
@@ -230,7 +244,7 @@ def call_member(
     function : callable
         Takes a `graph`.
     options : mapping
-        Its other arguments, by name.
+        Its other arguments, by name; programs are `Carried`.
     parts : mapping of str to sequence of frame
         Named arguments of which every member has its own partitions.
     topic : str, optional
@@ -242,7 +256,11 @@ def call_member(
     """
     with at_work(duty) as crew:
         graph = _share(key, crew)
-        named = {**options, **{name: Partitions(list(own)) for name, own in parts.items()}}
+        named = {
+            name: office().program(one.content) if isinstance(one, Carried) else one
+            for name, one in options.items()
+        }
+        named |= {name: Partitions(list(own)) for name, own in parts.items()}
         if topic is not None:
             named["progress"] = _relay(topic) if duty.rank == 0 else False
         if duty.rank > 0:

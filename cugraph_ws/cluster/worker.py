@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from distributed import Worker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.protocol.pickle import loads
 from distributed.protocol.serialize import to_serialize
 
 from cugraph_ws.cluster.crew import RunAbandonedError
@@ -29,6 +30,7 @@ LOOK = 1.0  # seconds between two looks for what has gone wrong
 PATIENCE = 5.0  # seconds without mail, after which the others are asked whether they live
 MISSES = 2  # questions without an answer, of PATIENCE seconds each, until a worker counts as lost
 REMEMBERED = 4096  # ended runs whose late mail is thrown away
+PROGRAMS = 64  # that a worker keeps
 
 
 class CrewPlugin(WorkerPlugin):
@@ -44,6 +46,9 @@ class CrewPlugin(WorkerPlugin):
         travels with the word that the task is done, and arrives before that.
     links : LinkPool
         Links between this worker's GPU and others.
+    programs : dict
+        Programs that have come, by what they were pickled to, the latest last: what binding finds out
+        about one is kept with it.
     """
 
     name = NAME
@@ -57,6 +62,7 @@ class CrewPlugin(WorkerPlugin):
         """Open the post office."""
         self.worker = worker
         self.links = LinkPool()
+        self.programs: dict[bytes, Any] = {}
         self._changed = threading.Condition()
         self._mail: dict[tuple[str, int], dict[int, Any]] = {}
         self._wishes: dict[str, str] = {}
@@ -80,6 +86,17 @@ class CrewPlugin(WorkerPlugin):
             self.worker.log_event(*news)
         if finish in ("released", "forgotten", "cancelled"):
             self.shards.pop(key, None)
+
+    def program(self, content: bytes) -> Any:
+        """Return the program that was pickled, the same one each time."""
+        with self._changed:
+            program = self.programs.pop(content, None)
+            if program is None:
+                program = loads(content)
+            self.programs[content] = program
+            while len(self.programs) > PROGRAMS:
+                del self.programs[next(iter(self.programs))]
+        return program
 
     async def receive(
         self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any

@@ -37,6 +37,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "widest path": (ws.widest_path, {"source": 3}),
     "components": (ws.weakly_connected_components, {}),
     "cores": (ws.core_number, {}),
+    "cores by arcs out": (ws.core_number, {"degree_type": "out"}),
+    "core": (ws.k_core, {"k": 5}),
+    "searches from many": (ws.multi_source_bfs, {"sources": [3, 21, 99]}),
+    "paths from many": (ws.multi_source_sssp, {"sources": [21, 3]}),
 }
 
 
@@ -95,10 +99,13 @@ def whole(frame: Any) -> Iterator[Any]:
 
 
 def assert_same(found: Any, expected: Any) -> None:
-    """Compare a Dask frame with a cuDF frame: integers exactly, others to 1e-6."""
-    found = found.compute().reset_index(drop=True)
+    """Compare a Dask frame with a cuDF frame, by rows: integers exactly, others to 1e-6."""
+    found = found.compute()
     assert isinstance(found, cudf.DataFrame)
     assert list(found.columns) == list(expected.columns)
+    found, expected = (
+        one.sort_values(list(one.columns), ignore_index=True) for one in (found, expected)
+    )
     for name in expected.columns:
         one, other = found[name].to_pandas(), expected[name].to_pandas()
         assert (one.isna() == other.isna()).all(), name
@@ -110,6 +117,31 @@ def assert_same(found: Any, expected: Any) -> None:
 def test_functions(name: str, spread: Any, whole: Any) -> None:
     function, options = FUNCTIONS[name]
     assert_same(function(spread, **options), function(whole, **options))
+
+
+def test_beliefs(spread: Any, whole: Any, frame: Any) -> None:
+    ids = cudf.concat([frame["source"], frame["destination"]]).unique().reset_index(drop=True)
+    priors = cudf.DataFrame({"vertex": ids, "p0": 0.2 + (ids % 7) / 10.0, "p1": 0.5})
+    options = {"priors": priors, "coupling": [[0.505, 0.495], [0.495, 0.505]]}
+    assert_same(ws.belief_propagation(spread, **options), ws.belief_propagation(whole, **options))
+
+
+def test_matching(client: Any, frame: Any) -> None:
+    """Between sources and as many others: no vertex is on both sides."""
+    client.wait_for_workers(WORKERS, timeout=WAIT)
+    sides = cudf.DataFrame(
+        {"source": 2 * frame["source"], "destination": 2 * frame["destination"] + 1}
+    )
+    left = sides["source"].unique().to_pandas().tolist()
+    options = {"left": left, "seed": 4}
+    with (
+        ws.Graph(dask_cudf.from_cudf(sides, npartitions=5)) as spread,
+        ws.Graph(sides) as whole,
+    ):
+        assert_same(
+            ws.maximal_bipartite_matching(spread, **options),
+            ws.maximal_bipartite_matching(whole, **options),
+        )
 
 
 @pytest.mark.parametrize("exchange", ["auto", "vr", "ms", "all"])
