@@ -11,6 +11,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions
 from cugraph_ws.arguments import check_count
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.cuda.device import as_host
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Adjacency, Graph, as_graph
@@ -136,11 +137,12 @@ def k_core(
         degree_type,
         **options,
     )
-    core = np.asarray(result.arrays["core_number"])
+    core: Any = result.arrays["core_number"]
     if isinstance(opened, ShardGraph):
         from cugraph_ws.cluster.core import edges_of_core
 
         return edges_of_core(opened, core, k)
+    core = as_host(core)
     inside = core >= (core.max(initial=0) if k is None else k)
     rows = opened.csc
     return opened.edge_frame(inside[rows.indices] & np.repeat(inside, rows.degrees))

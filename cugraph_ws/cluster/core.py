@@ -16,6 +16,7 @@ import numpy.typing as npt
 from cugraph_ws.algorithms.core import DegreeType
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cuda.device import as_host
 from cugraph_ws.kernels.cpu.core import add_degrees, peel_share
 from cugraph_ws.run import Step
 
@@ -52,8 +53,10 @@ class CrewCores:
         self._degree_type: DegreeType = degree_type
 
     def on_cuda(self) -> CrewCores:
-        """Return the loop itself: members with GPUs compute on the CPU too."""
-        return self
+        """Return the loop for members that have a GPU each."""
+        from cugraph_ws.cluster.device_core import DeviceCrewCores
+
+        return DeviceCrewCores(self._degree_type)
 
     def on_crew(self) -> CrewCores:
         """Return the loop itself."""
@@ -63,8 +66,7 @@ class CrewCores:
         """Count the degrees."""
         self._shard: ShardGraph = graph
         self._post = Post(graph)
-        counts_in = not graph.directed or self._degree_type != "out"
-        counts_out = graph.directed and self._degree_type != "in"
+        counts_in, counts_out = self._counted(graph)
         csc, csr = graph.csc, graph.csr
         dtype = np.int32 if 2 * graph.number_of_arcs <= np.iinfo(np.int32).max else np.int64
         degrees = np.zeros(graph.length, dtype)
@@ -145,6 +147,11 @@ class CrewCores:
         """Return the core number of each own vertex (the degree that is left, while it runs)."""
         return {"core_number": self._core.astype(np.int64)}
 
+    def _counted(self, graph: ShardGraph) -> tuple[bool, bool]:
+        """Tell whether arcs into a vertex count for its degree, and whether those out of it do."""
+        incoming = not graph.directed or self._degree_type != "out"
+        return incoming, graph.directed and self._degree_type != "in"
+
     def _enter(self, level: int, waiting: npt.NDArray[np.bool_]) -> None:
         """List the own vertices that are left above a level, together."""
         self._level = level
@@ -172,14 +179,14 @@ class CrewCores:
         return fallen
 
 
-def edges_of_core(shard: ShardGraph, core: npt.NDArray[np.int64], k: int | None) -> Any:
+def edges_of_core(shard: ShardGraph, core: Any, k: int | None) -> Any:
     """Return the edges into own vertices between the vertices of a core, together.
 
     Parameters
     ----------
     shard : ShardGraph
-    core : ndarray of int64, shape (owned,)
-        Core numbers.
+    core : array of int64, shape (owned,)
+        Core numbers, on the host or the device.
     k : int or None
         The core; None for the innermost of the whole graph that is not empty.
 
@@ -189,5 +196,9 @@ def edges_of_core(shard: ShardGraph, core: npt.NDArray[np.int64], k: int | None)
         See `ShardGraph.edge_frame`.
     """
     if k is None:
-        k = max(shard.crew.allgather(int(core.max(initial=0))))
-    return shard.edge_frame(among=shard.with_ghosts(core >= k))
+        k = max(shard.crew.allgather(int(core.max()) if len(core) else 0))
+    if shard.binds_on_device:
+        from cugraph_ws.cluster.device_core import edges_among
+
+        return edges_among(shard, core >= k)
+    return shard.edge_frame(among=shard.with_ghosts(as_host(core) >= k))

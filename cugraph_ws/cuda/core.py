@@ -14,14 +14,15 @@ from cugraph_ws.run import Loop, Step
 
 if TYPE_CHECKING:
     from cugraph_ws.algorithms.core import DegreeType
-    from cugraph_ws.cuda.graph import Rows
+    from cugraph_ws.cuda.graph import DeviceGraph, Rows
     from cugraph_ws.graph import Graph
 
-__all__ = ["DeviceCores", "count_self_loops"]
+__all__ = ["COUNTS", "DeviceCores", "Peeler", "count_self_loops"]
 
 BLOCK = 256
 WORK_A_STEP = 1 << 26  # vertices sifted and rows peeled
 LEAST, CONTROL = 11, 14  # of the control block, as in kernels/cuda/core.py
+COUNTS = slice(3, 5)  # vertices peeled, arcs read
 NOTHING = np.iinfo(np.int64).max
 
 
@@ -41,6 +42,77 @@ def count_self_loops(graph: Any) -> Any:
     blocks = here.blocks_for(graph.size, BLOCK)
     here.module("core").launch("count_loops", blocks, BLOCK, *graph.csc, loops, graph.size)
     return loops
+
+
+class Peeler:
+    """Launches the kernel that peels vertices of rows on the device.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+    rows : list of Rows
+        One or two; of the neighbours whose degree each vertex counts in.
+    """
+
+    def __init__(self, graph: DeviceGraph, rows: list[Rows]) -> None:
+        self._device = device()
+        xp = self._device.xp
+        index = graph.csc.indices.dtype
+        pieces = graph.size + graph.arcs * len(rows) // PIECE
+        self._adjacency = *rows[0], *rows[-1]
+        self._parts = len(rows)
+        self._items = graph.arcs // 32
+        self._queue = xp.empty(pieces, index), xp.empty(pieces, np.int32)
+        self.spare = xp.empty(graph.size, index)
+
+    def launch(self, core: Any, alive: Any, count: int, level: int, budget: int) -> Any:
+        """Peel level after level until enough work is done.
+
+        Parameters
+        ----------
+        core : device array of int32 or int64, shape (vertices,)
+            Degrees among the vertices that are left.
+        alive : device array
+            The first `count` are those left, and perhaps some that were peeled.
+        count, level, budget : int
+            As the kernel has them.
+
+        Returns
+        -------
+        device array of int64, shape (CONTROL,)
+            Whether the list is in `spare` now, what was done, and so on.
+        """
+        here = self._device
+        first = np.zeros(CONTROL, np.int64)
+        first[LEAST] = NOTHING
+        control = here.xp.asarray(first)
+        arguments = (
+            self._adjacency, self._parts, core, alive, self.spare, self._queue, control, count,
+            level, budget,
+        )  # fmt: skip
+        items = max(count, self._items)
+        launch_together(here, here.module("core"), "peel", items, BLOCK, *arguments)
+        return control
+
+    def peel(self, core: Any, listed: Any, level: int) -> Any:
+        """Peel vertices that have fallen to a level, and whatever falls to it by that.
+
+        Parameters
+        ----------
+        core : device array of int32 or int64, shape (vertices,)
+        listed : device array
+            Vertices, all of them of the degree `level`.
+        level : int
+
+        Returns
+        -------
+        device array of int64, shape (CONTROL,)
+            See `COUNTS`.
+        """
+        if len(listed) == 0:
+            return self._device.xp.zeros(CONTROL, np.int64)
+        # No list is left beside the one given, so the launch ends with the level.
+        return self.launch(core, listed.astype(self.spare.dtype), len(listed), level - 1, 1)
 
 
 class DeviceCores:
@@ -70,7 +142,7 @@ class DeviceCores:
         return self
 
     def on_crew(self) -> Loop:
-        """Return the same algorithm for a share of a graph, on the CPU."""
+        """Return the same algorithm for a share of a graph."""
         from cugraph_ws.cluster.core import CrewCores
 
         return CrewCores(self._degree_type)
@@ -88,12 +160,7 @@ class DeviceCores:
             degrees += xp.diff(rows.offsets)
         self._core = degrees.astype(dtype)
         del degrees
-        index = there.csc.indices.dtype
-        pieces = there.size + arcs // PIECE
-        self._adjacency = *lowered[0], *lowered[-1]
-        self._parts = len(lowered)
-        self._queue = xp.empty(pieces, index), xp.empty(pieces, np.int32)
-        self._spare = xp.empty(there.size, index)
+        self._peeler = Peeler(there, lowered)
         self._enter(-1)
 
     @property
@@ -103,20 +170,12 @@ class DeviceCores:
 
     def step(self) -> Step:
         """Peel levels until enough work is done."""
-        active, here = self._left, self._device
-        first = np.zeros(CONTROL, np.int64)
-        first[LEAST] = NOTHING
-        control = here.xp.asarray(first)
-        module = here.module("core")
-        arguments = (
-            self._adjacency, self._parts, self._core, self._alive, self._spare, self._queue,
-            control, self._count, self._level, WORK_A_STEP,
-        )  # fmt: skip
-        items = max(self._count, self._graph.arcs // 32)
-        launch_together(here, module, "peel", items, BLOCK, *arguments)
-        self._count, self._level, swapped, peeled, read = here.to_host(control)[:5].tolist()
+        active, peeler = self._left, self._peeler
+        control = peeler.launch(self._core, self._alive, self._count, self._level, WORK_A_STEP)
+        done = self._device.to_host(control)[: COUNTS.stop].tolist()
+        self._count, self._level, swapped, peeled, read = done
         if swapped:
-            self._alive, self._spare = self._spare, self._alive
+            self._alive, peeler.spare = peeler.spare, self._alive
         self._left -= peeled
         return Step(active, read, direction="peel", filter="list")
 
@@ -144,7 +203,7 @@ class DeviceCores:
         left = self._device.xp.flatnonzero(self._core > level)
         self._count = self._left = len(left)
         # Of full length: lists change places with the spare one.
-        self._alive = self._device.xp.empty_like(self._spare)
+        self._alive = self._device.xp.empty_like(self._peeler.spare)
         self._alive[: self._left] = left
 
     def _adjacencies(self) -> tuple[list[Rows], list[Rows]]:

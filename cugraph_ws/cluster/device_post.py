@@ -1,0 +1,130 @@
+"""What the loops on members' GPUs send: lists of what has changed, made and read on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.cluster.post import Post
+from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cuda.device import as_host, device
+
+__all__ = ["DevicePost"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+NARROW = 1 << 31  # places below this are sent in half the bytes
+
+
+class DevicePost(Post):
+    """A `Post` of arrays on the device, by position as laid out, whichever way the mail goes.
+
+    Parameters
+    ----------
+    shard : ShardGraph
+        The own share.
+
+    Attributes
+    ----------
+    ends : device array of int32 or int64
+        Own positions that others hold, those of the first member first: the boundaries.
+    """
+
+    def __init__(self, shard: ShardGraph) -> None:
+        super().__init__(shard)
+        self._boundaries = shard.laid_out()[2]
+        self.ends = device().xp.concatenate(self._boundaries)
+        held = [0, *np.cumsum([len(one) for one in self._boundaries]).tolist()]
+        ghosts = [0, *(last - shard.owned for _, last in shard.ghosts)]
+        self._cuts = held, [held[-1] + place for place in ghosts]
+
+    def exchange(self, boxes: Sequence[Sequence[DeviceArray]]) -> list[list[DeviceArray]]:
+        """Give every member arrays of its own; see `Crew.alltoall`."""
+        if self._crew.on_device:
+            return super().exchange(boxes)
+        xp = device().xp
+        came = super().exchange([[as_host(array) for array in box] for box in boxes])
+        return [[xp.asarray(array) for array in box] for box in came]
+
+    def refresh(self, column: DeviceArray) -> None:
+        """Bring all ghosts' entries up to date, together.
+
+        Parameters
+        ----------
+        column : device array, shape (length,)
+        """
+        xp = device().xp
+        boxes = [[xp.take(column, held)] for held in self._boundaries]
+        for (first, last), (array,) in zip(self._shard.ghosts, self.exchange(boxes), strict=True):
+            column[first:last] = array
+
+    def add_up(self, column: DeviceArray) -> None:
+        """Add ghosts' entries to their owners', together; ghosts are not refreshed.
+
+        Parameters
+        ----------
+        column : device array, shape (length,)
+        """
+        came = self.exchange([[column[first:last]] for first, last in self._shard.ghosts])
+        for held, (array,) in zip(self._boundaries, came, strict=True):
+            column[held] += array  # a boundary names no vertex twice
+
+    def swap(
+        self, told: DeviceArray, reported: DeviceArray, values: DeviceArray, *others: DeviceArray
+    ) -> tuple[DeviceArray, list[tuple[DeviceArray, DeviceArray]], list[int]]:
+        """Tell the others which own vertices have changed, and report what has at ghosts, together.
+
+        The host waits for the lengths of all lists at once, then for the mail.
+
+        Parameters
+        ----------
+        told : device array of bool, shape (len(ends),)
+            Which of `ends` to tell their holders of.
+        reported : device array of bool, shape (ghosts,)
+            Which ghosts to report to their owners.
+        values : device array, shape (ghosts,)
+            What to report of them.
+        *others : device arrays of int64
+            What the host wants to know besides.
+
+        Returns
+        -------
+        ghosts : device array of int64
+            Positions of the ghosts of which news has come.
+        reports : list of (positions, values)
+            Of own vertices, from each member that has reported; no position twice from one.
+        numbers : list of int
+            The others.
+        """
+        xp, crew = device().xp, self._crew
+        which = xp.flatnonzero(xp.concatenate([told, reported]))
+        edges = np.concatenate(self._cuts)
+        cuts = xp.searchsorted(which, xp.asarray(edges))
+        numbers = as_host(xp.concatenate([cuts, *others])).tolist()
+        kind = np.int32 if edges[-1] < NARROW else np.int64
+        listed = [which[low:high] for low, high in pairwise(numbers[: len(edges)])]
+        boxes = []
+        for rank in range(crew.size):
+            mine, theirs = listed[rank], listed[crew.size + 1 + rank]
+            changed = theirs - self._cuts[1][0]
+            boxes.append(
+                [
+                    (mine - self._cuts[0][rank]).astype(kind),
+                    (theirs - self._cuts[1][rank]).astype(kind),
+                    xp.take(values, changed),
+                ]
+            )
+        came = self.exchange(boxes)
+        ghosts = [
+            places + np.int64(first)
+            for (first, _), (places, _, _) in zip(self._shard.ghosts, came, strict=True)
+        ]
+        reports = [
+            (xp.take(held, places), array)
+            for held, (_, places, array) in zip(self._boundaries, came, strict=True)
+            if len(places)
+        ]
+        return xp.concatenate(ghosts), reports, numbers[len(edges) :]
