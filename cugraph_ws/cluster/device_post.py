@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -71,6 +71,40 @@ class DevicePost(Post):
         came = self.exchange([[column[first:last]] for first, last in self._shard.ghosts])
         for held, (array,) in zip(self._boundaries, came, strict=True):
             column[held] += array  # a boundary names no vertex twice
+
+    def spread(
+        self, changed: DeviceArray, pack: Callable[[DeviceArray], list[DeviceArray]]
+    ) -> list[tuple[DeviceArray, list[DeviceArray]]]:
+        """Tell the others what has changed at own vertices that they hold, together.
+
+        Parameters
+        ----------
+        changed : device array of bool, shape (owned,) or more
+        pack : callable
+            Returns what to tell of own positions.
+
+        Returns
+        -------
+        list of (device array, list of device array)
+            From each member that had news: positions of ghosts, none of them twice, and what it
+            tells of them.
+        """
+        xp, (cuts, _) = device().xp, self._cuts
+        which = xp.flatnonzero(xp.take(changed, self.ends))
+        bounds = as_host(xp.searchsorted(which, xp.asarray(cuts))).tolist()
+        kind = np.int32 if cuts[-1] < NARROW else np.int64
+        boxes: list[list[DeviceArray]] = []
+        for (low, high), first in zip(pairwise(bounds), cuts, strict=False):
+            mine = which[low:high]
+            told = pack(xp.take(self.ends, mine)) if high > low else []
+            boxes.append([(mine - first).astype(kind), *told])
+        return [
+            (places + np.int64(first), list(told))
+            for (first, _), (places, *told) in zip(
+                self._shard.ghosts, self.exchange(boxes), strict=True
+            )
+            if len(places)
+        ]
 
     def swap(
         self, told: DeviceArray, reported: DeviceArray, values: DeviceArray, *others: DeviceArray

@@ -14,11 +14,25 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.multi_source import MultiSource
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.run import Step
+from cugraph_ws.run import Loop, Step
 
-__all__ = ["CrewSearches"]
+__all__ = ["CrewSearches", "names_of_state"]
 
 FIELDS = ("distance", "valid", "predecessor")
+
+
+def names_of_state(searches: int) -> tuple[str, ...]:
+    """Return the names of what a checkpoint has of each own vertex.
+
+    Parameters
+    ----------
+    searches : int
+
+    Returns
+    -------
+    tuple of str
+    """
+    return tuple(f"{field}_{place}" for place in range(searches) for field in FIELDS)
 
 
 class CrewSearches(MultiSource):
@@ -30,11 +44,21 @@ class CrewSearches(MultiSource):
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
         """Names of what `state` returns with an entry for each own vertex."""
-        return tuple(f"{field}_{place}" for place in range(len(self._numbers)) for field in FIELDS)
+        return names_of_state(len(self._numbers))
 
-    def on_cuda(self) -> CrewSearches:
-        """Return the loop itself: its engine was chosen when it was made."""
-        return self
+    def on_cuda(self) -> Loop:
+        """Return the loop for members that have a GPU each, if it is of `BFS` or `SSSP`."""
+        if self._program.name not in ("BFS", "SSSP"):
+            return self  # members' executors search from one source after the other
+        from cugraph_ws.cluster.device_multi_source import DeviceCrewSearches
+
+        return DeviceCrewSearches(
+            self._program,
+            self._argument,
+            self._sources,
+            max_iter=self._limit,
+            parameters=self._parameters,
+        )
 
     def on_crew(self) -> CrewSearches:
         """Return the loop itself."""
