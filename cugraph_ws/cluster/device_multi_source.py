@@ -148,7 +148,7 @@ class DeviceCrewSearches(DeviceSearches):
 
     def _shorten(self, batch: Batch, listed: int) -> tuple[int, int]:
         """Do a superstep of a search for lengths; return who goes on, and the arcs read."""
-        xp, marks, owned = device().xp, self._words[1], self._shard.owned
+        xp, marks = device().xp, self._words[1]
         control = xp.zeros(CONTROL, np.int64)
         if listed:
             self._advance(batch, listed, 1, control)
@@ -158,7 +158,7 @@ class DeviceCrewSearches(DeviceSearches):
             return [words, self._rows(batch, places)[_bits(words, batch.width)]]
 
         came = []
-        for places, (words, lengths) in self._post.spread(marks[:owned] != 0, pack):
+        for places, (words, lengths) in self._post.spread(marks[self._post.ends] != 0, pack):
             rows = self._rows(batch, places)
             rows[_bits(words, batch.width)] = lengths
             self._put(batch, places, rows)
@@ -209,7 +209,9 @@ class DeviceCrewSearches(DeviceSearches):
         """Tell others the new bits of own vertices, together; return ghosts that got marks so."""
         marks = self._words[1]
         came = []
-        for places, (words,) in self._post.spread(new != 0, lambda own: [new[own]]):
+        for places, (words,) in self._post.spread(
+            new[self._post.ends] != 0, lambda own: [new[own]]
+        ):
             marks[places] = words
             came.append(places)
         return came

@@ -41,6 +41,25 @@ class DevicePost(Post):
         ghosts = [0, *(last - shard.owned for _, last in shard.ghosts)]
         self._cuts = held, [held[-1] + place for place in ghosts]
 
+    def by_holder(self, values: Sequence[int]) -> DeviceArray:
+        """Return for each of `ends` the number of who holds it, of one for each member.
+
+        Parameters
+        ----------
+        values : sequence of int, one for each member
+
+        Returns
+        -------
+        device array of int64, shape (len(ends),)
+        """
+        xp = device().xp
+        return xp.concatenate(
+            [
+                xp.full(len(held), value, np.int64)
+                for held, value in zip(self._boundaries, values, strict=True)
+            ]
+        )
+
     def exchange(self, boxes: Sequence[Sequence[DeviceArray]]) -> list[list[DeviceArray]]:
         """Give every member arrays of its own; see `Crew.alltoall`."""
         if self._crew.on_device:
@@ -79,7 +98,8 @@ class DevicePost(Post):
 
         Parameters
         ----------
-        changed : device array of bool, shape (owned,) or more
+        changed : device array of bool, shape (len(ends),)
+            Of which of `ends` to tell their holders.
         pack : callable
             Returns what to tell of own positions.
 
@@ -90,7 +110,7 @@ class DevicePost(Post):
             tells of them.
         """
         xp, (cuts, _) = device().xp, self._cuts
-        which = xp.flatnonzero(xp.take(changed, self.ends))
+        which = xp.flatnonzero(changed)
         bounds = as_host(xp.searchsorted(which, xp.asarray(cuts))).tolist()
         kind = np.int32 if cuts[-1] < NARROW else np.int64
         boxes: list[list[DeviceArray]] = []

@@ -21,7 +21,7 @@ from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, find_inside, propose_share
 from cugraph_ws.run import Step
 
-__all__ = ["CrewMatching"]
+__all__ = ["CrewMatching", "refuse_inside"]
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
@@ -56,8 +56,10 @@ class CrewMatching:
         self._left, self._seed, self._key = left, seed, key
 
     def on_cuda(self) -> CrewMatching:
-        """Return the loop itself: members with GPUs compute on the CPU too."""
-        return self
+        """Return the loop for members that have a GPU each."""
+        from cugraph_ws.cluster.device_matching import DeviceCrewMatching
+
+        return DeviceCrewMatching(self._left, self._seed, self._key)
 
     def on_crew(self) -> CrewMatching:
         """Return the loop itself."""
@@ -141,8 +143,25 @@ def _check_sides(shard: ShardGraph, left: npt.NDArray[np.bool_]) -> None:
     rows, own = shard.csc, None
     destination, source = find_inside(rows.offsets, rows.indices, left, 0, shard.owned)
     if destination >= 0:
-        ends = shard.positions[[source, destination]].tolist()
-        own = [*ends, bool(left[source])]
+        first, second = shard.positions[[source, destination]].tolist()
+        own = first, second, bool(left[source])
+    refuse_inside(shard, own)
+
+
+def refuse_inside(shard: ShardGraph, own: tuple[int, int, bool] | None) -> None:
+    """Raise InputError for the first edge within a side that a member has found, together.
+
+    Parameters
+    ----------
+    shard : ShardGraph
+    own : (int, int, bool), optional
+        The numbers of the ends of the one that was found here, and whether they are on the left.
+
+    Raises
+    ------
+    InputError
+        For all members, where one has found any.
+    """
     shown = [one for one in shard.crew.allgather(own) if one is not None]
     if shown:
         first, second, on_left = shown[0]

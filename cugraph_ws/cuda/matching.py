@@ -8,18 +8,50 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cuda.device import device
-from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.run import Loop, Step
 
 if TYPE_CHECKING:
+    from cugraph_ws.cuda.graph import DeviceGraph
     from cugraph_ws.graph import Graph
 
-__all__ = ["DeviceMatching"]
+__all__ = ["UNDECIDED", "DeviceMatching", "edge_inside"]
 
 BLOCK = 256
 UNDECIDED = -2  # a vertex that has not looked at its neighbours yet
 NOTHING = np.iinfo(np.int64).max
+
+
+def edge_inside(graph: DeviceGraph, left: Any, numbers: Any) -> tuple[int, int, bool] | None:
+    """Look for an edge whose ends are on one side.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+    left : device array of bool, shape (size,), by position
+    numbers : device array of int32 or int64, shape (size,)
+        The number of the vertex at each position.
+
+    Returns
+    -------
+    (source, destination, whether they are on the left) or None
+        The edge to the least vertex, by number; of those the one from the least.
+    """
+    here, rows = device(), graph.csc
+    found = here.xp.full(1, NOTHING, np.int64)
+    here.module("matching").launch(
+        "find_inside", here.blocks_for(graph.arcs, BLOCK), BLOCK, *rows, left, numbers, graph.size,
+        graph.arcs, found,
+    )  # fmt: skip
+    destination = int(here.to_host(found)[0])
+    if destination == NOTHING:
+        return None
+    place = int(here.to_host(here.xp.flatnonzero(numbers == destination))[0])
+    begin, end = here.to_host(rows.offsets[place : place + 2]).tolist()
+    neighbours = rows.indices[begin:end]
+    inside = left[neighbours] == left[place]
+    source = int(here.to_host(numbers[neighbours[inside]].min()))
+    return source, destination, bool(here.to_host(left[place]))
 
 
 class DeviceMatching:
@@ -52,7 +84,7 @@ class DeviceMatching:
         return self
 
     def on_crew(self) -> Loop:
-        """Return the same algorithm for a share of a graph, on the CPU."""
+        """Return the same algorithm for a share of a graph."""
         from cugraph_ws.cluster.matching import CrewMatching
 
         return CrewMatching(self._left, self._seed, self._key)
@@ -141,25 +173,10 @@ class DeviceMatching:
 
     def _check_sides(self, graph: Graph) -> None:
         """Raise InputError naming an edge whose ends are on one side."""
-        here, there = self._device, self._graph
-        rows, size = there.csc, there.size
-        left = there.by_position(self._is_left)
-        found = here.xp.full(1, NOTHING, np.int64)
-        self._module.launch(
-            "find_inside", here.blocks_for(there.arcs, BLOCK), BLOCK, *rows, left, there.numbers,
-            size, there.arcs, found,
-        )  # fmt: skip
-        destination = int(here.to_host(found)[0])
-        if destination == NOTHING:
-            return
-        place = int(here.to_host(there.positions[destination : destination + 1])[0])
-        begin, end = here.to_host(rows.offsets[place : place + 2]).tolist()
-        neighbours = rows.indices[begin:end]
-        inside = left[neighbours] == left[place]
-        source = int(here.to_host(there.numbers[neighbours[inside]].min()))
-        side = "left" if bool(here.to_host(left[place])) else "right"
-        raise InputError(
-            f"left: the edge {graph.describe(source)} -> {graph.describe(destination)} has both "
-            f"ends on the {side}; every edge must join the left with the right: correct `left`, "
-            f"or leave such edges out"
-        )
+        from cugraph_ws.algorithms.matching import side_error
+
+        left = self._graph.by_position(self._is_left)
+        found = edge_inside(self._graph, left, self._graph.numbers)
+        if found is not None:
+            source, destination, on_left = found
+            raise side_error(graph.describe(source), graph.describe(destination), on_left=on_left)
