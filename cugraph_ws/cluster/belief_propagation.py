@@ -30,11 +30,27 @@ from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.kernels.cpu.belief import add_messages, send_coupled, send_potts
 from cugraph_ws.run import Step
 
-__all__ = ["CrewBelief"]
+__all__ = ["CrewBelief", "names_of_state"]
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+
+def names_of_state(states: int, *, directed: bool) -> tuple[str, ...]:
+    """Return the names of what a checkpoint has of each arc.
+
+    Parameters
+    ----------
+    states : int
+    directed : bool
+
+    Returns
+    -------
+    tuple of str
+    """
+    ways = ("along", "against") if directed else ("along",)
+    return tuple(f"{way}_{state}" for way in ways for state in range(states))
 
 
 class CrewBelief:
@@ -56,8 +72,10 @@ class CrewBelief:
         self.tol, self.max_iter = wanted.tol, wanted.max_iter
 
     def on_cuda(self) -> CrewBelief:
-        """Return the loop itself: members with GPUs compute on the CPU too."""
-        return self
+        """Return the loop for members that have a GPU each."""
+        from cugraph_ws.cluster.device_belief_propagation import DeviceCrewBelief
+
+        return DeviceCrewBelief(self._wanted)
 
     def on_crew(self) -> CrewBelief:
         """Return the loop itself."""
@@ -85,11 +103,7 @@ class CrewBelief:
             loops = np.bincount(ties.loops, minlength=graph.owned)
             self._log_priors += loops[:, np.newaxis] * np.log(np.diagonal(matrix))
         self._states = self._log_priors.shape[1]
-        self.by_arc_state = tuple(
-            f"{way}_{state}"
-            for way in (("along", "against") if graph.directed else ("along",))
-            for state in range(self._states)
-        )
+        self.by_arc_state = names_of_state(self._states, directed=graph.directed)
         self._size = int(ties.offsets[-1])
         # First those that own vertices send, then those that they receive, each at its place.
         self._messages = np.zeros((2 * self._size, self._states))

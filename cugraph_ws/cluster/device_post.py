@@ -73,23 +73,24 @@ class DevicePost(Post):
 
         Parameters
         ----------
-        column : device array, shape (length,)
+        column : device array, shape (length, ...)
         """
         xp = device().xp
-        boxes = [[xp.take(column, held)] for held in self._boundaries]
+        boxes = [[xp.take(column, held, axis=0).ravel()] for held in self._boundaries]
         for (first, last), (array,) in zip(self._shard.ghosts, self.exchange(boxes), strict=True):
-            column[first:last] = array
+            column[first:last] = array.reshape(last - first, *column.shape[1:])
 
     def add_up(self, column: DeviceArray) -> None:
         """Add ghosts' entries to their owners', together; ghosts are not refreshed.
 
         Parameters
         ----------
-        column : device array, shape (length,)
+        column : device array, shape (length, ...)
         """
-        came = self.exchange([[column[first:last]] for first, last in self._shard.ghosts])
-        for held, (array,) in zip(self._boundaries, came, strict=True):
-            column[held] += array  # a boundary names no vertex twice
+        boxes = [[column[first:last].ravel()] for first, last in self._shard.ghosts]
+        for held, (array,) in zip(self._boundaries, self.exchange(boxes), strict=True):
+            # A boundary names no vertex twice.
+            column[held] += array.reshape(len(held), *column.shape[1:])
 
     def spread(
         self, changed: DeviceArray, pack: Callable[[DeviceArray], list[DeviceArray]]

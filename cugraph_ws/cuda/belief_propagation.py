@@ -54,7 +54,7 @@ class DeviceBelief:
         return self
 
     def on_crew(self) -> Loop:
-        """Return the same algorithm for a share of a graph, on the CPU."""
+        """Return the same algorithm for a share of a graph."""
         return self._loop.on_crew()
 
     def start(self, graph: Graph) -> None:
