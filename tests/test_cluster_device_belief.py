@@ -28,7 +28,7 @@ EQUAL = {"rtol": 1e-9, "atol": 1e-300}  # sums are taken in another order
 
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(on_device, "BLOCK", 64)
+    monkeypatch.setattr(on_device, "BLOCK", 32)
     with emulated(), stand_in_cudf.installed():
         yield
 
@@ -67,24 +67,23 @@ def check(edges: Edges, size: int, coupled: bool, steps: int = 4) -> None:
         np.testing.assert_allclose(rows["residual"], expected["residual"], rtol=1e-9)
 
 
-NAMES = (
-    "empty", "one vertex", "all isolated", "one edge", "star", "short path", "cycle",
-    "two components", "self-loops", "duplicates", "33 vertices",
-)  # fmt: skip
+NAMES = ("empty", "one vertex", "star", "cycle", "two components", "self-loops", "duplicates")  # fmt: skip
 
 
-@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "directed"),
+    [(name, place % 2 == 0) for place, name in enumerate(NAMES)]
+    + [("duplicates", False), ("self-loops", True)],
+)
 def test_every_shape(name: str, directed: bool) -> None:
     place = NAMES.index(name)
     edges = SHAPES[name] if directed else undirected(SHAPES[name])
-    check(edges, 2 + place % 2, coupled=(place + directed) % 2 == 0)
+    check(edges, 2 + place % 2, coupled=place % 4 < 2, steps=3)
 
 
-@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-def test_more_members_than_vertices_and_long_rows(directed: bool) -> None:
-    for shape, size in ((random_edges(4, 9, seed=1), 6), (hub(80), 2)):
-        check(shape if directed else undirected(shape), size, coupled=directed, steps=2)
+def test_more_members_than_vertices_and_long_rows() -> None:
+    check(random_edges(4, 9, seed=1), 6, coupled=True, steps=2)
+    check(undirected(hub(70)), 2, coupled=False, steps=2)
 
 
 @pytest.mark.parametrize(("directed", "wide"), [(True, True), (False, False)])
@@ -110,7 +109,7 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
 
     with ws.Graph(frame, **options) as graph:
         whole = ws.belief_propagation(graph, priors, "w", **given)
-    for parts in (over_links(2, work), together(3, by_host)):
+    for parts in (over_links(2, work),) if wide else (together(3, by_host),):
         assert all(type(one) is stand_in_cudf.DataFrame for one in parts)
         joined = pd.concat(parts, ignore_index=True)
         assert list(joined) == list(whole)
@@ -145,7 +144,7 @@ def test_what_cannot_be_used_is_refused_by_all() -> None:
             assert refusal(make) == {str(caught.value)}
 
 
-@pytest.mark.parametrize("engines", [("cuda", "cpu"), ("cpu", "cuda"), ("cuda", "cuda")])
+@pytest.mark.parametrize("engines", [("cuda", "cpu"), ("cpu", "cuda")])
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], directed: bool, tmp_path: Any
@@ -153,7 +152,7 @@ def test_checkpoints_go_from_engine_to_engine(
     """Of three members after three steps, for two members; parallel edges among theirs."""
     path, shape = tmp_path / "state.parquet", random_edges(16, 60, seed=5)
     edges = with_strengths(shape if directed else undirected(shape))
-    make = beliefs_of(edges, coupling_for(edges, engines != ("cuda", "cuda")), 3)
+    make = beliefs_of(edges, coupling_for(edges, directed == (engines[0] == "cuda")), 3)
 
     def begin(crew: Any) -> None:
         loop, shard = make().on_crew(), share(graph, crew)

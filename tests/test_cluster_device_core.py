@@ -41,12 +41,12 @@ def driven(shard: Any, degree_type: Any, engine: str = "cuda") -> tuple[Any, Any
 
 def medley() -> Edges:
     """Return edges of a skewed graph, a clique and a path, parallel ones and self-loops too."""
-    skewed, clique = rmat(4, 5, seed=2), np.array([(u, v) for u in range(6) for v in range(6)]).T
-    path = np.arange(30, 45)
+    skewed, clique = rmat(4, 3, seed=2), np.array([(u, v) for u in range(5) for v in range(5)]).T
+    path = np.arange(25, 32)
     return Edges(
-        np.concatenate([skewed.source, clique[0] + 20, path, [7, 7]]),
-        np.concatenate([skewed.destination, clique[1] + 20, path + 1, [30, 30]]),
-        50,
+        np.concatenate([skewed.source, clique[0] + 18, path, [7, 7]]),
+        np.concatenate([skewed.destination, clique[1] + 18, path + 1, [25, 25]]),
+        36,
     )
 
 
@@ -54,9 +54,7 @@ BATTERY = {
     **{
         name: SHAPES[name]
         for name in (
-            "empty", "one vertex", "all isolated", "one edge", "star", "star inwards",
-            "short path", "cycle", "two components", "self-loops", "duplicates", "33 vertices",
-        )
+            "empty", "one vertex", "all isolated", "one edge", "star", "cycle", "self-loops", "duplicates",)
     },
     "medley": medley(),
 }  # fmt: skip
@@ -156,7 +154,6 @@ def test_edges_of_a_core_of_one_gpu() -> None:
         (("cuda", "cpu"), "both"),
         (("cpu", "cuda"), "both"),
         (("cuda", "cuda"), "in"),
-        (("cpu", "cuda"), "out"),
     ],
 )
 def test_checkpoints_go_from_engine_to_engine(
@@ -182,7 +179,7 @@ def test_checkpoints_go_from_engine_to_engine(
         result = ws.run(ws.CoreNumber(degree_type), shard, engine=engines[1], resume=path)
         return result.arrays["core_number"], result.iterations
 
-    with build(random_edges(40, 130, seed=5)) as graph:
+    with build(random_edges(30, 90, seed=5)) as graph:
         expected = ws.run(ws.CoreNumber(degree_type), graph, engine="cpu")
         begun = set(together(3, begin))
         parts = together(2, resume)

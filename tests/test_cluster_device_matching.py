@@ -25,7 +25,7 @@ from cugraph_ws.cuda import matching as on_device
 
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(on_device, "BLOCK", 64)
+    monkeypatch.setattr(on_device, "BLOCK", 32)
     with emulated(), stand_in_cudf.installed():
         yield
 
@@ -42,17 +42,19 @@ def driven(edges: Edges, shard: Any, engine: str) -> tuple[Any, Any]:
 
 
 NAMES = (
-    "empty", "one vertex", "all isolated", "one edge", "star", "short path", "cycle",
-    "two components", "self-loops", "duplicates", "33 vertices", "random", "random sparse",
+    "empty", "one vertex", "all isolated", "one edge", "star", "cycle",
+    "two components", "self-loops", "duplicates", "33 vertices", "short path", "random",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "directed"),
+    [(name, place % 2 == 0) for place, name in enumerate(NAMES)] + [("random", False)],
+)
 def test_every_shape_in_the_rounds_of_the_host(name: str, directed: bool) -> None:
     """Members without vertices among them; ghosts in either order."""
     edges = sides(SHAPES[name] if directed else undirected(SHAPES[name]))
-    size = 2 + NAMES.index(name) % 2
+    size = 2 + NAMES.index(name) // 2 % 2
     cuts = np.array([0, edges.n // 3, edges.n // 3, edges.n])[-size - 1 :]
     cuts[0] = 0
 
@@ -98,7 +100,7 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
     with ws.Graph(frame, directed=directed) as graph:
         whole = ws.maximal_bipartite_matching(graph, left)
     assert whole["mate"].notna().any()
-    for parts in (over_links(2, work), together(3, by_host)):
+    for parts in (over_links(2, work),) if wide else (together(3, by_host),):
         joined = [one["mate"] for one in parts]
         assert np.concatenate([one["vertex"] for one in parts]).tolist() == present.tolist()
         mates = [None if value is pd.NA else value for one in joined for value in one]
@@ -137,8 +139,10 @@ def test_sides_by_an_attribute() -> None:
     assert np.array_equal(found, whole.arrays["mate"].numbers)
 
 
-@pytest.mark.parametrize("engines", [("cuda", "cpu"), ("cpu", "cuda"), ("cuda", "cuda")])
-@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize(
+    ("engines", "directed"),
+    [(("cuda", "cpu"), True), (("cpu", "cuda"), True), (("cuda", "cuda"), False)],
+)
 def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], directed: bool, tmp_path: Any
 ) -> None:

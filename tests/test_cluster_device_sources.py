@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,8 +66,7 @@ def check(edges: Edges, program: Any, sources: list[int], size: int, **options: 
 
 
 NAMES = (
-    "one vertex", "all isolated", "star", "short path", "cycle", "two components", "self-loops",
-    "duplicates", "33 vertices",
+    "one vertex", "all isolated", "star", "two components", "self-loops", "duplicates", "33 vertices",
 )  # fmt: skip
 
 
@@ -83,11 +81,7 @@ def test_every_shape(name: str) -> None:
 
 def test_ties_across_members() -> None:
     """Some are decided in one search when those before them are decided in another."""
-    edges = random_edges(13, 61, seed=9, weights="ties")
-    check(undirected(edges), ws.SSSP, [8, 10, 8, 9], 2)
-    edges = random_edges(18, 60, seed=3, weights="ties")
-    edges = replace(edges, weight=np.where(edges.weight < 1, 0.0, edges.weight))
-    check(edges, ws.SSSP, [0, 5, 11], 3)
+    check(undirected(random_edges(13, 61, seed=9, weights="ties")), ws.SSSP, [8, 10, 8, 9], 2)
 
 
 def test_limits_and_sources_without_end() -> None:
@@ -95,7 +89,7 @@ def test_limits_and_sources_without_end() -> None:
     check(grid(3, 4, drop=0.1, seed=9), ws.BFS, [0, 7, 7], 2, max_iter=2)
     check(grid(3, 4, drop=0.1, seed=9), ws.SSSP, [3, 0], 3, cutoff=1.5)
     check(random_edges(5, 12, seed=3), ws.BFS, [0, 1], 7, max_iter=0)
-    results = check(random_edges(9, 20, seed=4), ws.BFS, [place % 9 for place in range(35)], 2)
+    results = check(random_edges(5, 9, seed=4), ws.BFS, [place % 5 for place in range(35)], 2)
     assert {one.iterations for one in results} == {2}
     assert results[0].trace["active"].tolist() == [3, 0]
 
@@ -128,7 +122,7 @@ def test_frames_on_gpus(weight: str | None, wide: bool, monkeypatch: pytest.Monk
 
     with ws.Graph(frame, **options) as graph:
         whole = ws.multi_source_sssp(graph, sources, 9.0, engine="cuda")
-    for parts in (over_links(2, work), together(2, by_host)):
+    for parts in (over_links(2, work),) if wide else (together(2, by_host),):
         rows = [len(one) // 3 for one in parts]
         blocks = [
             one.iloc[place * count : (place + 1) * count]
@@ -155,13 +149,13 @@ def test_no_sources_unknown_ones_and_other_programs() -> None:
     assert together(2, work) == [0, 0]
 
 
-@pytest.mark.parametrize("engines", [("cuda", "cpu"), ("cpu", "cuda"), ("cuda", "cuda")])
+@pytest.mark.parametrize("engines", [("cuda", "cpu"), ("cpu", "cuda")])
 def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of three members after a step, for two members."""
     monkeypatch.setattr(on_device, "MOST_WIDTH", 2)
-    edges, path, sources = random_edges(16, 40, seed=5), tmp_path / "state.parquet", [5, 0, 9]
+    edges, path, sources = random_edges(12, 26, seed=5), tmp_path / "state.parquet", [5, 0, 9]
 
     def begin(crew: Any) -> None:
         loop, shard = loop_of(ws.SSSP, sources, engine="python").on_crew(), share(graph, crew)

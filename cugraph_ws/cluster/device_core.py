@@ -194,7 +194,7 @@ def edges_among(shard: ShardGraph, own: Any) -> Any:
         (shard._source_names, sources),
         (shard._destination_names, destinations),
     ):
-        parts = shard._vertices.columns(None, VertexNumbers(ends[order]))
+        parts = shard._vertices.columns(None, VertexNumbers(ends[order].astype(np.int64)))
         columns.update(zip(names, parts.values(), strict=True))
     for name in there.edge_attributes:
         columns.setdefault(name, there.values(name)[which[order]])

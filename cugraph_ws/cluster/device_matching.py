@@ -129,7 +129,8 @@ class DeviceCrewMatching(CrewMatching):
 
     def columns(self) -> dict[str, VertexNumbers]:
         """Return the mate of each own vertex."""
-        return {"mate": VertexNumbers(self._named(self._mate[self._own]), nullable=True)}
+        mates = self._named(self._mate[self._own]).astype(np.int64)
+        return {"mate": VertexNumbers(mates, nullable=True)}
 
     def _find_free(self) -> None:
         """List the own vertices that may still find a mate, together."""

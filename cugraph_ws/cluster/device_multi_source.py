@@ -27,7 +27,8 @@ from cugraph_ws.cuda.multi_source import (
 )
 from cugraph_ws.cuda.order import arc_rows
 from cugraph_ws.cuda.rows import Rows
-from cugraph_ws.run import Step
+from cugraph_ws.frames import VertexNumbers
+from cugraph_ws.run import Column, Step
 
 if TYPE_CHECKING:
     from cugraph_ws.cuda.graph import DeviceGraph
@@ -90,6 +91,11 @@ class DeviceCrewSearches(DeviceSearches):
             for place in range(len(self._numbers)):
                 row = state[f"{field}_{place}"].astype(matrix.dtype)
                 matrix[place] = device().xp.asarray(row)
+
+    def columns(self) -> dict[str, Column]:
+        """Return one row for each source searched from, in their order, and own vertex."""
+        predecessors = self._predecessor[: self._done].ravel().astype(np.int64)
+        return {**super().columns(), "predecessor": VertexNumbers(predecessors, nullable=True)}
 
     # ------------------------------------------------------------------------------ beginning
 
