@@ -64,7 +64,7 @@ def check(edges: Edges, size: int, coupled: bool, steps: int = 4) -> None:
     for _, rows in results:
         for name in ("active", "edges"):
             assert np.array_equal(rows[name], expected[name])
-        np.testing.assert_allclose(rows["residual"], expected["residual"], rtol=1e-9)
+        np.testing.assert_allclose(rows["residual"], expected["residual"], rtol=1e-9, atol=1e-13)
 
 
 NAMES = ("empty", "one vertex", "star", "cycle", "two components", "self-loops", "duplicates")  # fmt: skip
