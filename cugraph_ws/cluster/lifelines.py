@@ -32,6 +32,7 @@ __all__ = ["Lifelines"]
 
 PATIENCE = 30.0  # seconds until all are connected
 LOOK = 0.5  # seconds between two looks whether who connects shall still wait
+HEARING = 5.0  # seconds that one who has called has to say who it is
 GRACE = 1.0  # seconds that a member has to leave a run by itself, once another one has left it
 SILENCE = (
     5  # seconds after which the other machine is asked whether it is there, and between questions
@@ -101,7 +102,7 @@ class Lifelines:
 
     def _welcome(self, line: socket.socket, token: bytes, missing: set[int]) -> None:
         """Keep a connection that a member has made; strangers are turned away."""
-        line.settimeout(LOOK)
+        line.settimeout(HEARING)
         hello = b""
         with suppress(OSError):
             hello = line.recv(HELLO.size, socket.MSG_WAITALL)
