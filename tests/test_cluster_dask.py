@@ -19,12 +19,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from clusters import Workers, assert_same, eventually, on_workers, spread_edges, workers
+from dask._task_spec import Task
 from distributed import Client, Event, LocalCluster, Worker, wait
 from programs import Endless, Nearest, Peel
 from shapes import SHAPES, build, edge_frame, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.cluster import graph
 from cugraph_ws.cluster.driver import Crewed
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -165,6 +167,27 @@ def test_a_program_of_the_users_own(crowd):
             found = ws.run(Farthest, spread, engine=engine, **options)
             assert_same(found.frame, ws.run(Farthest, whole, engine=engine, **options).frame)
             assert found.iterations == 4
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_frames_are_named_by_their_keys(told, monkeypatch):
+    """Also where Dask cannot be told a frame's name any more, and finds one by itself."""
+
+    def gone(keys: list[str]) -> str:
+        raise TypeError("unexpected keyword argument '_determ_token'")
+
+    if not told:
+        monkeypatch.setattr(graph, "tokenize", gone)
+    meta = pd.DataFrame({"x": np.arange(0)})
+
+    def frame(run: str) -> Any:
+        keys = [f"{run}-{place}" for place in range(3)]
+        layer = {key: Task(key, pd.DataFrame, [[3]], columns=["x"]) for key in keys}
+        return graph._from_graph(layer, meta, (None,) * 4, keys, "cugraph_ws")
+
+    one, same, other = frame("1"), frame("1"), frame("2")
+    assert one._name == same._name != other._name
+    assert one.x.sum().compute() == other.persist().x.sum().compute() == 9
 
 
 def far(by: int) -> Any:
