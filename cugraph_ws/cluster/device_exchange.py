@@ -92,7 +92,6 @@ class DeviceCrewExchange(CrewExchange):
         self._table = device().pinned(size * words, np.float64)
         self._chosen = Refinement(method, dense=not frontier)
         self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
-        self._bits = np.zeros_like(self._flows)  # who sends whom bits instead of a list
         self._known = False
         self._choose(np.full((size, size), self._chosen.first))
         self._active = 0  # after the superstep before
@@ -105,6 +104,7 @@ class DeviceCrewExchange(CrewExchange):
         rank = self._crew.rank
         self._refines: list[bool] = refines[rank].tolist()
         self._listed = refines & self._flows
+        self._bits = np.zeros_like(self._flows)  # who sends whom bits instead, once that is known
         if self._in_place:
             self._listed[:] = False
         self._known = not (self._listed[rank].any() or self._listed[:, rank].any())
