@@ -4,7 +4,8 @@ A GPU that waits for the message of a member that is gone does nothing else.  Wh
 too, and that may be the worker's event loop, reading a frame that Dask has sent: then no news come over
 Dask any more, that the member is gone among them.  So members hold connections to each other beside
 Dask's.  They break when a process ends or its machine is cut off, and carry the word that a member has
-left a run that others are still in.
+left a run that others are still in; nothing of a graph goes over them, and who does not know the crew's
+token, which travels over Dask's own connections, is turned away.
 """
 
 from __future__ import annotations
