@@ -190,26 +190,16 @@ def test_frames_are_named_by_their_keys(told, monkeypatch):
     assert one.x.sum().compute() == other.persist().x.sum().compute() == 9
 
 
-def far(by: int) -> Any:
+def one_further(src: Any) -> Any:
+    return src.steps + 1
+
+
+def two_further(src: Any) -> Any:
+    return src.steps + 2
+
+
+def far(further: Callable[[Any], Any]) -> Any:
     """Return a program of a name that others have too."""
-    if by == 1:
-
-        @ws.vertex_program
-        class Far:
-            steps: ws.int64
-
-            def init(vertex):
-                return vertex
-
-            def compute(src):
-                return src.steps + 1
-
-            combine = max
-
-            def apply(old, gathered):
-                return min(max(old.steps, gathered), 1000)
-
-        return Far
 
     @ws.vertex_program
     class Far:
@@ -218,9 +208,7 @@ def far(by: int) -> Any:
         def init(vertex):
             return vertex
 
-        def compute(src):
-            return src.steps + 2
-
+        compute = further
         combine = max
 
         def apply(old, gathered):
@@ -239,9 +227,9 @@ def test_workers_keep_programs_and_what_they_have_found_out(pair):
     options = {"engine": "python", "max_iter": 3, "direction": "gather"}
     with build(SHAPES["path"]) as whole, on_workers(SHAPES["path"]) as spread:
         known = {}
-        for by in (1, 2, 1, 1):
-            found = ws.run(far(by), spread, **options)
-            assert_same(found.frame, ws.run(far(by), whole, **options).frame)
+        for further in (one_further, two_further, one_further, one_further):
+            found = ws.run(far(further), spread, **options)
+            assert_same(found.frame, ws.run(far(further), whole, **options).frame)
             known = known or pair.client.run(programs_of)
     for worker, programs in pair.client.run(programs_of).items():
         assert len(programs) == 2, "one for each that was sent, however often"

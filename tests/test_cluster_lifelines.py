@@ -33,7 +33,8 @@ class Checked(ThreadCrew):
 
 
 def joined(crew: Any) -> Lifelines:
-    return Lifelines(Checked(crew.rank, crew.size, crew._board, crew._barrier), WHO)  # type: ignore[arg-type]
+    checked: Any = Checked(crew.rank, crew.size, crew._board, crew._barrier)  # of threads
+    return Lifelines(checked, WHO)
 
 
 @contextmanager
@@ -160,7 +161,8 @@ def test_a_killed_process_is_noticed_at_once() -> None:
             return [(port, "0" * 32), value]
 
     told: queue.Queue[Exception] = queue.Queue()
-    one = Lifelines(Second(1, 2, [], threading.Barrier(1)), WHO[:2])  # type: ignore[arg-type]
+    second: Any = Second(1, 2, [], threading.Barrier(1))  # of threads
+    one = Lifelines(second, WHO[:2])
     one.watch(told.put)
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.belief_propagation import (
     GREATEST_STRENGTH,
-    BeliefPropagation,
     strength_error,
 )
 from cugraph_ws.cluster.agreement import attempt
@@ -53,9 +52,6 @@ class DeviceCrewBelief(CrewBelief):
     _graph: DeviceGraph
     _factors: tuple[DeviceArray, ...]  # for the messages along arcs, and against them
     _messages: DeviceArray
-
-    def __init__(self, wanted: BeliefPropagation) -> None:
-        super().__init__(wanted)
 
     def on_cuda(self) -> DeviceCrewBelief:
         """Return the loop itself."""

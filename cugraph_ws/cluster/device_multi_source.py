@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cluster.device_post import DevicePost
-from cugraph_ws.cluster.multi_source import FIELDS, names_of_state
+from cugraph_ws.cluster.multi_source import OwnRows
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.multi_source import (
@@ -39,18 +39,13 @@ __all__ = ["DeviceCrewSearches"]
 DeviceArray = Any  # CuPy's or NumPy's
 
 
-class DeviceCrewSearches(DeviceSearches):
+class DeviceCrewSearches(OwnRows, DeviceSearches):
     """The loop on a share of a graph: each step is a batch of searches; see `DeviceSearches`.
 
     Rows of results are those of own vertices, as `CrewSearches` has them.
     """
 
     _shard: ShardGraph
-
-    @property
-    def by_vertex_state(self) -> tuple[str, ...]:
-        """Names of what `state` returns with an entry for each own vertex."""
-        return names_of_state(len(self._numbers))
 
     def on_cuda(self) -> DeviceCrewSearches:
         """Return the loop itself."""
@@ -73,24 +68,6 @@ class DeviceCrewSearches(DeviceSearches):
     def inputs(self) -> dict[str, Any]:
         """Return what the searches depend on beside the graph."""
         return {**super().inputs(), "sources": self._numbers.tolist()}  # no array by vertex
-
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the searches, one array for each source and column, and how many are done."""
-        columns = {
-            f"{field}_{place}": row
-            for field in FIELDS
-            for place, row in enumerate(as_host(getattr(self, f"_{field}")))
-        }
-        return {**columns, "done": np.array([self._done])}
-
-    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on after the finished searches."""
-        self._done = int(state["done"][0])
-        for field in FIELDS:
-            matrix = getattr(self, f"_{field}")
-            for place in range(len(self._numbers)):
-                row = state[f"{field}_{place}"].astype(matrix.dtype)
-                matrix[place] = device().xp.asarray(row)
 
     def columns(self) -> dict[str, Column]:
         """Return one row for each source searched from, in their order, and own vertex."""

@@ -489,7 +489,7 @@ def _from_graph(layer: Any, meta: Any, divisions: Any, keys: list[Any], prefix: 
 
     operands = (layer, meta, divisions, keys, prefix)
     try:
-        from dask.dataframe.dask_expr._collection import (  # type: ignore[attr-defined]
+        from dask.dataframe.dask_expr._collection import (  # type: ignore[attr-defined]  # imported there
             new_collection,
         )
         from dask.dataframe.dask_expr.io.io import FromGraph

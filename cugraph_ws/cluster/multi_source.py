@@ -14,37 +14,49 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.multi_source import MultiSource
 from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cuda.device import array_module, as_host
 from cugraph_ws.run import Loop, Step
 
-__all__ = ["CrewSearches", "names_of_state"]
+__all__ = ["CrewSearches", "OwnRows"]
 
 FIELDS = ("distance", "valid", "predecessor")
 
 
-def names_of_state(searches: int) -> tuple[str, ...]:
-    """Return the names of what a checkpoint has of each own vertex.
+class OwnRows:
+    """What checkpoints have of a member's searches: rows of own vertices, on the host or the device."""
 
-    Parameters
-    ----------
-    searches : int
-
-    Returns
-    -------
-    tuple of str
-    """
-    return tuple(f"{field}_{place}" for place in range(searches) for field in FIELDS)
-
-
-class CrewSearches(MultiSource):
-    """The loop on a share of a graph: each step is one search; see `MultiSource` for parameters."""
-
-    _threads = None
-    _graph: ShardGraph
+    _numbers: npt.NDArray[np.int64]
+    _done: int
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
         """Names of what `state` returns with an entry for each own vertex."""
-        return names_of_state(len(self._numbers))
+        return tuple(f"{field}_{place}" for place in range(len(self._numbers)) for field in FIELDS)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the searches, one array for each source and column, and how many are done."""
+        columns = {
+            f"{field}_{place}": row
+            for field in FIELDS
+            for place, row in enumerate(as_host(getattr(self, f"_{field}")))
+        }
+        return {**columns, "done": np.array([self._done])}
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on after the finished searches."""
+        self._done = int(state["done"][0])
+        for field in FIELDS:
+            rows = getattr(self, f"_{field}")
+            xp = array_module(not isinstance(rows, np.ndarray))
+            for place in range(len(rows)):
+                rows[place] = xp.asarray(state[f"{field}_{place}"].astype(rows.dtype, copy=False))
+
+
+class CrewSearches(OwnRows, MultiSource):
+    """The loop on a share of a graph: each step is one search; see `MultiSource` for parameters."""
+
+    _threads = None
+    _graph: ShardGraph
 
     def on_cuda(self) -> Loop:
         """Return the loop for members that have a GPU each, if it is of `BFS` or `SSSP`."""
@@ -74,22 +86,6 @@ class CrewSearches(MultiSource):
     def inputs(self) -> dict[str, Any]:
         """Return what the searches depend on beside the graph."""
         return {**super().inputs(), "sources": self._numbers.tolist()}  # no array by vertex
-
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the searches, one array for each source and column, and how many are done."""
-        columns = {
-            f"{field}_{place}": row
-            for field in FIELDS
-            for place, row in enumerate(getattr(self, f"_{field}"))
-        }
-        return {**columns, "done": np.array([self._done])}
-
-    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on after the finished searches."""
-        self._done = int(state["done"][0])
-        for field in FIELDS:
-            for place, row in enumerate(getattr(self, f"_{field}")):
-                row[:] = state[f"{field}_{place}"]
 
     def _members(self, number: np.int64) -> npt.NDArray[np.bool_]:
         """Mark one vertex, by position, where it is known."""
