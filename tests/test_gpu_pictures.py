@@ -124,6 +124,11 @@ class TestTables:
         }
         assert cells(table(found, "call"))["a", "2 vs. 1"]["SSSP"] == "1.50"
 
+    def test_the_run_with_most_gpus_counts(self):
+        two, four = scaling("b", 100, 1600, [9.0, 8.0]), SCALED[0]
+        found = {"bench": {"b, 4 GPUs": four, "b, 2 GPUs": two}}
+        assert of("paper_tables").scalings(found) == {"b, 4 GPUs": four}
+
     def test_markdown(self):
         text = of("paper_tables").Table("T", ["a", "b"], [["1", "2"]]).markdown()
         assert text == "## T\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"

@@ -193,6 +193,12 @@ class TestMerging:
         assert "## leaks failed" in shown
         assert "it grew by 7 bytes" in shown
 
+    def test_clusters_of_several_sizes_have_sections_of_their_own(self):
+        on_gpus = of("run").on_gpus
+        assert on_gpus("cluster", {"gpus": 4}) == ", 4 GPUs"
+        assert on_gpus("bench-cluster-peers:RM22", {"gpus": 1}) == ", 1 GPU"
+        assert on_gpus("bench-frames:RM22", {"gpus": 4}) == ""
+
     @pytest.mark.parametrize("bad", [None, 5])
     def test_shares_side_by_side(self, bad):
         stages = of("stages")

@@ -54,8 +54,15 @@ def exchanges(report: Mapping[str, Any]) -> dict[str, Section]:
 
 
 def scalings(report: Mapping[str, Any]) -> dict[str, Section]:
-    """Return the sections in which one GPU was compared with several, by name."""
-    return _with(report, "scaling")
+    """Return the sections in which one GPU was compared with several, by name.
+
+    Of a graph the one with the most GPUs, which has been through fewer too.
+    """
+    most: dict[str, Section] = {}
+    found = _with(report, "scaling")
+    for section in sorted(found.values(), key=lambda one: int(one["figures"]["gpus"])):
+        most[section["graph"]] = section
+    return {name: one for name, one in found.items() if most[one["graph"]] is one}
 
 
 def _with(report: Mapping[str, Any], figure: str) -> dict[str, Section]:

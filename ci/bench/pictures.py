@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -94,8 +95,8 @@ def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str,
         missing["Tables I and VIII"] = ASK_EXCHANGE
     for name, section in exchanges(report).items():
         if shares(section):
-            file = f"figure-9-{name.replace(' ', '-')}"
-            pictures[file] = partial(breakdown_figure, section)
+            words = re.findall(r"[\w-]+", name)
+            pictures["-".join(["figure-9", *words])] = partial(breakdown_figure, section)
     if not pictures:
         missing["Figure 9"] = ASK_EXCHANGE
     if scalings(report):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def main() -> int:
     for stage in wanted:
         print(f"\n== {stage}", flush=True)
         for group, name, facts in run(stage):
+            name += on_gpus(stage, where["machine"])
             record(arguments.report, group, name, {**where, **facts})
             print(f"-- {group} {name}: {facts['status']}", flush=True)
             if facts["status"] != "passed":
@@ -88,6 +90,14 @@ def machine() -> dict[str, Any]:
     lines = done.stdout.strip().splitlines()
     facts: dict[str, Any] = json.loads(lines[-1]) if lines and done.returncode == 0 else {}
     return facts
+
+
+def on_gpus(stage: str, machine: Mapping[str, Any]) -> str:
+    """Return what tells a cluster's sections apart from those of machines with more or fewer GPUs."""
+    if stage.partition(":")[0] not in stages.CLUSTER:
+        return ""
+    gpus = machine.get("gpus", "?")
+    return f", {gpus} GPU{'s' * (gpus != 1)}"
 
 
 def run(stage: str) -> list[tuple[str, str, dict[str, Any]]]:
