@@ -331,7 +331,7 @@ def id_column(values: Any, valid: DeviceArray | None, kind: IdType) -> Series:
             series = values
         if kind.dtype is not None and series.dtype != kind.dtype:
             series = series.astype(kind.dtype)
-        return series if valid is None else series.where(_series(valid))
+        return series if valid is None else _with_nulls(series, valid)
 
 
 def join_categories(dtypes: Sequence[Any]) -> Any:
@@ -369,7 +369,7 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
 
 def _column(column: Any) -> Series:
     if isinstance(column, Masked):
-        return _column(column.values).where(_series(column.valid))
+        return _with_nulls(_column(column.values), column.valid)
     if isinstance(column, Ids):  # decoded on the host
         series = _cudf().Series.from_arrow(column.values)
         plain = column.dtype is None or isinstance(column.dtype, pa.DataType)
@@ -381,6 +381,17 @@ def _column(column: Any) -> Series:
     if not isinstance(column, _cudf().Series) and is_on_device(column):
         return _series(device().xp.array(column))  # a copy: the frame is the caller's to write to
     return column
+
+
+def _with_nulls(series: Series, valid: Any) -> Series:
+    """Return a Series with nulls; numbers stay where they are, and a mask is put beside them."""
+    if not isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iuf":
+        return series.where(_series(valid))
+    from pylibcudf.transform import bools_to_mask
+
+    mask, nulls = bools_to_mask(_series(valid).to_pylibcudf()[0])
+    column, _ = series.to_pylibcudf()
+    return _cudf().Series.from_pylibcudf(column.with_mask(mask if nulls else None, nulls))
 
 
 def _series(values: Any) -> Series:

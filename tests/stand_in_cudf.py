@@ -72,10 +72,34 @@ class Series(pd.Series):
             )
         return pd.Series.where(kept, cond)
 
+    def to_pylibcudf(self):
+        return Bare(self), {}
+
+    @classmethod
+    def from_pylibcudf(cls, column):
+        return column.series
+
     def tolist(self):
         raise TypeError("cuDF does not support conversion to host memory")
 
     to_list = tolist
+
+
+class Bare:
+    """A column as libcudf has it."""
+
+    def __init__(self, series):
+        self.series = series
+
+    def with_mask(self, mask, nulls):
+        valid = np.ones(len(self.series), np.bool_) if mask is None else mask
+        assert nulls == np.count_nonzero(~valid)
+        return Bare(self.series.where(valid))
+
+
+def bools_to_mask(column):
+    valid = np.asarray(column.series)
+    return valid, np.count_nonzero(~valid)
 
 
 class DataFrame(pd.DataFrame):
@@ -109,12 +133,16 @@ def installed():
     module.CategoricalDtype = pd.CategoricalDtype
     module.concat = lambda parts, ignore_index: Series(pd.concat(parts, ignore_index=ignore_index))
     module.option_context = lambda *options: contextlib.nullcontext()
-    before = sys.modules.get("cudf")
-    sys.modules["cudf"] = module
+    transform = types.ModuleType("pylibcudf.transform")
+    transform.bools_to_mask = bools_to_mask
     Series.copies = 0
+    stand_ins = {"cudf": module, "pylibcudf.transform": transform}
+    before = {name: sys.modules.get(name) for name in stand_ins}
+    sys.modules.update(stand_ins)
     try:
         yield module
     finally:
-        del sys.modules["cudf"]
-        if before is not None:
-            sys.modules["cudf"] = before
+        for name, usual in before.items():
+            del sys.modules[name]
+            if usual is not None:
+                sys.modules[name] = usual
