@@ -90,19 +90,21 @@ def leftovers(dask_worker: Worker) -> dict[str, Any]:
     """Return what a worker holds of graphs and runs."""
     plugin = dask_worker.plugins.get("cugraph_ws")
     if plugin is None:
-        return {"shares": 0, "mail": 0, "abandoned": 0, "wishes": 0}
+        return {"shares": 0, "mail": 0, "abandoned": 0, "wishes": 0, "early": 0}
     return {
         "shares": len(plugin.shards),
         "mail": len(plugin._mail),
         "abandoned": len(plugin._abandoned),
         "wishes": len(plugin._wishes),
+        "early": len(plugin.early._begun),
     }
 
 
 def is_clean(crowd: Workers, shares: int) -> bool:
     told = crowd.client.run(leftovers)
     return all(
-        one["shares"] <= shares and not one["mail"] + one["abandoned"] + one["wishes"]
+        one["shares"] <= shares
+        and not one["mail"] + one["abandoned"] + one["wishes"] + one["early"]
         for one in told.values()
     )
 

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 from dask._task_spec import Task, TaskRef, parse_input
@@ -21,6 +22,7 @@ from distributed import Client, Future, get_client, wait
 from distributed.protocol.pickle import loads
 
 from cugraph_ws.cluster.crew import RunAbandonedError
+from cugraph_ws.cluster.early import Summons
 from cugraph_ws.cluster.members import TOPIC, Duty, part_of, summary_of
 from cugraph_ws.cluster.worker import CrewPlugin
 from cugraph_ws.errors import EngineError, WorkerLostError
@@ -137,6 +139,9 @@ class Crewed:
         Whether members have a GPU each, and their arrays are there.
     frames : bool
         Whether members return `Returned`.
+    early : sequence of tuple, optional
+        For each member a callable that does the same before its task is there, and what it is given
+        between a `Duty` and the worker; see `cugraph_ws.cluster.early`.
 
     Attributes
     ----------
@@ -157,6 +162,7 @@ class Crewed:
         *,
         nccl: bool = False,
         frames: bool = False,
+        early: Sequence[tuple[Any, ...]] | None = None,
     ) -> None:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
@@ -168,14 +174,20 @@ class Crewed:
             _equip(client)
         if frames:
             _EQUIPPED[client][self.run] = []
+        duties = [Duty(self.run, rank, self._addresses, nccl) for rank in range(len(addresses))]
+        keys = [f"{self.run}-{duty.rank}" for duty in duties]
+        self._summons: Summons | None = None  # while members may answer before Dask does
+        if early is not None:
+            work = [
+                partial(function, duty, *given)
+                for duty, (function, *given) in zip(duties, early, strict=True)
+            ]
+            self._summons = Summons.of(client, self._addresses, keys, work)
         members = [
-            Piece(
-                f"{self.run}-{rank}",
-                task,
-                (Duty(self.run, rank, self._addresses, nccl), *arguments[rank]),
-                address,
+            Piece(key, task, (duty, *given), address)
+            for key, duty, given, address in zip(
+                keys, duties, arguments, self._addresses, strict=True
             )
-            for rank, address in enumerate(self._addresses)
         ]
         # Asked for before there is an answer: workers need not wait for the client to ask.
         references = [TaskRef(member.key) for member in members if frames]
@@ -204,6 +216,8 @@ class Crewed:
     def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
         """Return what `summary_of` says of what the first member has returned."""
         told = _EQUIPPED[self._client].get(self.run)
+        if self._summons is not None and self._summons.summary is not None:
+            told = [self._summons.summary]
         if not told:
             told = [self._client.submit(summary_of, self.futures[0], pure=False).result()]
         summary: tuple[list[bytes], dict[str, Any], Any] = loads(told[0])
@@ -220,7 +234,7 @@ class Crewed:
         Returns
         -------
         list of Future
-            One for each member, all of them finished.
+            One for each member, all of them finished; those of members that began early soon will be.
 
         Raises
         ------
@@ -258,7 +272,13 @@ class Crewed:
     def _look(self) -> bool:
         """Wait a little; tell whether all are done, raise if something is wrong."""
         waiting = [future for future in self.futures if not future.done()]
-        if waiting:
+        if waiting and self._summons is not None:
+            if self._summons.wait(self._seconds):
+                if self._summons.done:
+                    return True
+                self._summons = None  # Dask knows more
+                return False
+        elif waiting:
             with suppress(TimeoutError), self._client.as_current():  # wait() looks for one
                 wait(waiting, timeout=self._seconds)
         finished = all(future.status == "finished" for future in self.futures)

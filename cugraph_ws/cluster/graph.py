@@ -29,8 +29,10 @@ from cugraph_ws.cluster.driver import (
     workers_of,
 )
 from cugraph_ws.cluster.members import (
+    Call,
     Carried,
     build_member,
+    call_early,
     call_member,
     meta_of,
     report_member,
@@ -365,28 +367,28 @@ class ClusterGraph:
         name = function.__name__
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if progress else None
         shown = reporter(progress, name)
+        calls = [Call(share.key, function, options, topic) for share in shares]
         crewed = Crewed(
             client,
             self._addresses,
             call_member,
             [
                 (
-                    share.key,
+                    call,
                     share,
-                    function,
-                    options,
                     {
                         one: [metas[one], *(parts[place] for place in where[one][rank])]
                         for one, parts in divided.items()
                     },
-                    topic,
                 )
-                for rank, share in enumerate(shares)
+                for rank, (call, share) in enumerate(zip(calls, shares, strict=True))
             ],
             name,
             self._held(),
             nccl=self._nccl,
             frames=True,
+            # Partitions of arguments come with the task only.
+            early=None if divided else [(call_early, call) for call in calls],
         )
         try:
             with _Listener(client, topic, shown, crewed):

@@ -15,6 +15,7 @@ from distributed.protocol.pickle import dumps
 
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Crew
+from cugraph_ws.cluster.early import Early
 from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.worker import DaskCrew, office
@@ -26,11 +27,13 @@ from cugraph_ws.run import Result
 
 __all__ = [
     "TOPIC",
+    "Call",
     "Carried",
     "Duty",
     "Returned",
     "at_work",
     "build_member",
+    "call_early",
     "call_member",
     "meta_of",
     "part_of",
@@ -121,7 +124,15 @@ def at_work(duty: Duty) -> Iterator[Any]:
         )
     secede()
     freeing = _unpinned(worker)
-    plugin = office()
+    with _in_crew(worker, duty) as crew:
+        yield crew
+    freeing.result(ANSWER)
+
+
+@contextmanager
+def _in_crew(worker: Worker, duty: Duty) -> Iterator[Any]:
+    """Join a crew, on whatever thread this is."""
+    plugin = office(worker)
     try:
         with threads_at_most(max(1, worker.state.nthreads)):  # other workers have the rest
             crew = DaskCrew(plugin, duty.run, duty.rank, duty.addresses)
@@ -130,12 +141,11 @@ def at_work(duty: Duty) -> Iterator[Any]:
                     yield member
             else:
                 yield crew
-        freeing.result(ANSWER)
     except GraphMemoryError:
         raise  # has an estimate, the same for all members
     except MemoryError as error:
         raise GraphMemoryError(
-            f"worker {here} has run out of memory ({error}); use more workers, or larger ones"
+            f"worker {worker.address} has run out of memory ({error}); use more workers, or larger ones"
         ) from error
     finally:
         plugin.end(duty.run)
@@ -221,62 +231,110 @@ def report_member(duty: Duty, key: Any, share: Mapping[str, Any]) -> GraphReport
         The same for all members.
     """
     with at_work(duty) as crew:
-        return _share(key, crew).report
+        return _share(get_worker(), key, crew).report
 
 
-def call_member(
-    duty: Duty,
-    key: Any,
-    share: Mapping[str, Any],
-    function: Callable[..., Any],
-    options: Mapping[str, Any],
-    parts: Mapping[str, Sequence[Any]],
-    topic: str | None,
-) -> Returned:
-    """Call a function on this member's share.
+@dataclass(frozen=True)
+class Call:
+    """A function to be called on members' shares of a graph.
 
-    Parameters
+    Attributes
     ----------
-    duty : Duty
     key : str
-        Of the task that built the share, whose result, `share`, is here to keep it.
-    share : mapping
+        Of the task that built this member's share.
     function : callable
         Takes a `graph`.
     options : mapping
         Its other arguments, by name; programs are `Carried`.
-    parts : mapping of str to sequence of frame
-        Named arguments of which every member has its own partitions.
     topic : str, optional
         Under which the first member reports its progress.
+    """
+
+    key: Any
+    function: Callable[..., Any]
+    options: Mapping[str, Any]
+    topic: str | None
+
+
+def call_member(
+    duty: Duty, call: Call, share: Mapping[str, Any], parts: Mapping[str, Sequence[Any]]
+) -> Returned:
+    """Call a function on this member's share, or take over what a client has had called early.
+
+    Parameters
+    ----------
+    duty : Duty
+    call : Call
+    share : mapping
+        Result of the task that built the share, here to keep it.
+    parts : mapping of str to sequence of frame
+        Named arguments of which every member has its own partitions.
 
     Returns
     -------
     Returned
     """
+    worker = get_worker()
+    key = worker.get_current_task()
+    early = office().early.claim(key)
+    if early is not None:
+        return _taken_over(worker, early)
     with at_work(duty) as crew:
-        graph = _share(key, crew)
-        named = {
-            name: office().program(one.content) if isinstance(one, Carried) else one
-            for name, one in options.items()
-        }
-        named |= {name: Partitions(list(own)) for name, own in parts.items()}
-        if topic is not None:
-            named["progress"] = _relay(topic) if duty.rank == 0 else False
-        if duty.rank > 0:
-            named.pop("timeout", None)  # the first member keeps the time
-        try:
-            returned = _returned(function(**named, graph=graph))
-        except (ConvergenceError, Interrupted) as error:
-            if error.result is None:
-                raise
-            returned = replace(_returned(error.result), error=(type(error), str(error)))
+        returned = _called(worker, crew, call, parts)
     if duty.rank == 0:
         summary = summary_of(returned)
         if len(summary) <= TOLD:  # or the driver asks for it
-            message = {"run": duty.run, "summary": summary}
-            office().news[get_worker().get_current_task()] = (TOPIC, message)
+            office().news[key] = TOPIC, {"run": duty.run, "summary": summary}
     return returned
+
+
+def call_early(duty: Duty, call: Call, worker: Worker) -> tuple[Returned, bytes | None]:
+    """Do what `call_member` does, before its task has come, on a thread of one's own.
+
+    Returns
+    -------
+    returned : Returned
+    summary : bytes or None
+        See `summary_of`; of the first member.
+    """
+    with _in_crew(worker, duty) as crew:
+        returned = _called(worker, crew, call, {})
+    return returned, summary_of(returned) if duty.rank == 0 else None
+
+
+def _taken_over(worker: Worker, early: Early) -> Returned:
+    """Return what has begun early, once Dask knows what to do should this worker be lost."""
+    freeing = _unpinned(worker)
+    if not early.outcome.done():
+        secede()
+    try:
+        freeing.result(ANSWER)
+    except BaseException as error:
+        early.owned.set_exception(error)
+        raise
+    early.owned.set_result(None)
+    returned: Returned = early.outcome.result()[0]
+    return returned
+
+
+def _called(worker: Worker, crew: Crew, call: Call, parts: Mapping[str, Sequence[Any]]) -> Returned:
+    """Call the function on the share as a member of this crew sees it."""
+    graph = _share(worker, call.key, crew)
+    named = {
+        name: office(worker).program(one.content) if isinstance(one, Carried) else one
+        for name, one in call.options.items()
+    }
+    named |= {name: Partitions(list(own)) for name, own in parts.items()}
+    if call.topic is not None:
+        named["progress"] = _relay(worker, call.topic) if crew.rank == 0 else False
+    if crew.rank > 0:
+        named.pop("timeout", None)  # the first member keeps the time
+    try:
+        return _returned(call.function(**named, graph=graph))
+    except (ConvergenceError, Interrupted) as error:
+        if error.result is None:
+            raise
+        return replace(_returned(error.result), error=(type(error), str(error)))
 
 
 def part_of(returned: Returned, which: int) -> Any:
@@ -306,12 +364,12 @@ def summary_of(returned: Returned) -> bytes:
     return summary
 
 
-def _share(key: Any, crew: Crew) -> ShardGraph:
+def _share(worker: Worker, key: Any, crew: Crew) -> ShardGraph:
     """Return the share that a task has built, as a member of this crew sees it."""
-    held = office().shards.get(key)
+    held = office(worker).shards.get(key)
     if held is None:
         raise WorkerLostError(
-            f"worker {get_worker().address} no longer holds its share of the graph; build the graph again"
+            f"worker {worker.address} no longer holds its share of the graph; build the graph again"
         )
     shard: ShardGraph = copy.copy(held)
     shard.join(crew)
@@ -319,9 +377,8 @@ def _share(key: Any, crew: Crew) -> ShardGraph:
     return shard
 
 
-def _relay(topic: str) -> Callable[[ProgressUpdate], None]:
+def _relay(worker: Worker, topic: str) -> Callable[[ProgressUpdate], None]:
     """Return what sends progress to whoever listens."""
-    worker = get_worker()
 
     def report(update: ProgressUpdate) -> None:
         told = {name: getattr(update, name) for name in update.__slots__}

@@ -20,6 +20,7 @@ from distributed.protocol.pickle import loads
 from distributed.protocol.serialize import to_serialize
 
 from cugraph_ws.cluster.crew import RunAbandonedError
+from cugraph_ws.cluster.early import EarlyStarts
 from cugraph_ws.cluster.links import LinkPool
 from cugraph_ws.errors import WorkerLostError
 
@@ -31,6 +32,7 @@ PATIENCE = 5.0  # seconds without mail, after which the others are asked whether
 MISSES = 2  # questions without an answer, of PATIENCE seconds each, until a worker counts as lost
 REMEMBERED = 4096  # ended runs whose late mail is thrown away
 PROGRAMS = 64  # that a worker keeps
+OWNED = 30.0  # seconds in which the task must come whose work is done
 
 
 class CrewPlugin(WorkerPlugin):
@@ -46,6 +48,8 @@ class CrewPlugin(WorkerPlugin):
         travels with the word that the task is done, and arrives before that.
     links : LinkPool
         Links between this worker's GPU and others.
+    early : EarlyStarts
+        What a client has had begin before its task came.
     programs : dict
         Programs that have come, by what they were pickled to, the latest last: what binding finds out
         about one is kept with it.
@@ -62,12 +66,14 @@ class CrewPlugin(WorkerPlugin):
         """Open the post office."""
         self.worker = worker
         self.links = LinkPool()
+        self.early = EarlyStarts()
         self.programs: dict[bytes, Any] = {}
         self._changed = threading.Condition()
         self._mail: dict[tuple[str, int], dict[int, Any]] = {}
         self._wishes: dict[str, str] = {}
         self._abandoned: dict[str, str] = {}
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
+        worker.handlers["cugraph_ws_call"] = self.call
         worker.handlers["cugraph_ws_post"] = self.receive
         worker.handlers["cugraph_ws_ping"] = self.ping
         worker.handlers["cugraph_ws_wish"] = self.wish
@@ -86,6 +92,7 @@ class CrewPlugin(WorkerPlugin):
             self.worker.log_event(*news)
         if finish in ("released", "forgotten", "cancelled"):
             self.shards.pop(key, None)
+            self.early.drop(key)
 
     def program(self, content: bytes) -> Any:
         """Return the program that was pickled, the same one each time."""
@@ -97,6 +104,38 @@ class CrewPlugin(WorkerPlugin):
             while len(self.programs) > PROGRAMS:
                 del self.programs[next(iter(self.programs))]
         return program
+
+    async def call(self, key: str, work: bytes) -> list[Any] | None:
+        """Begin the work of a task that is on its way.
+
+        Parameters
+        ----------
+        key : str
+            Of the task.
+        work : bytes
+            What to do, pickled: takes the worker, and returns what the task will return, and what the
+            client wants to know of it at once.
+
+        Returns
+        -------
+        list or None
+            What the client wants to know; None if the task has come before, or has failed: it is the
+            task that tells why.
+        """
+        do = loads(work)
+        early = self.early.begin(key, lambda: do(self.worker))
+        if early is None:
+            return None
+        outcome, owned = map(asyncio.wrap_future, (early.outcome, early.owned))
+        await asyncio.wait([outcome])
+        await asyncio.wait([owned], timeout=OWNED)
+        if not owned.done():
+            self.early.drop(key)  # nobody will ever ask for it
+            return None
+        if outcome.exception() is not None or owned.exception() is not None:
+            return None
+        _, told = outcome.result()
+        return [told]
 
     async def receive(
         self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any

@@ -1,0 +1,224 @@
+"""Calls that workers begin before Dask's tasks for them come: the same answers, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from clusters import WITHIN, Workers, assert_same, eventually, on_workers, workers
+from distributed import Worker
+from distributed.core import ConnectionPool
+from programs import Endless
+from shapes import build, rmat
+
+import cugraph_ws as ws
+from cugraph_ws.cluster import driver, early, members
+from cugraph_ws.cluster.early import Early, EarlyStarts, Summons
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+SKEWED = rmat(8, 6, seed=61)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Workers]:
+    with workers(2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def graph(pair: Workers) -> Iterator[Any]:
+    with on_workers(SKEWED) as built:
+        yield built
+
+
+@pytest.fixture(scope="module")
+def tree() -> Any:
+    with build(SKEWED) as whole:
+        return ws.bfs(whole, 0)
+
+
+def counting(dask_worker: Worker) -> None:
+    """Have a worker count how often it begins early, from now on."""
+    if hasattr(dask_worker, "began_early"):
+        return
+    dask_worker.began_early = 0
+    usual = members.call_early
+
+    def counted(*given: Any) -> Any:
+        dask_worker.began_early += 1
+        return usual(*given)
+
+    members.call_early = counted
+
+
+def counted(dask_worker: Worker) -> int:
+    return dask_worker.began_early
+
+
+def unclaimed(dask_worker: Worker) -> int:
+    return len(dask_worker.plugins["cugraph_ws"].early._begun)
+
+
+@pytest.fixture
+def counts(pair: Workers) -> Any:
+    """What returns how often each worker has begun early since the test began."""
+    pair.client.run(counting)
+    before = pair.client.run(counted)
+    return lambda: {one: now - before[one] for one, now in pair.client.run(counted).items()}
+
+
+class TestCalls:
+    def test_every_worker_begins_before_its_task_comes(self, pair, graph, tree, counts):
+        for _ in range(3):
+            assert_same(ws.bfs(graph, 0), tree)
+        assert set(counts().values()) == {3}
+
+    def test_a_client_that_cannot_ask_waits_for_dask(self, pair, graph, tree, counts, monkeypatch):
+        monkeypatch.setattr(Summons, "of", classmethod(lambda *_: None))
+        assert_same(ws.bfs(graph, 0), tree)
+        assert set(counts().values()) == {0}
+
+    def test_a_worker_that_is_out_of_reach_is_not_tried_at_once_again(
+        self, pair, graph, tree, counts, monkeypatch
+    ):
+        usual, tried = ConnectionPool.connect, []
+        far = graph.partitions[1]["worker"]
+
+        async def connect(self: ConnectionPool, address: str, timeout: Any = None) -> Any:
+            if self is pair.client.rpc and address == far:
+                tried.append(address)
+                raise OSError("no way there")
+            return await usual(self, address, timeout)
+
+        monkeypatch.setattr(ConnectionPool, "connect", connect)
+        try:
+            for _ in range(3):
+                assert_same(ws.bfs(graph, 0), tree)
+            assert tried == [far]
+            assert counts()[far] == 0
+            monkeypatch.setattr(early, "AGAIN", 0.0)
+            assert_same(ws.bfs(graph, 0), tree)
+            assert tried == [far, far]
+        finally:
+            early._OUT_OF_REACH.clear()
+
+    def test_long_arguments_go_with_the_task_alone(self, pair, graph, counts, monkeypatch):
+        monkeypatch.setattr(early, "MOST", 10)
+        with build(SKEWED) as whole:
+            expected = ws.sssp(whole, 0)
+        assert_same(ws.sssp(graph, 0), expected)
+        assert set(counts().values()) == {0}
+
+    def test_partitions_of_arguments_come_with_the_task(self, pair, graph, counts):
+        shares = ws.bfs(graph, 0)[["vertex"]].assign(value=1.0)
+        before = counts()
+        found = ws.pagerank(graph, personalization=shares)
+        assert counts() == before
+        with build(SKEWED) as whole:
+            expected = ws.pagerank(whole)
+        assert_same(found, expected, rtol=1e-5)
+
+    def test_a_task_that_comes_first_does_it_itself(self, pair, graph, tree, counts, monkeypatch):
+        """Every call is late: its task has come to the worker, and Dask tells of its end."""
+        usual = Summons._ask
+
+        async def late(self: Summons, *call: Any) -> None:
+            await asyncio.sleep(0.3)
+            await usual(self, *call)
+
+        monkeypatch.setattr(Summons, "_ask", late)
+        monkeypatch.setattr(driver, "FIRST_LOOK", 60.0)
+        assert_same(ws.bfs(graph, 0), tree)
+        assert set(counts().values()) == {0}
+
+    def test_an_error_is_the_members_own(self, pair, graph, counts):
+        for _ in range(2):
+            with pytest.raises(ws.InputError, match="is not a vertex of the graph"):
+                ws.bfs(graph, 10**9)
+        assert set(counts().values()) == {2}
+        eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
+
+    def test_nothing_is_left_of_results_that_nobody_keeps(self, pair, graph):
+        for _ in range(20):
+            ws.bfs(graph, 0)
+        gc.collect()
+        eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
+
+    def test_a_result_whose_worker_dies_at_once_is_an_error_and_no_hang(self, pair):
+        pair.wait_for(2)
+        with on_workers(SKEWED) as lost:
+            ws.run(Endless, lost, max_iter=1)
+            frame = ws.run(Endless, lost, max_iter=2).frame
+            begun = time.monotonic()
+            pair.signal(lost.partitions[1]["worker"], signal.SIGKILL)
+            with pytest.raises(ws.WorkerLostError, match="is gone, and with it"):
+                frame.compute()
+            assert time.monotonic() - begun < WITHIN
+        pair.wait_for(2)
+
+
+class TestEarlyStarts:
+    def test_work_is_taken_over_by_its_task(self):
+        starts, going = EarlyStarts(), threading.Event()
+        begun = starts.begin("key", lambda: going.wait(30) and threading.current_thread().name)
+        assert isinstance(begun, Early)
+        assert starts.claim("key") is begun
+        assert not begun.outcome.done()
+        going.set()
+        assert begun.outcome.result(30) == "key"
+        assert starts.claim("key") is None
+
+    def test_errors_are_kept(self):
+        begun = EarlyStarts().begin("key", lambda: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            begun.outcome.result(30)
+
+    @pytest.mark.parametrize("how", ["claim", "drop"])
+    def test_nothing_begins_for_a_task_that_has_come_or_never_will(self, how):
+        starts = EarlyStarts()
+        getattr(starts, how)("key")
+        assert starts.begin("key", lambda: pytest.fail("it must not begin")) is None
+
+    def test_what_is_remembered_is_bounded(self, monkeypatch):
+        monkeypatch.setattr(early, "REMEMBERED", 3)
+        starts = EarlyStarts()
+        for number in range(5):
+            starts.claim(number)
+        assert list(starts._past) == [2, 3, 4]
+
+
+async def asked_for_nobody(dask_worker: Worker) -> Any:
+    """Have a worker begin what no task will come for; return what it says, and what is left of it."""
+    from distributed.protocol.pickle import dumps
+
+    from cugraph_ws.cluster import worker
+
+    plugin = dask_worker.plugins["cugraph_ws"]
+    worker.OWNED, usual = 0.2, worker.OWNED
+    try:
+        told = await plugin.call("never", dumps(lambda worker: (worker.address, "told")))
+    finally:
+        worker.OWNED = usual
+    return told, len(plugin.early._begun)
+
+
+def test_what_no_task_comes_for_is_dropped_after_a_while(pair, graph, tree):
+    assert_same(ws.bfs(graph, 0), tree)  # workers have all that crews need
+    assert set(pair.client.run(asked_for_nobody).values()) == {(None, 0)}
+
+
+def test_a_summons_is_over_when_one_cannot_answer(pair):
+    calls = [
+        (address, f"nobody-{place}", b"no pickle") for place, address in enumerate(pair.pids())
+    ]
+    summons = Summons(pair.client, calls)
+    assert summons.wait(30.0)
+    assert not summons.done
+    assert summons.summary is None
