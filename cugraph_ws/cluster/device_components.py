@@ -5,6 +5,10 @@ tree is its least vertex.  Then come rounds: whoever holds a vertex, as its own 
 the label of its tree to those who hold it too, and every tree takes the least that it is shown.
 Most often two rounds are enough.  Where labels have a long way to go, pairs of those that met are
 contracted instead, as on the host.
+
+No label is less than 0, and most often the giant component has vertex 0, so most of what two
+members both hold is settled at once, by a bit that tells that the label is 0; no round looks at it
+again.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ __all__ = ["DeviceCrewComponents"]
 DeviceArray = Any  # CuPy's or NumPy's
 
 FEWEST = 2  # rounds before it is asked whether they lead anywhere
+PACKED = 1 << 30  # marks made bits at a time: CuPy counts them in 32 bits
+NARROW = 1 << 31  # places below this are kept in half the bytes
 
 
 class DeviceCrewComponents(CrewLabels):
@@ -55,6 +61,11 @@ class DeviceCrewComponents(CrewLabels):
         self._local = DeviceComponents()
         self._local.begin(self._graph)
         self._linking = True
+        # Of what others hold too and is not settled: the roots here, where each member's begin and
+        # end, and the labels that they were last shown.
+        self._ends: DeviceArray
+        self._bounds: list[int]
+        self._shown: DeviceArray
         self._rounds = 0
         self._unsettled = 0  # of all members, what another one may know better
         self._slow = False  # whether labels are contracted from now on
@@ -67,7 +78,9 @@ class DeviceCrewComponents(CrewLabels):
             return self._link()
         if self._joined is not None:
             return self._contract(self._joined)
-        return self._meet() if self._slow else self._round(len(self._ends), "spread", "boundary")
+        if self._slow:
+            return self._meet()
+        return self._round(self._show(), len(self._ends), "spread", "boundary")
 
     def _labels_so_far(self) -> DeviceArray:
         xp, shard = device().xp, self._shard
@@ -79,26 +92,17 @@ class DeviceCrewComponents(CrewLabels):
     # --------------------------------------------------------------------------------- rounds
 
     def _link(self) -> Step:
-        """Link own arcs, and find the least vertices of trees."""
-        xp, shard, read = device().xp, self._shard, 0
+        """Link own arcs, find the least vertices of trees, and do the first round."""
+        read = 0
         while not self._local.converged:
             read += self._local.step().edges
-        trees = self._local.trees
         self._least = self._local.least(self._numbers)  # by root
-        # The roots of what a member and this one hold both: its ghosts here, then those of it.
-        parts = []
-        for held, (first, last) in zip(self._boundaries, shard.ghosts, strict=True):
-            parts += [xp.take(trees, held), trees[first:last]]
-        self._ends = xp.concatenate(parts)
-        self._bounds = [0, *np.cumsum([len(part) for part in parts]).tolist()]
-        self._shown = xp.take(self._least, self._ends)
         self._linking = False
-        return self._round(read, "link", "all")
+        return self._round(self._settle(), read, "link", "all")
 
-    def _round(self, read: int, direction: str, rows: str) -> Step:
-        """Show labels, and take those that are less."""
+    def _round(self, came: DeviceArray, read: int, direction: str, rows: str) -> Step:
+        """Take those of the labels shown that are less."""
         shown = self._shown
-        came = self._show()
         if len(came):
             self._local.lower(self._least, self._ends, came)
         now = self._shown = device().xp.take(self._least, self._ends)
@@ -110,16 +114,101 @@ class DeviceCrewComponents(CrewLabels):
         self.converged = self._unsettled == 0
         return Step(self._unsettled, read, direction=direction, filter=rows, bytes_sent=sent)
 
+    def _settle(self) -> DeviceArray:
+        """Show labels for the first time; return those shown, of the ends that are not settled.
+
+        An end is what this member and another one both hold.  Told are a bit for each, whether its
+        label is above 0, and the labels of those alone.  Ends with label 0 here and there are
+        settled, which both members know: all others become `_ends`, and nothing as long as all ends
+        is kept.
+        """
+        xp, least = device().xp, self._least
+        sides = self._sides()
+        above = xp.take(least != 0, self._local.trees)
+        bits = [
+            _packed(xp.concatenate([above[one], above[other]]))
+            for one, other in zip(sides[::2], sides[1::2], strict=True)
+        ]
+        del above
+        cuts = [0, *np.cumsum([len(one) for one in bits]).tolist()]
+        here = xp.concatenate(bits)
+        roots, bounds = self._roots_at(_set_places(here), sides, cuts)
+        labels = xp.take(least, roots)
+        del bits, roots  # before there is room for what comes
+        there, labels = self._exchange((here, cuts), (labels, bounds))
+        places = _set_places(here | there)
+        told = xp.take(_unpacked(there), places)
+        self._ends, self._bounds = self._roots_at(places, sides, cuts)
+        del places
+        came = xp.zeros(len(self._ends), least.dtype)
+        came[told] = labels
+        self._shown = xp.take(least, self._ends)
+        return came
+
+    def _sides(self) -> list[DeviceArray | slice]:
+        """Return the positions of all ends, those owned and ghosts apart: two for each member.
+
+        Two members have what they both hold in the same order: first what the one of the lower rank
+        owns.
+        """
+        sides: list[DeviceArray | slice] = []
+        for rank, (held, ghosts) in enumerate(
+            zip(self._boundaries, self._shard.ghosts, strict=True)
+        ):
+            both = [held, slice(*ghosts)]
+            sides += both if self._shard.crew.rank < rank else both[::-1]
+        return sides
+
+    def _roots_at(
+        self, places: DeviceArray, sides: list[DeviceArray | slice], cuts: list[int]
+    ) -> tuple[DeviceArray, list[int]]:
+        """Return the roots of the ends at places among all bits, and how many are before each member's.
+
+        Parameters
+        ----------
+        places : device array of int32 or int64, ascending
+        sides : list of device array or slice
+            As `_sides` returns them.
+        cuts : list of int
+            Bytes of bits before those of each member.
+        """
+        xp, trees = device().xp, self._local.trees
+        firsts = []  # bits before those of each side
+        for cut, side in zip(cuts[:-1], sides[::2], strict=True):
+            firsts += [8 * cut, 8 * cut + _length(side)]
+        edges = xp.asarray([*firsts, 8 * cuts[-1]], places.dtype)
+        bounds = as_host(xp.searchsorted(places, edges)).tolist()
+        parts = []
+        for side, first, (low, high) in zip(sides, firsts, pairwise(bounds), strict=True):
+            which = places[low:high] - first
+            # Ghosts lie together, so their roots are no copy.
+            one = trees[side][which] if isinstance(side, slice) else trees[xp.take(side, which)]
+            parts.append(one)
+        return xp.concatenate(parts), bounds[::2]
+
     def _show(self) -> DeviceArray:
-        """Show each member the labels of what it holds too; return those shown, by end; together."""
+        """Show each member the labels of what is not settled; return those shown, by end; together."""
+        (came,) = self._exchange((self._shown, self._bounds))
+        return came
+
+    def _exchange(self, *columns: tuple[DeviceArray, list[int]]) -> list[DeviceArray]:
+        """Give every member its part of each array, all at once; return what has come for each.
+
+        Parameters
+        ----------
+        *columns : tuple of device array and list of int
+            Each array, and where in it the parts of the members begin and end.
+        """
         xp, crew = device().xp, self._shard.crew
-        labels = self._shown if crew.on_device else as_host(self._shown)
-        parts = [labels[first:last] for first, last in pairwise(self._bounds)]
-        # What is a ghost here is its owner's there, and the other way round.
-        boxes = [list(both) for both in zip(parts[1::2], parts[::2], strict=True)]
-        return xp.concatenate(
-            [xp.asarray(one) for box in self._post.exchange(boxes) for one in box]
+        columns = tuple(
+            (array if crew.on_device else as_host(array), bounds) for array, bounds in columns
         )
+        boxes = [
+            [array[bounds[rank] : bounds[rank + 1]] for array, bounds in columns]
+            for rank in range(crew.size)
+        ]
+        came = zip(*self._post.exchange(boxes), strict=True)
+        return [xp.concatenate([xp.asarray(one) for one in parts]) for parts in came]
 
     # ----------------------------------------------------------------------------- contraction
 
@@ -159,6 +248,33 @@ class DeviceCrewComponents(CrewLabels):
         known, given = xp.asarray(names, least.dtype), xp.asarray(others, least.dtype)
         places = xp.minimum(xp.searchsorted(known, least), len(known) - 1)
         self._least = xp.where(known[places] == least, given[places], least)
+
+
+def _length(side: DeviceArray | slice) -> int:
+    """Return how many positions there are on a side of a boundary."""
+    return side.stop - side.start if isinstance(side, slice) else len(side)
+
+
+def _packed(marks: DeviceArray) -> DeviceArray:
+    """Return an array of bool as bits, in whole bytes."""
+    xp = device().xp
+    return xp.concatenate(
+        [
+            xp.packbits(marks[first : first + PACKED])
+            for first in range(0, max(len(marks), 1), PACKED)
+        ]
+    )
+
+
+def _unpacked(bits: DeviceArray) -> DeviceArray:
+    """Return bits as an array of bool."""
+    return device().xp.unpackbits(bits).view(np.bool_)
+
+
+def _set_places(bits: DeviceArray) -> DeviceArray:
+    """Return the places of the bits that are set, ascending, in few bytes."""
+    kind = np.int32 if 8 * len(bits) < NARROW else np.int64
+    return device().xp.flatnonzero(_unpacked(bits)).astype(kind, copy=False)
 
 
 def _wide(array: DeviceArray) -> npt.NDArray[np.int64]:

@@ -1,0 +1,321 @@
+"""Components on members' GPUs, emulated: what is told of labels in each round, and what no longer is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from crews import ThreadCrew, over_links, share, together
+from emulator.device import emulated
+from shapes import SHAPES, build, random_edges, rmat, undirected
+from test_cluster_device_loops import Slower, path
+from verify import Array, Edges
+
+import cugraph_ws as ws
+from cugraph_ws.cluster import components as crew_components
+from cugraph_ws.cluster import device_components
+from cugraph_ws.cluster.device_components import DeviceCrewComponents
+from cugraph_ws.cuda import components as on_device
+from cugraph_ws.cuda import grouping
+
+
+@pytest.fixture(autouse=True)
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(on_device, "BLOCK", 64)
+    with emulated():
+        yield
+
+
+@pytest.fixture
+def never_contracted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_components, "FEWEST", 1 << 30)
+
+
+def driven(edges: Edges, cuts: Sequence[int], meet: Callable[..., Any] = together) -> Any:
+    """Return the labels, and the steps that every member reports."""
+
+    def work(crew: Any) -> Any:
+        loop = ws.WeaklyConnectedComponents().on_crew().on_cuda()
+        assert isinstance(loop, DeviceCrewComponents)
+        loop.start(share(graph, crew, cuts))
+        steps = []
+        while not loop.converged:
+            steps.append(loop.step())
+        return np.asarray(loop.columns()["labels"].numbers), steps
+
+    with build(edges) as graph:
+        members = meet(len(cuts) - 1, work)
+    assert all(steps == members[0][1] for _, steps in members)
+    return np.concatenate([labels for labels, _ in members]), members[0][1]
+
+
+class Oracle:
+    """What members hold, and what their trees are called; rounds are done vertex by vertex.
+
+    Attributes
+    ----------
+    ends : dict of (rank, rank) to ndarray
+        What two members both hold and one of them owns.
+    trees, labels : list of ndarray
+        Each member's, by vertex.
+    """
+
+    def __init__(self, edges: Edges, cuts: Sequence[int]) -> None:
+        source, destination, _ = edges.arcs()
+        owner = np.searchsorted(cuts, np.arange(edges.n), side="right") - 1
+        held, self.trees = [], []
+        for rank in range(len(cuts) - 1):
+            own = owner[destination] == rank
+            mine = Edges(source[own], destination[own], edges.n)
+            held.append((owner == rank) | np.isin(np.arange(edges.n), mine.source))
+            self.trees.append(oracles.components(mine))
+        self.labels = [one.copy() for one in self.trees]
+        self.ends = {
+            (a, b): np.flatnonzero(held[a] & held[b] & ((owner == a) | (owner == b)))
+            for a, b in combinations(range(len(held)), 2)
+        }
+
+    def not_settled(self) -> dict[tuple[int, int], Array]:
+        return {
+            (a, b): ends[(self.labels[a][ends] != 0) | (self.labels[b][ends] != 0)]
+            for (a, b), ends in self.ends.items()
+        }
+
+    def bytes_at_first(self, width: int) -> int:
+        return sum(
+            -(-len(ends) // 8) + width * np.count_nonzero(self.labels[rank][ends])
+            for pair, ends in self.ends.items()
+            for rank in pair
+        )
+
+    def round(self) -> int:
+        """Let every label go one member farther; return how many ends may be known better."""
+        shown = [one.copy() for one in self.labels]
+        for a, b in self.ends:
+            for here, there in ((a, b), (b, a)):
+                ends = self.ends[a, b]
+                np.minimum.at(self.labels[here], self.trees[here][ends], shown[there][ends])
+        self.labels = [
+            np.where(trees >= 0, labels[trees], labels)
+            for trees, labels in zip(self.trees, self.labels, strict=True)
+        ]
+        return sum(
+            np.count_nonzero((now != shown[here][ends]) | (now != shown[there][ends]))
+            for (a, b), ends in self.ends.items()
+            for here, there in ((a, b), (b, a))
+            for now in [self.labels[here][ends]]
+        )
+
+    def steps(self, width: int = 4) -> list[tuple[int, int]]:
+        """Return what is active after each round, and the bytes that it takes."""
+        kept = 2 * sum(map(len, self.not_settled().values()))
+        made = [(0, self.bytes_at_first(width))]
+        made[0] = self.round(), made[0][1]
+        while made[-1][0]:
+            made.append((self.round(), width * kept))
+        return made
+
+
+def moved(edges: Edges, by: int) -> Edges:
+    """Return the same edges `by` vertices farther up; those before have none."""
+    return Edges(edges.source + by, edges.destination + by, edges.n + by, None, edges.directed)
+
+
+def chain(size: int, block: int) -> Edges:
+    """Return edges each of which joins members next to each other: 0 goes from the first to the last."""
+    firsts = block * np.arange(size)
+    return Edges(firsts[1:], firsts[:-1], block * size)
+
+
+def beside(one: Edges, other: Edges) -> Edges:
+    """Return the edges of both, of which the other ones' are on odd vertices."""
+    n = 2 * max(one.n, other.n)
+    return Edges(
+        np.concatenate([2 * one.source, 2 * other.source + 1]),
+        np.concatenate([2 * one.destination, 2 * other.destination + 1]),
+        n,
+    )
+
+
+def even(n: int, size: int) -> list[int]:
+    return [n * rank // size for rank in range(size + 1)]
+
+
+GIANT = rmat(6, 4, seed=2)
+CASES: dict[str, tuple[Edges, list[int]]] = {
+    "giant": (GIANT, even(64, 2)),
+    "giant, three members": (GIANT, even(64, 3)),
+    "giant, undirected": (undirected(GIANT), even(64, 3)),
+    "giant without 0": (moved(GIANT, 3), even(67, 3)),
+    "0 in a small component": (
+        Edges(
+            np.append(GIANT.source + 2, 0), np.append(GIANT.destination + 2, 1), GIANT.n + 2
+        ),
+        even(66, 3),
+    ),
+    "0 in a small component across members": (
+        Edges(
+            np.append(GIANT.source + 1, 0), np.append(GIANT.destination + 1, 65), GIANT.n + 2
+        ),
+        even(66, 3),
+    ),
+    "far": (chain(4, 5), even(20, 4)),
+    "far, beside the giant": (beside(GIANT, chain(4, 16)), even(128, 4)),
+    "far from 0, beside others": (beside(chain(4, 16), GIANT), even(128, 4)),
+    "members without vertices": (GIANT, [0, 0, 20, 20, 64, 64]),
+    "members without boundaries": (Edges(np.array([1, 5]), np.array([0, 2]), 9), [0, 3, 6, 9]),
+    "a whole byte": (Edges(np.arange(8, 16), np.zeros(8, np.int64), 16), [0, 8, 16]),
+    "a byte and a bit": (Edges(np.arange(8, 17), np.zeros(9, np.int64), 17), [0, 8, 17]),
+    "one member": (GIANT, [0, 64]),
+    "two components": (SHAPES["two components"], [0, 2, 4, 7]),
+} | {
+    f"sparse {seed}": (
+        random_edges(40, 15 + 8 * seed, seed),
+        [0, *np.sort(np.random.default_rng(seed).integers(0, 41, 2 + seed % 2)).tolist(), 40],
+    )
+    for seed in range(6)
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("never_contracted")
+@pytest.mark.parametrize("name", CASES)
+def test_what_rounds_tell(name: str) -> None:
+    edges, cuts = CASES[name]
+    labels, steps = driven(edges, cuts)
+    oracle = Oracle(edges, cuts)
+    left = 2 * sum(map(len, oracle.not_settled().values()))
+    assert [(one.active, one.bytes_sent) for one in steps] == oracle.steps()
+    assert {one.edges for one in steps[1:]} <= {left}
+    assert np.array_equal(labels, oracles.components(edges))
+
+
+def test_a_giant_component_with_vertex_0_is_told_by_bits() -> None:
+    """What the cases are for: some settle nearly all, some nothing, and some labels go far."""
+    counts = {}
+    for name, (edges, cuts) in CASES.items():
+        oracle = Oracle(edges, cuts)
+        ends, left = (sum(map(len, one.values())) for one in (oracle.ends, oracle.not_settled()))
+        counts[name] = ends, left, len(oracle.steps())
+    ends, left, _ = counts["giant"]
+    assert left < ends / 4
+    ends, left, _ = counts["giant without 0"]
+    assert left == ends > 0
+    ends, left, rounds = counts["far, beside the giant"]
+    assert left < ends / 2
+    assert rounds > 3
+    assert counts["far"][2] > 3
+    assert counts["a whole byte"][0] == 8
+    assert counts["members without boundaries"][0] == 1
+
+
+@pytest.mark.usefixtures("never_contracted")
+@pytest.mark.parametrize("name", ["giant, three members", "far, beside the giant", "sparse 3"])
+@pytest.mark.parametrize("way", ["links", "host"])
+def test_by_whatever_way_the_mail_goes(name: str, way: str) -> None:
+    def by_host(size: int, work: Callable[[Any], Any]) -> list[Any]:
+        def slowly(crew: ThreadCrew) -> Any:
+            return work(Slower(crew.rank, crew.size, crew._board, crew._barrier))
+
+        return together(size, slowly)
+
+    edges, cuts = CASES[name]
+    labels, steps = driven(edges, cuts, over_links if way == "links" else by_host)
+    assert [(one.active, one.bytes_sent) for one in steps] == Oracle(edges, cuts).steps()
+    assert np.array_equal(labels, oracles.components(edges))
+
+
+@pytest.mark.usefixtures("never_contracted")
+@pytest.mark.parametrize("name", ["giant", "giant without 0", "far, beside the giant"])
+@pytest.mark.parametrize("narrow", [True, False], ids=["int32", "int64"])
+def test_limits_of_integers(name: str, narrow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marks are packed a few at a time, places among them and labels are kept in 8 bytes."""
+    packed, kinds = [], set()
+
+    def pack(marks: Any) -> Any:
+        packed.append(len(marks))
+        return packbits(marks)
+
+    def find(bits: Any) -> Any:
+        places = set_places(bits)
+        kinds.add(places.dtype)
+        return places
+
+    packbits, set_places = np.packbits, device_components._set_places
+    monkeypatch.setattr(np, "packbits", pack)
+    monkeypatch.setattr(device_components, "_set_places", find)
+    monkeypatch.setattr(device_components, "PACKED", 8)
+    if not narrow:
+        monkeypatch.setattr(device_components, "NARROW", 0)
+        monkeypatch.setattr(grouping, "INT32_NUMBERS", 0)
+    edges, cuts = CASES[name]
+    labels, steps = driven(edges, cuts)
+    width = 4 if narrow else 8
+    assert max(packed) == 8
+    assert kinds == {np.dtype(f"i{width}")}
+    assert [(one.active, one.bytes_sent) for one in steps] == Oracle(edges, cuts).steps(width)
+    assert np.array_equal(labels, oracles.components(edges))
+
+
+@pytest.mark.parametrize("shared", [0, 1 << 20], ids=["at length", "at once"])
+@pytest.mark.parametrize(
+    "edges",
+    [beside(GIANT, path(64, 4)), beside(path(64, 4), GIANT)],
+    ids=["a path beside the giant", "a path from 0"],
+)
+def test_contraction_after_ends_have_been_settled(
+    edges: Edges, shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_components, "FEWEST", 1)
+    monkeypatch.setattr(crew_components, "SHARED", shared)
+    cuts = even(edges.n, 4)
+    labels, steps = driven(edges, cuts)
+    oracle = Oracle(edges, cuts)
+    left, ends = (sum(map(len, one.values())) for one in (oracle.not_settled(), oracle.ends))
+    assert 0 < left < ends
+    assert [one.direction for one in steps[:2]] == ["link", "contract"]
+    assert steps[0].bytes_sent == oracle.bytes_at_first(4)
+    assert steps[1].bytes_sent > 8 * left  # labels of those, and pairs
+    assert np.array_equal(labels, oracles.components(edges))
+
+
+class Counting(ThreadCrew):
+    """A member that counts the meetings it comes to."""
+
+    meetings = 0
+
+    def allgather(self, value: Any) -> list[Any]:
+        self.meetings += 1  # an exchange among threads is one as well
+        return super().allgather(value)
+
+
+@pytest.mark.usefixtures("never_contracted")
+@pytest.mark.parametrize("name", ["giant", "far, beside the giant"])
+def test_members_meet_twice_a_round(name: str) -> None:
+    """To exchange labels, and to add up what is not known everywhere."""
+    edges, cuts = CASES[name]
+
+    def work(crew: ThreadCrew) -> Any:
+        loop, meetings = DeviceCrewComponents(), []
+        member = Counting(crew.rank, crew.size, crew._board, crew._barrier)
+        loop.start(share(graph, member, cuts))
+        while not loop.converged:
+            before = member.meetings
+            loop.step()
+            meetings.append(member.meetings - before)
+        return meetings
+
+    with build(edges) as graph:
+        for meetings in together(len(cuts) - 1, work):
+            assert set(meetings) == {2}
+
+
+def test_no_arcs_and_no_vertices() -> None:
+    for name in ("empty", "all isolated"):
+        edges = SHAPES[name]
+        labels, steps = driven(edges, [0, edges.n // 2, edges.n])
+        assert steps == []
+        assert np.array_equal(labels, np.arange(edges.n))
