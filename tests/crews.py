@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -72,7 +72,7 @@ class ThreadLinks:
 
     def __init__(self, crew: ThreadCrew, ways: dict[tuple[int, int], queue.Queue[Any]]) -> None:
         self._rank, self._ways = crew.rank, ways
-        self.exchanges = self.waits = 0
+        self.exchanges = self.waits = self.swaps = 0
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
         self.exchanges += 1
@@ -98,6 +98,14 @@ class ThreadLinks:
             [[own] if rank in others else [] for rank in range(len(pieces))],
             [[piece] if rank in others else [] for rank, piece in enumerate(pieces)],
         )
+
+    def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
+        self.swaps += 1
+        for peer, text in texts.items():
+            self._ways[self._rank, peer].put(text)
+        came = {peer: self._ways[peer, self._rank].get(timeout=60) for peer in texts}
+        assert all(isinstance(text, bytes) for text in came.values()), "all are at the same meeting"
+        return came
 
     def mark(self) -> None:
         self.waits += 1

@@ -18,7 +18,7 @@ import cugraph_ws as ws
 from cugraph_ws import progress
 from cugraph_ws.cluster.council import Council
 from cugraph_ws.cluster.crew import Alone
-from cugraph_ws.cluster.nccl import HEADER, NcclCrew
+from cugraph_ws.cluster.nccl import INLINE, NcclCrew
 
 GRAPHS = {
     "rmat": rmat(5, 4, seed=11),
@@ -86,7 +86,7 @@ BOXES = {
     "nothing": [],
     "empty": [np.empty(0, np.int32), np.empty((0, 3))],
     "small": [np.arange(7), np.array([True, False]), np.ones((2, 3), np.float32)],
-    "long": [np.arange(HEADER), np.full(3 * HEADER, 0.5)],
+    "long": [np.arange(INLINE), np.full(3 * INLINE, 0.5)],
     "many": [np.full(3, number) for number in range(500)],  # more than a header lists
 }
 
@@ -110,7 +110,7 @@ def test_boxes_arrive_as_they_were_sent(size: int) -> None:
 
 
 def test_values_are_shown_to_all() -> None:
-    values = [None, {"a": (1, 2.5)}, "x" * (2 * HEADER)]
+    values = [None, {"a": (1, 2.5)}, "x" * (2 * INLINE)]
 
     def work(crew: NcclCrew) -> None:
         assert crew.allgather(values[crew.rank]) == values

@@ -92,6 +92,131 @@ def test_who_follows_before_long_is_not_told(monkeypatch: Any) -> None:
         assert isinstance(told[1].get(timeout=WAIT), RunAbandonedError)
 
 
+def asked(made: list[Lifelines], run: str, free: list[bool]) -> list[bool | None]:
+    """Have each member ask whether all GPUs are free for a run."""
+    with ThreadPoolExecutor(len(made)) as executor:
+        return list(executor.map(lambda one, here: one.are_free(run, here, list), made, free))
+
+
+def test_all_hear_whether_all_are_free() -> None:
+    with lines() as (made, told):
+        assert asked(made, "run 1", [True, True, True]) == [True, True, True]
+        for busy in range(3):
+            free = [rank != busy for rank in range(3)]
+            assert asked(made, f"run {2 + busy}", free) == [False, False, False]
+        assert not any(one._free for one in made), "it is forgotten"
+        assert all(one.empty() for one in told)
+
+
+def test_runs_that_begin_at_once_are_not_confused() -> None:
+    with lines() as (made, _), ThreadPoolExecutor(6) as executor:
+        answers = [
+            executor.submit(made[rank].are_free, run, rank != busy, list)
+            for rank, runs in enumerate([("a", "b"), ("b", "a"), ("a", "b")])
+            for run, busy in [(one, 1 if one == "a" else None) for one in runs]
+        ]
+        found = [one.result(WAIT) for one in answers]
+    assert found == [False, True, True, False, False, True]
+
+
+def test_who_asks_hears_of_one_that_is_gone() -> None:
+    with lines() as (made, told):
+        with ThreadPoolExecutor(2) as executor:
+            answers = [executor.submit(one.are_free, "run 1", True, list) for one in made[:2]]
+            made[2].close()
+            assert [one.result(WAIT) for one in answers] == [None, None]
+        assert isinstance(told[0].get(timeout=WAIT), WorkerLostError)
+        assert made[0].are_free("run 2", True, list) is None
+
+
+def test_who_asks_can_be_called_off(monkeypatch: Any) -> None:
+    monkeypatch.setattr(lifelines, "LOOK", 0.01)
+
+    def given_up() -> None:
+        raise RunAbandonedError("the run is over")
+
+    with lines() as (made, _), pytest.raises(RunAbandonedError):
+        made[0].are_free("run 1", True, given_up)
+
+
+def test_runs_that_never_begin_are_forgotten(monkeypatch: Any) -> None:
+    monkeypatch.setattr(lifelines, "HEARD", 3)
+    with lines() as (made, _):
+        for number in range(6):
+            made[0]._say(lifelines._word(f"run {number}"), lifelines.FREE)
+        assert asked(made, "run 5", [True, True, True])[0]
+        assert len(made[1]._free) <= 3
+
+
+def swapped(made: list[Lifelines], texts: Any) -> list[dict[int, bytes]]:
+    """Have each member give every other one a text; `texts` takes who gives it, and to whom."""
+
+    def swap(rank: int) -> dict[int, bytes]:
+        others = [one for one in range(len(made)) if one != rank]
+        return made[rank].swap({one: texts(rank, one) for one in others}, list)
+
+    with ThreadPoolExecutor(len(made)) as executor:
+        return list(executor.map(swap, range(len(made))))
+
+
+@pytest.mark.parametrize("length", [0, 1, lifelines.CHUNK, 5_000_000])
+def test_texts_of_any_length_are_swapped(length: int) -> None:
+    """Also of more than a connection holds on its way: nobody waits for others to read first."""
+    with lines() as (made, told):
+        for one in made:
+            one.begin("run")
+        for turn in range(3):
+
+            def text(a: int, b: int, turn: int = turn) -> bytes:
+                return bytes([a, b, turn]) * (length * (a + 1) // 3)
+
+            found = swapped(made, text)
+            for rank, came in enumerate(found):
+                assert came == {peer: text(peer, rank) for peer in range(3) if peer != rank}
+        assert all(one.empty() for one in told)
+
+
+def test_mail_that_comes_before_it_is_asked_for_waits() -> None:
+    """Two members are ahead of the third by one letter."""
+    with lines() as (made, _):
+        for one in made:
+            one.begin("run")
+        for letter in (b"first", b"second"):
+            for rank in (0, 1):
+                packed = lifelines.LETTER.pack(lifelines._word("run"), len(letter)) + letter
+                made[rank]._mail[2].send(packed)
+        for letter in (b"first", b"second"):
+            assert made[2].swap({0: b"", 1: b""}, list) == {0: letter, 1: letter}
+
+
+def test_mail_of_a_run_that_was_given_up_is_thrown_away() -> None:
+    with lines() as (made, _):
+        stale = b"half of a meeting"
+        made[0].begin("run 1")
+        made[0]._mail[1].send(lifelines.LETTER.pack(lifelines._word("run 1"), len(stale)) + stale)
+        for one in made:
+            one.begin("run 2")
+        assert swapped(made, lambda a, b: b"%d to %d" % (a, b))[1] == {0: b"0 to 1", 2: b"2 to 1"}
+
+
+def test_who_waits_for_mail_hears_of_one_that_is_gone(monkeypatch: Any) -> None:
+    with lines() as (made, _), ThreadPoolExecutor(1) as executor:
+        answer = executor.submit(made[0].swap, {1: b"", 2: b""}, list)
+        made[1].close()
+        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 is gone"):
+            answer.result(WAIT)
+
+
+def test_who_waits_for_mail_can_be_called_off(monkeypatch: Any) -> None:
+    monkeypatch.setattr(lifelines, "GLANCE", 0.01)
+
+    def given_up() -> None:
+        raise RunAbandonedError("the run is over")
+
+    with lines() as (made, _), pytest.raises(RunAbandonedError):
+        made[0].swap({1: b"", 2: b""}, given_up)
+
+
 def test_strangers_are_turned_away(monkeypatch: Any) -> None:
     """Who is no member, or says he is another one, does not take his place."""
     ports: queue.Queue[int] = queue.Queue()
@@ -105,7 +230,7 @@ def test_strangers_are_turned_away(monkeypatch: Any) -> None:
 
     def intrude() -> bytes:
         with socket.create_connection(("127.0.0.1", ports.get(timeout=WAIT)), WAIT) as line:
-            line.sendall(lifelines.HELLO.pack(b"0" * 32, 1))
+            line.sendall(lifelines.HELLO.pack(b"0" * 32, 1, lifelines.MAIL))
             return line.recv(1)
 
     monkeypatch.setattr(lifelines, "_server", server)
@@ -120,7 +245,8 @@ def test_strangers_are_turned_away(monkeypatch: Any) -> None:
         monkeypatch.setattr(Lifelines, "_called", later)
         made = together(len(WHO), joined)
         assert answer.result() == b""
-    assert [sorted(one._lines) for one in made] == [[1, 2], [0, 2], [0, 1]]
+    for lines_of in ("_lines", "_mail"):
+        assert [sorted(getattr(one, lines_of)) for one in made] == [[1, 2], [0, 2], [0, 1]]
     for one in made:
         one.close()
 

@@ -6,7 +6,7 @@ import threading
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from crews import ThreadCrew, together
@@ -23,15 +23,25 @@ class Links:
 
     made = 0
     lock = threading.Lock()
+    said = threading.Condition()
+    words: ClassVar[dict[str, dict[int, Any]]] = {}  # by run
 
     def __init__(self, crew: ThreadCrew, addresses: Any) -> None:
         assert addresses == WHO
         with Links.lock:
             Links.made += 1
         crew.allgather(None)
-        self.alive = True
+        self.rank, self.alive = crew.rank, True
         self.check: Any = None
         self.runs: list[Any] = []
+
+    def are_free(self, run: str, here: bool, check: Any) -> bool | None:
+        with Links.said:
+            words = Links.words.setdefault(run, {})
+            words[self.rank] = here if self.alive else None
+            Links.said.notify_all()
+            assert Links.said.wait_for(lambda: len(words) == len(WHO), 30.0)
+        return None if None in words.values() else all(words.values())
 
     def begin(self, run: str) -> None:
         self.runs.append(run)
@@ -46,6 +56,7 @@ class Links:
 @pytest.fixture
 def pools() -> Any:
     Links.made = 0
+    Links.words.clear()
     ThreadCrew.check = staticmethod(lambda: None)
     with emulated():
         yield [LinkPool(Links) for _ in WHO]
@@ -67,6 +78,18 @@ def test_a_run_takes_what_the_last_one_left(pools: Any) -> None:
     first = lent(pools, "one")
     assert lent(pools, "two") == first
     assert Links.made == 2
+
+
+def test_who_is_free_is_told_over_links_that_are_kept(pools: Any, monkeypatch: Any) -> None:
+    """And not over the crew's slower way."""
+    first = lent(pools, "one")
+
+    def meet(crew: ThreadCrew, value: Any) -> Any:
+        raise AssertionError("nobody need meet")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ThreadCrew, "allgather", meet)
+        assert lent(pools, "two") == first
 
 
 def test_runs_take_turns(pools: Any) -> None:

@@ -113,7 +113,7 @@ class Summons:
     Attributes
     ----------
     summary : bytes or None
-        The first worker's, once all are done.
+        What the first worker has told.
     done : bool
         Whether all are.
     """

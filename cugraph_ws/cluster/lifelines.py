@@ -3,9 +3,12 @@
 A GPU that waits for the message of a member that is gone does nothing else.  Whoever copies to it waits
 too, and that may be the worker's event loop, reading a frame that Dask has sent: then no news come over
 Dask any more, that the member is gone among them.  So members hold connections to each other beside
-Dask's.  They break when a process ends or its machine is cut off, and carry the word that a member has
-left a run that others are still in; nothing of a graph goes over them, and who does not know the crew's
-token, which travels over Dask's own connections, is turned away.
+Dask's.  They break when a process ends or its machine is cut off, and carry words about runs: that a
+member has left one that others are still in, and before that whether its GPU is free for it.
+
+Beside each there is another one for what members tell each other in a run and no GPU needs to see: over
+Dask's connections, or by a copy to the GPU and one back, a word takes longer than a small superstep.  Who
+does not know the crew's token, which travels over Dask's own connections, is turned away.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -32,15 +35,22 @@ if TYPE_CHECKING:
 __all__ = ["Lifelines"]
 
 PATIENCE = 30.0  # seconds until all are connected
-LOOK = 0.5  # seconds between two looks whether who connects shall still wait
+GLANCE = 0.1  # seconds between two looks whether who waits for mail shall still wait
+LOOK = 0.5  # seconds between two looks whether who waits for others shall still wait
 HEARING = 5.0  # seconds that one who has called has to say who it is
 GRACE = 1.0  # seconds that a member has to leave a run by itself, once another one has left it
 SILENCE = (
     5  # seconds after which the other machine is asked whether it is there, and between questions
 )
 QUESTIONS = 2  # that go without an answer
-HELLO = struct.Struct("32sI")  # the crew's token, and who connects
-WORD = 16  # bytes that stand for a run
+HELLO = struct.Struct("32sIB")  # the crew's token, who connects, and for what
+WATCHED, MAIL = range(2)
+RUN = 16  # bytes that stand for a run
+LETTER = struct.Struct(f"{RUN}sQ")  # what comes before a text: its run and length
+CHUNK = 1 << 16  # bytes that are read at a time
+WORD = struct.Struct(f"{RUN}sB")  # a run, and what is said of it
+LEFT, BUSY, FREE = range(3)  # it is left; the GPU is another run's; the GPU is for it
+HEARD = 1024  # runs of whose GPUs is remembered who has told what
 
 
 class Lifelines:
@@ -64,7 +74,13 @@ class Lifelines:
     def __init__(self, crew: DaskCrew, addresses: Sequence[str]) -> None:
         self._addresses = list(addresses)
         self._lines: dict[int, socket.socket] = {}
+        self._mail: dict[int, socket.socket] = {}
+        self._read: dict[int, bytearray] = {}  # mail that has come, perhaps in part
         self._run = b""  # what stands for the run that goes on
+        self._speaking = threading.Lock()
+        self._news = threading.Condition()
+        self._free: dict[bytes, dict[int, bool]] = {}  # what others have told, by run
+        self._over = False  # whether nobody listens any more
         self._wake, self._woken = socket.socketpair()
         self._thread: threading.Thread | None = None
         try:
@@ -80,17 +96,23 @@ class Lifelines:
             told = crew.allgather((server.getsockname()[1], secrets.token_hex(16)))
             token = told[0][1].encode()
             for rank in range(crew.rank):
-                self._lines[rank] = self._called(rank, told[rank][0], HELLO.pack(token, crew.rank))
+                for what, lines in enumerate((self._lines, self._mail)):
+                    hello = HELLO.pack(token, crew.rank, what)
+                    lines[rank] = self._called(rank, told[rank][0], hello)
             later = set(range(crew.rank + 1, crew.size))
-            while missing := later - self._lines.keys():
+            while missing := later - (self._lines.keys() & self._mail.keys()):
                 crew.check()
                 if time.monotonic() > deadline:
                     raise WorkerLostError(f"worker {self._addresses[min(missing)]} does not come")
                 with suppress(TimeoutError):
                     line, _ = server.accept()
                     self._welcome(line, token, missing)
-        for line in self._lines.values():
+        for line in (*self._lines.values(), *self._mail.values()):
             _notice_silence(line)
+        for rank, line in self._mail.items():
+            line.setblocking(False)
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._read[rank] = bytearray()
 
     def _called(self, rank: int, port: int, hello: bytes) -> socket.socket:
         address = self._addresses[rank]
@@ -108,9 +130,10 @@ class Lifelines:
         with suppress(OSError):
             hello = line.recv(HELLO.size, socket.MSG_WAITALL)
         if len(hello) == HELLO.size:
-            shown, rank = HELLO.unpack(hello)
-            if secrets.compare_digest(shown, token) and rank in missing:
-                self._lines[rank] = line
+            shown, rank, what = HELLO.unpack(hello)
+            lines = self._mail if what == MAIL else self._lines
+            if secrets.compare_digest(shown, token) and rank in missing and rank not in lines:
+                lines[rank] = line
                 return
         line.close()
 
@@ -134,10 +157,124 @@ class Lifelines:
         failed : bool
             Whether others may still wait for it; they are told.
         """
-        word, self._run = self._run, b""
-        for line in self._lines.values() if failed else ():
-            with suppress(OSError):  # gone itself, which its own end of the line tells
-                line.sendall(word)
+        run, self._run = self._run, b""
+        if failed:
+            self._say(run, LEFT)
+
+    def _say(self, run: bytes, what: int) -> None:
+        """Tell all others something of a run."""
+        with self._speaking:
+            for line in self._lines.values():
+                with suppress(OSError):  # gone itself, which its own end of the line tells
+                    line.sendall(WORD.pack(run, what))
+
+    def are_free(self, run: str, here: bool, check: Callable[[], None]) -> bool | None:
+        """Tell whether the GPUs of all members are free for a run, together.
+
+        Parameters
+        ----------
+        run : str
+        here : bool
+            Whether this member's is.
+        check : callable
+            Raises when the others no longer come; called now and then.
+
+        Returns
+        -------
+        bool or None
+            None where a member is gone, or holds no lines any more: all must be asked in another way.
+        """
+        word, others = _word(run), len(self._lines)
+        self._say(word, FREE if here else BUSY)
+
+        def is_known() -> bool:
+            return self._over or len(self._free.get(word, ())) == others
+
+        known = False
+        while not known:
+            with self._news:
+                known = self._news.wait_for(is_known, LOOK)
+            check()
+        with self._news:
+            told = self._free.pop(word, {})
+        return here and all(told.values()) if len(told) == others else None
+
+    # ------------------------------------------------------------------------------------- mail
+
+    def swap(self, texts: Mapping[int, bytes], check: Callable[[], None]) -> dict[int, bytes]:
+        """Give every other member a text, and take one from each, together, within a run.
+
+        Parameters
+        ----------
+        texts : mapping of int to bytes
+            By rank.
+        check : callable
+            Raises when the others no longer come; called now and then.
+
+        Returns
+        -------
+        dict of int to bytes
+            By rank.
+        """
+        run = self._run
+        going = {
+            rank: memoryview(LETTER.pack(run, len(text)) + text) for rank, text in texts.items()
+        }
+        came: dict[int, bytes] = {}
+        while going or len(came) < len(texts):
+            going = {rank: rest for rank, text in going.items() if (rest := self._sent(rank, text))}
+            for rank in texts.keys() - came.keys():
+                if (text := self._taken(rank, run)) is not None:
+                    came[rank] = text
+            waiting = texts.keys() - came.keys()
+            if (going or waiting) and not self._is_ready(going.keys(), waiting):
+                check()
+        return came
+
+    def _is_ready(self, going: Iterable[int], coming: Iterable[int]) -> bool:
+        """Wait until some mail can go or has come; tell whether that is so."""
+        poller = select.poll()
+        events = dict.fromkeys(coming, select.POLLIN)
+        for rank in going:
+            events[rank] = events.get(rank, 0) | select.POLLOUT
+        for rank, event in events.items():
+            poller.register(self._mail[rank], event)
+        return bool(poller.poll(GLANCE * 1e3))
+
+    def _sent(self, rank: int, text: memoryview) -> memoryview:
+        """Send what goes at once; return the rest."""
+        try:
+            return text[self._mail[rank].send(text) :]
+        except BlockingIOError:
+            return text
+        except OSError as error:
+            raise self._gone(rank) from error
+
+    def _taken(self, rank: int, run: bytes) -> bytes | None:
+        """Return the text that has come from a member, None if not all of it is here."""
+        read = self._read[rank]
+        while True:
+            while len(read) >= LETTER.size:
+                of, length = LETTER.unpack_from(read)
+                end = LETTER.size + length
+                if len(read) < end:
+                    break
+                text = bytes(memoryview(read)[LETTER.size : end])
+                del read[:end]
+                if of == run:  # and no letter of a run that somebody gave up
+                    return text
+            try:
+                some = self._mail[rank].recv(CHUNK)
+            except BlockingIOError:
+                return None
+            except OSError as error:
+                raise self._gone(rank) from error
+            if not some:
+                raise self._gone(rank)
+            read += some
+
+    def _gone(self, rank: int) -> WorkerLostError:
+        return WorkerLostError(f"worker {self._addresses[rank]} is gone")
 
     # --------------------------------------------------------------------------------- watching
 
@@ -156,6 +293,17 @@ class Lifelines:
         self._thread.start()
 
     def _look(self, tell: Callable[[Exception], None]) -> None:
+        try:
+            error = self._first_error()
+        finally:
+            with self._news:
+                self._over = True
+                self._news.notify_all()
+        if error is not None:
+            tell(error)
+
+    def _first_error(self) -> Exception | None:
+        """Return what ends all this: a member is gone or has left a run; None if it is closed."""
         ranks = {line.fileno(): rank for rank, line in self._lines.items()}
         poller = select.poll()
         for descriptor in (*ranks, self._woken.fileno()):
@@ -165,32 +313,42 @@ class Lifelines:
             pause = max(0.0, until - time.monotonic()) * 1e3 if left else None
             for descriptor, _ in poller.poll(pause):
                 if descriptor not in ranks:
-                    return
-                word = self._heard(ranks[descriptor])
-                if not word:
-                    tell(WorkerLostError(f"worker {self._addresses[ranks[descriptor]]} is gone"))
-                    return
-                left, until = word, time.monotonic() + GRACE
+                    return None
+                heard = self._heard(ranks[descriptor])
+                if heard is None:
+                    return self._gone(ranks[descriptor])
+                run, what = heard
+                if what == LEFT:
+                    left, until = run, time.monotonic() + GRACE
+                else:
+                    self._note(ranks[descriptor], run, what == FREE)
             if left and time.monotonic() >= until:
                 if left == self._run:
-                    tell(RunAbandonedError("another member has left the run"))
-                    return
+                    return RunAbandonedError("another member has left the run")
                 left = b""
 
-    def _heard(self, rank: int) -> bytes:
-        """Return what has come from a member, nothing if it is gone."""
+    def _heard(self, rank: int) -> tuple[bytes, int] | None:
+        """Return what has come from a member, None if it is gone."""
         try:
-            word = self._lines[rank].recv(WORD, socket.MSG_WAITALL)
+            word = self._lines[rank].recv(WORD.size, socket.MSG_WAITALL)
         except OSError:
-            return b""
-        return word if len(word) == WORD else b""
+            return None
+        return WORD.unpack(word) if len(word) == WORD.size else None
+
+    def _note(self, rank: int, run: bytes, free: bool) -> None:
+        """Remember whether a member's GPU is free for a run, until that is asked for."""
+        with self._news:
+            self._free.setdefault(run, {})[rank] = free
+            while len(self._free) > HEARD:  # of runs that never began here
+                del self._free[next(iter(self._free))]
+            self._news.notify_all()
 
     def close(self) -> None:
         """Let go of the others, who take this member for gone."""
         self._wake.close()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(LOOK)
-        for line in (*self._lines.values(), self._woken):
+        for line in (*self._lines.values(), *self._mail.values(), self._woken):
             line.close()
 
 
@@ -217,4 +375,4 @@ def _notice_silence(line: socket.socket) -> None:
 
 def _word(run: str) -> bytes:
     """Return what stands for a run."""
-    return hashlib.blake2b(run.encode(), digest_size=WORD).digest()
+    return hashlib.blake2b(run.encode(), digest_size=RUN).digest()

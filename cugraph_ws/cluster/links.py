@@ -57,19 +57,25 @@ class LinkPool:
         key = tuple(addresses)
         turn = self._turn.acquire(blocking=False)
         try:
-            shown = crew.allgather([turn, self._name(key) if turn else ""])
-            if not all(got for got, _ in shown):
-                if turn:
-                    self._turn.release()
-                turn = False
-                # One after the other, by address: no two runs each have what the other waits for.
-                for address in sorted(addresses):
-                    if address == addresses[crew.rank]:
-                        while not turn:
-                            turn = self._turn.acquire(timeout=LOOK)
-                            crew.check()
-                    shown = crew.allgather([turn, self._name(key) if turn else ""])
-            names = {name for _, name in shown}
+            _, kept = self._held.get(key, ("", None))
+            free = None if kept is None else kept.are_free(run, turn, crew.check)
+            if free is None and turn:
+                self._give_back(key)  # if anything was kept, it cannot be used any more
+            names = {self._name(key)} if free else set()
+            if not free:
+                shown = crew.allgather([turn, self._name(key) if turn else ""])
+                if not all(got for got, _ in shown):
+                    if turn:
+                        self._turn.release()
+                    turn = False
+                    # One after the other, by address: no two runs each have what the other waits for.
+                    for address in sorted(addresses):
+                        if address == addresses[crew.rank]:
+                            while not turn:
+                                turn = self._turn.acquire(timeout=LOOK)
+                                crew.check()
+                        shown = crew.allgather([turn, self._name(key) if turn else ""])
+                names = {name for _, name in shown}
             if len(names) > 1 or "" in names:
                 self._give_back(key)  # others have had to give theirs up
                 self._held[key] = run, self._make(crew, addresses)

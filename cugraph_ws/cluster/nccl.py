@@ -1,8 +1,7 @@
-"""A crew whose members have a GPU each: everything they tell each other goes by NCCL.
+"""A crew whose members have a GPU each: arrays that they give each other go by NCCL.
 
-A meeting is one exchange of headers, of a fixed size, and, if a box holds more than fits in there, one of
-contents.  Arrays on the GPU come from there and arrive there; small ones of the host travel within the
-header.
+A meeting is one exchange of letters, which no GPU sees, and, if there are arrays, one of contents.  Arrays
+on the GPU come from there and arrive there; small ones of the host travel within the letter.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from cugraph_ws.cluster.crew import Crew
 from cugraph_ws.cluster.lifelines import Lifelines
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Links", "NcclCrew", "NcclLinks"]
 
-HEADER = 4096  # bytes for each member: counts, lengths, and host arrays that are small
+INLINE = 1 << 14  # bytes of host arrays that go within a letter
 SPIN = 2e-3  # seconds of waiting without a pause; after them a thread lets others run
 PAUSE = 5e-5
 LOOK = 0.1  # seconds between two looks whether links that are being made will ever be there
@@ -65,6 +63,9 @@ class Links(Protocol):
         everyone : device array, as long as those of all members together
             Where they come, by rank.
         """
+
+    def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
+        """Give every other member a text, and return what each has given; no GPU takes part."""
 
     def mark(self) -> Any:
         """Return what stands for all that is queued so far; good until the next one is asked for."""
@@ -139,6 +140,10 @@ class NcclLinks:
 
     # ------------------------------------------------------------------------------------- runs
 
+    def are_free(self, run: str, here: bool, check: Callable[[], None]) -> bool | None:
+        """Tell whether the GPUs of all members are free for a run; see `Lifelines.are_free`."""
+        return self._lifelines.are_free(run, here, check)
+
     def begin(self, run: str) -> None:
         """Note which run goes on from now on; all members do."""
         self._lifelines.begin(run)
@@ -180,6 +185,16 @@ class NcclLinks:
                 own.data.ptr, everyone.data.ptr, own.nbytes, self._nccl.NCCL_INT8,
                 self._stream().ptr,
             )  # fmt: skip
+
+    def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
+        """Give every other member a text, and return what each has given."""
+        self._refuse_lost()
+        return self._lifelines.swap(texts, self._look)
+
+    def _look(self) -> None:
+        """Raise if the others no longer come."""
+        self._refuse_lost()
+        self.check()
 
     def mark(self) -> Any:
         """Return an event behind all that is queued so far."""
@@ -254,12 +269,6 @@ class NcclCrew:
     def __init__(self, crew: Crew, links: Links) -> None:
         self.rank, self.size = crew.rank, crew.size
         self._crew, self.links = crew, links
-        xp = device().xp
-        self._out = xp.zeros(self.size * HEADER, np.uint8)
-        self._in = xp.zeros(self.size * HEADER, np.uint8)
-        # The same on the host, where the GPU reads and writes by itself.
-        self._sent = device().pinned(self.size * HEADER, np.uint8)
-        self._came = device().pinned(self.size * HEADER, np.uint8)
 
     @property
     def wish(self) -> str | None:
@@ -279,37 +288,28 @@ class NcclCrew:
         ]
 
     def _meet(self, mail: Sequence[tuple[Any, Sequence[Any]]]) -> list[tuple[Any, list[Any]]]:
-        """Exchange headers, then what did not fit in them."""
-        letters = [
-            _Letter(value, box) if rank != self.rank else _Letter(None, [])
-            for rank, (value, box) in enumerate(mail)
+        """Exchange letters, then the arrays that did not fit in them."""
+        letters = {
+            rank: _Letter(value, box) for rank, (value, box) in enumerate(mail) if rank != self.rank
+        }
+        came = self.links.swap({rank: letter.text for rank, letter in letters.items()})
+        replies = {rank: _Reply(came[rank]) for rank in letters}
+        going: list[list[Any]] = [[] for _ in mail]
+        coming: list[list[Any]] = [[] for _ in mail]
+        for rank, letter in letters.items():
+            going[rank], coming[rank] = letter.contents, replies[rank].contents
+        self._swap(going, coming)
+        return [
+            replies[rank].mail() if rank in replies else (None, []) for rank in range(self.size)
         ]
-        for letter, row in zip(letters, self._sent.reshape(self.size, HEADER), strict=True):
-            row[: len(letter.header)] = letter.header
-        device().copy_in(self._sent, self._out)
-        others = [rank for rank in range(self.size) if rank != self.rank]
-        self.links.post(self._rows(self._out, others), self._rows(self._in, others))
-        device().copy_out(self._in, self._came)
-        self.links.wait(self.links.mark())
-        came = [_Reply(row) for row in self._came.reshape(self.size, HEADER)]
-        self._swap([letter.overflow for letter in letters], [reply.overflow for reply in came])
-        for rank in others:
-            came[rank].read()
-        self._swap([letter.contents for letter in letters], [reply.contents for reply in came])
-        return [(None, []) if rank == self.rank else came[rank].mail() for rank in range(self.size)]
 
     def _swap(self, sent: list[list[Any]], taken: list[list[Any]]) -> None:
         """Exchange arrays, if there are any; empty ones are not sent, their lengths have been told."""
-        sent[self.rank] = taken[self.rank] = []
         going, coming = (
             [[array for array in box if array.nbytes] for box in boxes] for boxes in (sent, taken)
         )
         if any(going) or any(coming):
             self.links.exchange(going, coming)
-
-    def _rows(self, table: Any, others: Sequence[int]) -> list[list[Any]]:
-        rows = [table[rank * HEADER : (rank + 1) * HEADER] for rank in range(self.size)]
-        return [[row] if rank in others else [] for rank, row in enumerate(rows)]
 
 
 class _Letter:
@@ -317,19 +317,17 @@ class _Letter:
 
     Attributes
     ----------
-    header : ndarray of uint8, shape (HEADER,)
-        The text's length, and the text if it fits.
-    overflow : list of device array
-        The text, if it does not.
+    text : bytes
+        The value, kinds and shapes of all arrays, and those arrays that are small and of the host.
     contents : list of device array
-        Arrays that are too long for the text.
+        The others.
     """
 
     def __init__(self, value: Any, box: Sequence[Any]) -> None:
         xp = device().xp
-        listed = []
+        listed: list[tuple[str, tuple[int, ...], bytes | bool]] = []
         self.contents: list[Any] = []
-        room = HEADER // 2
+        room = INLINE
         for array in box:
             on_host = isinstance(array, np.ndarray)
             if on_host and array.nbytes <= room and xp is not np:
@@ -338,32 +336,14 @@ class _Letter:
                 continue
             listed.append((array.dtype.str, array.shape, on_host))
             self.contents.append(xp.ascontiguousarray(xp.asarray(array)))
-        text = np.frombuffer(pickle.dumps((value, listed), protocol=5), np.uint8)
-        length = np.array([len(text)], np.int64).view(np.uint8)
-        fits = len(text) <= HEADER - 8
-        self.header = np.concatenate([length, text]) if fits else length
-        self.overflow = [] if fits else [xp.asarray(text)]
+        self.text = pickle.dumps((value, listed), protocol=5)
 
 
 class _Reply:
     """What comes from one member; see `_Letter`."""
 
-    def __init__(self, header: npt.NDArray[np.uint8]) -> None:
-        length = int(header[:8].view(np.int64)[0])
-        self._text: Any = header[8 : 8 + length] if length <= HEADER - 8 else None
-        self.overflow: list[Any] = []
-        if self._text is None:
-            self.overflow = [device().xp.empty(length, np.uint8)]
-        self.contents: list[Any] = []
-        self._listed: list[Any] | None = None
-        self._value: Any = None
-
-    def read(self) -> None:
-        """Read the text, once it is here, and make room for the arrays that it announces."""
-        if self._listed is not None:
-            return
-        text = device().to_host(self.overflow[0]) if self.overflow else self._text
-        self._value, self._listed = pickle.loads(text.tobytes())  # noqa: S301 - a member's own
+    def __init__(self, text: bytes) -> None:
+        self._value, self._listed = pickle.loads(text)  # noqa: S301 - a member's own
         self.contents = [
             device().xp.empty(shape, np.dtype(kind))
             for kind, shape, held in self._listed
@@ -374,7 +354,7 @@ class _Reply:
         """Return the value and the arrays, each where its sender had it."""
         arrays = []
         contents = iter(self.contents)
-        for kind, shape, held in self._listed or ():
+        for kind, shape, held in self._listed:
             if isinstance(held, bytes):
                 arrays.append(np.frombuffer(held, np.dtype(kind)).reshape(shape))
             else:

@@ -92,7 +92,8 @@ class CrewPlugin(WorkerPlugin):
             self.worker.log_event(*news)
         if finish in ("released", "forgotten", "cancelled"):
             self.shards.pop(key, None)
-            self.early.drop(key)
+            if str(key).startswith(NAME):
+                self.early.drop(key)
 
     def program(self, content: bytes) -> Any:
         """Return the program that was pickled, the same one each time."""
