@@ -17,8 +17,9 @@ from shapes import SHAPES, build, rmat, undirected
 import cugraph_ws as ws
 from cugraph_ws import progress
 from cugraph_ws.cluster.council import Council
-from cugraph_ws.cluster.crew import Alone
+from cugraph_ws.cluster.crew import Alone, RunAbandonedError
 from cugraph_ws.cluster.nccl import INLINE, NcclCrew
+from cugraph_ws.cluster.worker import DaskCrew
 
 GRAPHS = {
     "rmat": rmat(5, 4, seed=11),
@@ -177,3 +178,31 @@ def test_progress_stops_all_members() -> None:
     assert stopped == "callback"
     assert other == (stopped, iterations)
     assert 3 <= iterations < 1000
+
+
+class Office:
+    """A post office that has mail of some members for the first meeting."""
+
+    def __init__(self, *came: int) -> None:
+        self._came = came
+        self.over = False
+
+    def missing(self, run: str, step: int, ranks: Sequence[int]) -> list[int]:
+        assert (run, step) == ("run", 1)
+        return [rank for rank in ranks if rank not in self._came]
+
+    def wait_for(self, run: str, step: int, number: int, seconds: float) -> None:
+        if self.over:
+            raise RunAbandonedError("the run is over")
+
+
+def test_a_member_knows_whether_others_are_at_the_next_meeting() -> None:
+    def member(plugin: Any) -> DaskCrew:
+        return DaskCrew(plugin, "run", 0, ["tcp://a", "tcp://b", "tcp://c"])
+
+    assert not member(Office()).is_called()
+    assert member(Office(2)).is_called()
+    late = Office(1, 2)
+    late.over = True
+    with pytest.raises(RunAbandonedError):
+        member(late).is_called()

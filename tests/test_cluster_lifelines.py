@@ -92,10 +92,15 @@ def test_who_follows_before_long_is_not_told(monkeypatch: Any) -> None:
         assert isinstance(told[1].get(timeout=WAIT), RunAbandonedError)
 
 
+def never() -> bool:
+    """Nobody asks in another way."""
+    return False
+
+
 def asked(made: list[Lifelines], run: str, free: list[bool]) -> list[bool | None]:
     """Have each member ask whether all GPUs are free for a run."""
     with ThreadPoolExecutor(len(made)) as executor:
-        return list(executor.map(lambda one, here: one.are_free(run, here, list), made, free))
+        return list(executor.map(lambda one, here: one.are_free(run, here, never), made, free))
 
 
 def test_all_hear_whether_all_are_free() -> None:
@@ -111,7 +116,7 @@ def test_all_hear_whether_all_are_free() -> None:
 def test_runs_that_begin_at_once_are_not_confused() -> None:
     with lines() as (made, _), ThreadPoolExecutor(6) as executor:
         answers = [
-            executor.submit(made[rank].are_free, run, rank != busy, list)
+            executor.submit(made[rank].are_free, run, rank != busy, never)
             for rank, runs in enumerate([("a", "b"), ("b", "a"), ("a", "b")])
             for run, busy in [(one, 1 if one == "a" else None) for one in runs]
         ]
@@ -122,21 +127,21 @@ def test_runs_that_begin_at_once_are_not_confused() -> None:
 def test_who_asks_hears_of_one_that_is_gone() -> None:
     with lines() as (made, told):
         with ThreadPoolExecutor(2) as executor:
-            answers = [executor.submit(one.are_free, "run 1", True, list) for one in made[:2]]
+            answers = [executor.submit(one.are_free, "run 1", True, never) for one in made[:2]]
             made[2].close()
             assert [one.result(WAIT) for one in answers] == [None, None]
         assert isinstance(told[0].get(timeout=WAIT), WorkerLostError)
-        assert made[0].are_free("run 2", True, list) is None
+        assert made[0].are_free("run 2", True, never) is None
 
 
-def test_who_asks_can_be_called_off(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lifelines, "LOOK", 0.01)
-
-    def given_up() -> None:
+def test_who_asks_can_be_called_off_or_away() -> None:
+    def given_up() -> bool:
         raise RunAbandonedError("the run is over")
 
-    with lines() as (made, _), pytest.raises(RunAbandonedError):
-        made[0].are_free("run 1", True, given_up)
+    with lines() as (made, _):
+        with pytest.raises(RunAbandonedError):
+            made[0].are_free("run 1", True, given_up)
+        assert made[0].are_free("run 1", True, lambda: True) is None
 
 
 def test_runs_that_never_begin_are_forgotten(monkeypatch: Any) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Lifelines"]
 
 PATIENCE = 30.0  # seconds until all are connected
+CALLED = 0.02  # seconds between two looks whether a member asks in another way
 GLANCE = 0.1  # seconds between two looks whether who waits for mail shall still wait
 LOOK = 0.5  # seconds between two looks whether who waits for others shall still wait
 HEARING = 5.0  # seconds that one who has called has to say who it is
@@ -168,7 +169,7 @@ class Lifelines:
                 with suppress(OSError):  # gone itself, which its own end of the line tells
                     line.sendall(WORD.pack(run, what))
 
-    def are_free(self, run: str, here: bool, check: Callable[[], None]) -> bool | None:
+    def are_free(self, run: str, here: bool, is_called: Callable[[], bool]) -> bool | None:
         """Tell whether the GPUs of all members are free for a run, together.
 
         Parameters
@@ -176,13 +177,14 @@ class Lifelines:
         run : str
         here : bool
             Whether this member's is.
-        check : callable
-            Raises when the others no longer come; called now and then.
+        is_called : callable
+            Tells whether a member asks in another way, since it holds no lines, or raises when the
+            others no longer come; called now and then.
 
         Returns
         -------
         bool or None
-            None where a member is gone, or holds no lines any more: all must be asked in another way.
+            None where a member is gone or asks in another way, as all must do then.
         """
         word, others = _word(run), len(self._lines)
         self._say(word, FREE if here else BUSY)
@@ -190,11 +192,11 @@ class Lifelines:
         def is_known() -> bool:
             return self._over or len(self._free.get(word, ())) == others
 
-        known = False
-        while not known:
+        known = called = False
+        while not (known or called):
             with self._news:
-                known = self._news.wait_for(is_known, LOOK)
-            check()
+                known = self._news.wait_for(is_known, CALLED)
+            called = is_called()
         with self._news:
             told = self._free.pop(word, {})
         return here and all(told.values()) if len(told) == others else None

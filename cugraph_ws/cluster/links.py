@@ -57,10 +57,9 @@ class LinkPool:
         key = tuple(addresses)
         turn = self._turn.acquire(blocking=False)
         try:
+            # Whether something is kept need not show everywhere at once: another run may be making it.
             _, kept = self._held.get(key, ("", None))
-            free = None if kept is None else kept.are_free(run, turn, crew.check)
-            if free is None and turn:
-                self._give_back(key)  # if anything was kept, it cannot be used any more
+            free = kept is not None and kept.are_free(run, turn, crew.is_called)
             names = {self._name(key)} if free else set()
             if not free:
                 shown = crew.allgather([turn, self._name(key) if turn else ""])

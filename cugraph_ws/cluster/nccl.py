@@ -140,9 +140,9 @@ class NcclLinks:
 
     # ------------------------------------------------------------------------------------- runs
 
-    def are_free(self, run: str, here: bool, check: Callable[[], None]) -> bool | None:
+    def are_free(self, run: str, here: bool, is_called: Callable[[], bool]) -> bool | None:
         """Tell whether the GPUs of all members are free for a run; see `Lifelines.are_free`."""
-        return self._lifelines.are_free(run, here, check)
+        return self._lifelines.are_free(run, here, is_called)
 
     def begin(self, run: str) -> None:
         """Note which run goes on from now on; all members do."""

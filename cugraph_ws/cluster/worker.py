@@ -250,6 +250,13 @@ class DaskCrew:
         """Raise RunAbandonedError if the run has been given up."""
         self._plugin.wait_for(self._run, -1, 1, 0.0)
 
+    def is_called(self) -> bool:
+        """Tell whether another member is at the next meeting; raise as `check` does."""
+        self.check()
+        return len(self._plugin.missing(self._run, self._step + 1, self._others)) < len(
+            self._others
+        )
+
     def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Give every member arrays of its own."""
         told = self._meet({rank: (boxes[rank], None) for rank in self._others})
