@@ -203,6 +203,21 @@ class DeviceCrewExchange(CrewExchange):
         self._plan_next(executor)
         return self._counts(executor), Traffic(int(sent.sum()), int(useful.sum()) * width)
 
+    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+        """Tell which ghosts have their place in the predecessor forest, of those that had none before.
+
+        Both sides know which these are: nothing is said about what travels.
+        """
+        (executor,) = executors
+        assert isinstance(executor, CudaExecutor)
+        going, coming = (
+            [[told] if len(told) else [] for told in one] for one in executor.forest.news()
+        )
+        self._links.post(going, coming)
+        posted = self._links.mark()
+        executor.forest.hear()
+        self._links.wait(posted)
+
     def _counts(self, executor: CudaExecutor) -> Counts:
         """Return the counts of all members, of their headers; see `Counts.merged`."""
         records = self._table.reshape(self._crew.size, -1)[:, : -self._crew.size]

@@ -448,8 +448,7 @@ class CudaExecutor:
     def pack(self, boundary: Any, *, refine: bool | None, forest: bool = False) -> Parcel:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""
         if forest:
-            assert self._forest is not None
-            return Parcel(None, (self._forest.is_attached(boundary),))
+            return Parcel(None, (self.forest.is_attached(boundary),))
         assert self._told is None, "parcels are sealed together, before counts() is asked for"
         return self.refinement.pack(boundary, refine=bool(refine))
 
@@ -463,12 +462,17 @@ class CudaExecutor:
     def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
         """Bring the ghosts at positions [first, last) up to date; those that came are active."""
         if forest:
-            assert self._forest is not None
-            self._forest.attach_ghosts(first, last, parcel.fields[0])
+            self.forest.attach_ghosts(first, last, parcel.fields[0])
             return
         self.refinement.unpack(first, last, parcel)
 
     # --------------------------------------------------------------------- forest and checkpoint
+
+    @property
+    def forest(self) -> DeviceForest:
+        """The predecessor forest, once it is begun."""
+        assert self._forest is not None
+        return self._forest
 
     def begin_forest(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
@@ -481,13 +485,11 @@ class CudaExecutor:
 
     def grow_forest(self) -> int:
         """Attach undecided vertices to what has been attached since; return how many."""
-        assert self._forest is not None
-        return self._forest.grow()
+        return self.forest.grow()
 
     def predecessors(self) -> Any:
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""
-        assert self._forest is not None
-        return self._part.outside(self._forest.predecessors())
+        return self._part.outside(self.forest.predecessors())
 
     def columns(self) -> dict[str, Any]:
         """Return the state fields of the owned vertices."""

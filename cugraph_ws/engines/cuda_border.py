@@ -14,7 +14,6 @@ from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.refinement import FrontierRefinement
 from cugraph_ws.cuda.schedule import BLOCK, launch_shape
 from cugraph_ws.engines import Choice, Counts
-from cugraph_ws.engines.cuda import CudaExecutor
 from cugraph_ws.engines.cuda_frontier import MODES, NO_LIMIT, NUMBER_AT, CudaFrontierExecutor
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.plan import Filter, WantedDirection
@@ -138,7 +137,3 @@ class CudaBorderExecutor(CudaFrontierExecutor):
     def advance(self, record: npt.NDArray[np.float64]) -> None:
         """Take note of one superstep."""
         self._number += 1
-
-    def grow_forest(self) -> int:
-        """Attach undecided vertices, a level at a time."""
-        return CudaExecutor.grow_forest(self)

@@ -245,10 +245,10 @@ class CudaFrontierExecutor(CudaExecutor):
 
     def grow_forest(self) -> int:
         """Attach undecided vertices, from those attached on where there are out-neighbours."""
-        if self._pulls or self._forest is None:
+        if self._pulls or not self.forest.missing:
             return super().grow_forest()
         rows = (self._rows.offsets, self._rows.indices)
-        return self._forest.branch(rows, self._both_edges[0])
+        return self.forest.branch(rows, self._both_edges[0])
 
     def queue(self) -> npt.NDArray[np.int64]:
         """Return 1, 2, … for active vertices, −1 for those that wait, and 0 for others."""

@@ -1,0 +1,295 @@
+"""Predecessors on GPUs of a crew, in the emulator: ties that cross borders, what is read, what is told."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from crews import over_links, share
+from cuda_cases import Case, graph_of
+from emulator.device import EmulatedKernels, emulated
+from emulator.source import load
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapes import random_edges
+from test_cuda_border import check
+from test_cuda_frontier import tuned
+from test_device_exchange import Silent
+from verify import Edges
+
+import cugraph_ws as ws
+from cugraph_ws.codegen import kernel_file
+from cugraph_ws.cuda import forest
+from cugraph_ws.cuda.forest import DeviceForest
+from cugraph_ws.kernels.cuda.layout import AHEAD, COUNT, STEPS
+
+DIRECTIONS = ("auto", "push", "pull", "gather")
+# Who does a level: one block alone, all of them, or whichever suits it.
+ALONE = {"alone": {}, "all": {"ALONE": -1}, "either": {"ALONE": 2, "ALONE_ARCS": 9}}
+WIDEST = Case("widest paths", ws.WidestPath, {"source": [0]})
+SHORTEST = Case("shortest paths", ws.SSSP, {"source": [0]})
+# Of 12 vertices on two members or three, in which order a chain goes through them.
+CHAINS = {
+    "a border with every link": [0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11],
+    "there and back": [0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11],
+    "over once": list(range(12)),
+    "over once, against the numbers": [0, *range(11, 0, -1)],
+    "one at last": [0, 2, 3, 1, 4, 5, 7, 6, 9, 8, 11, 10],
+}
+
+LINKS = slice(None, -1), slice(1, None)  # of a chain: from whom, and to whom
+
+
+@pytest.fixture(autouse=True)
+def several_blocks(monkeypatch):
+    monkeypatch.setattr(forest, "FRONTIER_BLOCK", 64)
+
+
+def chain(order, weight=0.0):
+    order = np.asarray(order)
+    return Edges(order[:-1], order[1:], len(order), np.full(len(order) - 1, weight))
+
+
+def ties(n, m, seed, kind):
+    """Random edges of few weights; kind is "i" or "f"."""
+    edges = random_edges(n, m, seed=seed)
+    return Edges(edges.source, edges.destination, n, (np.arange(m) % 3 // 2).astype(kind + "8"))
+
+
+class Notes:
+    """What members launch, and what of a forest they send."""
+
+    def __init__(self, monkeypatch):
+        self.names = defaultdict(list)  # by member's thread
+        self.listed = defaultdict(list)  # vertices and ghosts from which levels of branches started
+        self.arcs = defaultdict(list)  # how many arcs the launch was told that they have
+        self.expected_arcs = defaultdict(list)
+        self.told = defaultdict(list)  # by rank, of each time: by peer, how many vertices
+        launch, news = EmulatedKernels.launch, DeviceForest.news
+
+        def launched(kernels, name, grid, block, *arguments, cooperative=False):
+            me = threading.get_ident()
+            self.names[me].append(name)
+            if name == "branch":
+                (offsets, _), lists, control = arguments[3], arguments[-5], arguments[-1]
+                count = int(control[COUNT])
+                rows = lists[int(control[STEPS]) % 2][:count].copy()
+                self.listed[me].append(rows)
+                self.arcs[me].append(int(control[AHEAD]))
+                self.expected_arcs[me].append(int((offsets[rows + 1] - offsets[rows]).sum()))
+            launch(kernels, name, grid, block, *arguments, cooperative=cooperative)
+
+        def told(tree):
+            going, coming = news(tree)
+            rank = next(place for place, (low, high) in enumerate(tree._part.ghosts) if low == high)
+            self.told[rank].append([len(one) for one in going])
+            return going, coming
+
+        monkeypatch.setattr(EmulatedKernels, "launch", launched)
+        monkeypatch.setattr(DeviceForest, "news", told)
+
+    def launches(self, name):
+        return sum(names.count(name) for names in self.names.values())
+
+
+# -------------------------------------------------------------------------------------- results
+
+
+@pytest.mark.parametrize("alone", ALONE)
+@pytest.mark.parametrize("kind", ["i", "f"])
+@pytest.mark.parametrize("case", [WIDEST, SHORTEST], ids=lambda case: case.name)
+def test_many_ties(case, kind, alone, monkeypatch):
+    for name, value in ALONE[alone].items():
+        monkeypatch.setattr(forest, name, value)
+    place = 2 * list(ALONE).index(alone) + (kind == "f")
+    with graph_of(ties(24, 110, 6 + place, kind)) as graph, tuned():
+        notes = Notes(monkeypatch)
+        check(case, graph, 2 + place % 2, seed=place)
+    assert notes.launches("branch") > 0
+
+
+@pytest.mark.parametrize(
+    ("way", "direction"),
+    [*((way, "auto") for way in CHAINS), *zip(CHAINS, DIRECTIONS[1:], strict=False)],
+)
+def test_a_chain_over_borders(way, direction):
+    """No link has a weight, so that there is a level of the forest for each."""
+    members = 2 + list(CHAINS).index(way) % 2
+    order = CHAINS[way]
+    with graph_of(chain(order)) as graph, tuned():
+        found = check(SHORTEST, graph, members, direction=direction)
+        check(WIDEST, graph, 5 - members, direction=direction)
+    first = found.arrays["predecessor"].numbers
+    before = dict(zip(order[1:], order[:-1], strict=True))
+    assert first.tolist() == [before.get(vertex, -1) for vertex in range(len(first))]
+
+
+@pytest.mark.parametrize("direction", ["auto", "gather"])
+@pytest.mark.parametrize("cuts", [(0, 0, 12, 24), (0, 24, 24, 24), (0, 9, 9, 24), (0, 0, 0, 24)])
+def test_members_without_vertices(cuts, direction):
+    with graph_of(ties(24, 110, 3, "f")) as graph, tuned():
+        check(WIDEST, graph, 3, cuts, direction=direction)
+        check(SHORTEST, graph, 3, cuts, direction=direction)
+
+
+def test_vertices_without_arcs_to_others():
+    """The second member's vertices wait for each other, the third's for nobody."""
+    edges = Edges(np.array([0, 2, 3, 4, 6]), np.array([1, 3, 4, 2, 7]), 9, np.zeros(5))
+    with graph_of(edges) as graph, tuned():
+        check(Case("", ws.SSSP, {"source": [0, 2, 6]}), graph, 3, (0, 2, 6, 9))
+
+
+@pytest.mark.parametrize("rank", range(3))
+def test_only_one_member_waits(rank, monkeypatch):
+    """Paths tie within one member's share; what it is told comes from those who do not wait."""
+    source, target = np.arange(11), np.arange(1, 12)
+    weight = np.where(target // 4 == rank, 0.0, 1.0)
+    with graph_of(Edges(source, target, 12, weight)) as graph, tuned():
+        notes = Notes(monkeypatch)
+        check(SHORTEST, graph, 3)
+    assert sum("branch" in names for names in notes.names.values()) == 1
+
+
+def test_nobody_waits(monkeypatch):
+    """Then nothing is told, and no branch is begun."""
+    with graph_of(chain(range(12), 1.0)) as graph, tuned():
+        notes = Notes(monkeypatch)
+        check(SHORTEST, graph, 3)
+    assert notes.launches("plant") == 3
+    assert not notes.told
+    for name in ("grow", "branch", "list_attached", "tell_levels"):
+        assert notes.launches(name) == 0
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
+    inner=st.lists(st.integers(0, 10), min_size=1, max_size=2),
+    seed=st.integers(0, 9),
+    direction=st.sampled_from(DIRECTIONS),
+    alone=st.sampled_from(list(ALONE)),
+    kind=st.sampled_from("if"),
+)
+def test_random_partitions(ends, inner, seed, direction, alone, kind):
+    """Weights of two kinds, so that most paths tie."""
+    source, destination = np.array(ends).T
+    edges = Edges(source, destination, 10, ((source + destination) % 2).astype(kind + "8"))
+    cuts = (0, *sorted(inner), 10)
+    case = Case("", (ws.SSSP, ws.WidestPath)[seed % 2], {"source": [seed]})
+    with pytest.MonkeyPatch.context() as patch, graph_of(edges) as graph, tuned():
+        patch.setattr(forest, "FRONTIER_BLOCK", 64)
+        for name, value in ALONE[alone].items():
+            patch.setattr(forest, name, value)
+        check(case, graph, len(cuts) - 1, cuts, seed=seed, direction=direction)
+
+
+# --------------------------------------------------------------------------- what is read and told
+
+
+@pytest.mark.parametrize("members", [2, 3])
+def test_each_row_is_read_once(members, monkeypatch):
+    """Those attached, and ghosts of which that was told, start one level each."""
+    with graph_of(ties(30, 150, 2, "f")) as graph, tuned():
+        notes = Notes(monkeypatch)
+        check(WIDEST, graph, members)
+    assert notes.launches("grow") == 0
+    assert notes.launches("tell_levels") == notes.launches("list_attached") == members
+    assert notes.arcs == notes.expected_arcs
+    for listed in notes.listed.values():
+        assert sum(len(rows) > 0 for rows in listed) > 1
+        rows = np.concatenate(listed)
+        assert len(rows) > 30 // members, "with ghosts"
+        assert len(np.unique(rows)) == len(rows)
+
+
+def test_who_has_no_rows_of_out_neighbours_grows_otherwise(monkeypatch):
+    with graph_of(ties(24, 110, 6, "f")) as graph, tuned():
+        notes = Notes(monkeypatch)
+        check(WIDEST, graph, 2, direction="pull")
+    assert notes.launches("branch") == 0
+    assert notes.launches("grow") > 0
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_who_was_attached_is_not_told_of_again(direction, monkeypatch):
+    """Each vertex of a chain is the other member's ghost, and one is attached a level."""
+    order = CHAINS["a border with every link"]
+    with graph_of(chain(order)) as graph, tuned():
+        notes = Notes(monkeypatch)
+        check(SHORTEST, graph, 2, direction=direction)
+    # The last has no successor; when it is attached nobody waits any more.
+    expected = {
+        rank: [sum(place >= level for place in range(rank, 11, 2)) for level in range(11)]
+        for rank in range(2)
+    }
+    for rank in range(2):
+        told = [sum(one) for one in notes.told[rank]]
+        assert told == expected[rank][: len(told)]
+        assert sum(expected[rank][len(told) :]) == 0
+        assert told[0] > told[-1]
+
+
+def levels_of(found, edges):
+    """Return the level of each vertex: of ties one more than their predecessor's."""
+    width = np.concatenate([one.arrays["width"].values for one in found])
+    before = np.concatenate([one.arrays["predecessor"].numbers for one in found])
+    levels = np.zeros(edges.n, np.int64)
+    for _ in range(edges.n):
+        tied = (before >= 0) & (width[before] == width)
+        levels = np.where(tied, levels[before] + 1, 0)
+    return levels
+
+
+@pytest.mark.parametrize("members", [2, 3])
+def test_less_and_less_is_told(members, monkeypatch):
+    """At first of the whole boundary, then of those who were not attached when last told."""
+    edges = ties(30, 60, 6, "f")
+    cuts = [30 * rank // members for rank in range(members + 1)]
+    owner = np.repeat(np.arange(members), np.diff(cuts))
+    with graph_of(edges) as graph, tuned(), emulated():
+        notes = Notes(monkeypatch)
+        found = over_links(
+            members,
+            lambda crew: ws.run(ws.WidestPath, share(graph, crew, cuts), source=[0], engine="cuda"),
+        )
+    levels = levels_of(found, edges)
+    assert levels.max() > 2
+    crossing = np.column_stack([edges.source, owner[edges.destination]])
+    read, readers = np.unique(crossing[owner[edges.source] != owner[edges.destination]], axis=0).T
+    for rank in range(members):
+        for level, told in enumerate(notes.told[rank]):
+            left = (owner[read] == rank) & (levels[read] >= level)
+            assert told == np.bincount(readers[left], minlength=members).tolist()
+    assert sum(notes.told[0][-1]) < sum(notes.told[0][0])
+
+
+def test_a_level_is_read_once_by_each_member(monkeypatch):
+    """Beside two waits: for what is told, and for how many were attached.
+
+    Of two chains over the border one begins on each side, so that every level attaches a vertex there.
+    """
+    monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
+    waits, downloads = {}, {}
+    for length in (6, 6, 10):  # the first time a program is looked at together
+        sides = np.arange(4 * length).reshape(2, 2, length)  # by member, then by chain
+        orders = [sides[:, 0].T.ravel(), sides[::-1, 1].T.ravel()]
+        source, target = (np.concatenate([one[ends] for one in orders]) for ends in LINKS)
+        edges = Edges(source, target, 4 * length, np.zeros(len(source)))
+        given = {"source": [int(one[0]) for one in orders], "direction": "push"}
+        with graph_of(edges) as graph, emulated() as device, tuned():
+
+            def work(crew, graph=graph, given=given):
+                ws.run(ws.SSSP, share(graph, crew), engine="cuda", **given)
+                return crew.links.waits
+
+            waits[length], downloads[length] = over_links(2, work), device.downloads
+    levels = 2 * (10 - 6)
+    assert downloads[10] - downloads[6] == 2 * levels
+    assert waits[10] == [one + levels * (1 + 2) for one in waits[6]]  # a superstep has one
+
+
+def test_the_number_of_nobody_is_that_of_the_kernels():
+    assert load(kernel_file("cuda", "forest"))["NOBODY"] == forest.NOBODY
