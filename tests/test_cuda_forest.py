@@ -213,22 +213,33 @@ def test_who_has_no_rows_of_out_neighbours_grows_otherwise(monkeypatch):
     assert notes.launches("grow") > 0
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_who_was_attached_is_not_told_of_again(direction, monkeypatch):
+def last_look(level, dropped):
+    """Return the first level of those of whom is still told: at first, then every so-manieth time."""
+    return 0 if level == 0 else 1 + dropped * ((level - 1) // dropped)
+
+
+@pytest.mark.parametrize(
+    ("direction", "dropped"), [*((one, 1) for one in DIRECTIONS), ("auto", 2), ("auto", 4)]
+)
+def test_who_was_attached_is_not_told_of_again(direction, dropped, monkeypatch):
     """Each vertex of a chain is the other member's ghost, and one is attached a level."""
+    monkeypatch.setattr(forest, "DROPPED", dropped)
     order = CHAINS["a border with every link"]
     with graph_of(chain(order)) as graph, tuned():
         notes = Notes(monkeypatch)
         check(SHORTEST, graph, 2, direction=direction)
     # The last has no successor; when it is attached nobody waits any more.
     expected = {
-        rank: [sum(place >= level for place in range(rank, 11, 2)) for level in range(11)]
+        rank: [
+            sum(place >= last_look(level, dropped) for place in range(rank, 11, 2))
+            for level in range(11)
+        ]
         for rank in range(2)
     }
     for rank in range(2):
         told = [sum(one) for one in notes.told[rank]]
         assert told == expected[rank][: len(told)]
-        assert sum(expected[rank][len(told) :]) == 0
+        assert dropped > 1 or sum(expected[rank][len(told) :]) == 0
         assert told[0] > told[-1]
 
 
@@ -243,9 +254,11 @@ def levels_of(found, edges):
     return levels
 
 
+@pytest.mark.parametrize("dropped", [1, 4])
 @pytest.mark.parametrize("members", [2, 3])
-def test_less_and_less_is_told(members, monkeypatch):
-    """At first of the whole boundary, then of those who were not attached when last told."""
+def test_less_and_less_is_told(members, dropped, monkeypatch):
+    """At first of the whole boundary, then of those who were not attached when last looked through."""
+    monkeypatch.setattr(forest, "DROPPED", dropped)
     edges = ties(30, 60, 6, "f")
     cuts = [30 * rank // members for rank in range(members + 1)]
     owner = np.repeat(np.arange(members), np.diff(cuts))
@@ -261,17 +274,18 @@ def test_less_and_less_is_told(members, monkeypatch):
     read, readers = np.unique(crossing[owner[edges.source] != owner[edges.destination]], axis=0).T
     for rank in range(members):
         for level, told in enumerate(notes.told[rank]):
-            left = (owner[read] == rank) & (levels[read] >= level)
+            left = (owner[read] == rank) & (levels[read] >= last_look(level, dropped))
             assert told == np.bincount(readers[left], minlength=members).tolist()
     assert sum(notes.told[0][-1]) < sum(notes.told[0][0])
 
 
 def test_a_level_is_read_once_by_each_member(monkeypatch):
-    """Beside two waits: for what is told, and for how many were attached.
+    """Beside one wait, for what is told; how many were attached is added up without the GPUs.
 
     Of two chains over the border one begins on each side, so that every level attaches a vertex there.
     """
     monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
+    monkeypatch.setattr(forest, "DROPPED", 1 << 20)
     waits, downloads = {}, {}
     for length in (6, 6, 10):  # the first time a program is looked at together
         sides = np.arange(4 * length).reshape(2, 2, length)  # by member, then by chain
@@ -288,7 +302,7 @@ def test_a_level_is_read_once_by_each_member(monkeypatch):
             waits[length], downloads[length] = over_links(2, work), device.downloads
     levels = 2 * (10 - 6)
     assert downloads[10] - downloads[6] == 2 * levels
-    assert waits[10] == [one + levels * (1 + 2) for one in waits[6]]  # a superstep has one
+    assert waits[10] == [one + levels * (1 + 1) for one in waits[6]]  # a superstep has one
 
 
 def test_the_number_of_nobody_is_that_of_the_kernels():

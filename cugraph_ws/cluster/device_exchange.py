@@ -204,9 +204,9 @@ class DeviceCrewExchange(CrewExchange):
         return self._counts(executor), Traffic(int(sent.sum()), int(useful.sum()) * width)
 
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
-        """Tell which ghosts have their place in the predecessor forest, of those that had none before.
+        """Tell which ghosts have got their place in the predecessor forest.
 
-        Both sides know which these are: nothing is said about what travels.
+        Both sides know of which that is told: nothing is said about what travels.
         """
         (executor,) = executors
         assert isinstance(executor, CudaExecutor)
@@ -214,9 +214,10 @@ class DeviceCrewExchange(CrewExchange):
             [[told] if len(told) else [] for told in one] for one in executor.forest.news()
         )
         self._links.post(going, coming)
-        posted = self._links.mark()
+        self._links.wait(
+            self._links.mark()
+        )  # who hears waits for the GPU, maybe for one that is gone
         executor.forest.hear()
-        self._links.wait(posted)
 
     def _counts(self, executor: CudaExecutor) -> Counts:
         """Return the counts of all members, of their headers; see `Counts.merged`."""

@@ -7,9 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from cugraph_ws.cuda.device import Device, KernelModule, Prepared
+from cugraph_ws.cuda.device import Device, KernelModule, Prepared, as_host
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import (
     launch_shape,
@@ -39,6 +38,7 @@ LEVELS_A_LAUNCH = 1024
 CONTROL, BRANCHING = 12, 32  # numbers that `grow` keeps on the device, and those of `branch`
 NOBODY = 1 << 62  # as in `kernels/cuda/forest.py`, which takes a compiler to import
 WIDEST = 4096  # and from which a block does
+DROPPED = 4  # after so many tellings vertices that have their place are told of no more
 ALONE, ALONE_ARCS = (
     256,
     1 << 12,
@@ -85,23 +85,23 @@ class DeviceForest:
             tuple(part.csc), edges, state, constants, *values,
         )  # fmt: skip
         self._state = (state, constants, *values)
-        xp, peers = device.xp, len(part.boundaries)
+        xp = device.xp
         self._levels = xp.empty(part.size, np.int32)
         self._found = xp.empty(part.size, np.int64)
-        # What the host reads, in one piece: both controls, and how many are still to be told of.
-        cuts = np.cumsum([CONTROL, BRANCHING, peers]).tolist()
-        self._figures = xp.zeros(cuts[-1] + peers, np.int64)
-        self._control, self._branching, *self._untold_counts = xp.split(self._figures, cuts)
+        self._control = xp.zeros(CONTROL, np.int64)
+        self._branching = xp.zeros(BRANCHING, np.int64)
         self.missing = 0
         self._lists: tuple[DeviceArray, ...] = ()
         self._bits = max(1, (part.vertices - 1).bit_length())
         self._offsets: DeviceArray = None  # of the rows that branches follow
         self._branches: Prepared | None = None
-        self._level = (
-            0  # the levels of branches so far, and how many vertices the last one attached
-        )
-        self._attached = 0
-        self._untold: tuple[_Untold, _Untold] | None = None  # of boundaries, and of ghosts
+        self._level = 0  # the levels of branches so far
+        self._attached = 0  # vertices that the last one attached
+        self._listed = 0  # those and ghosts from which the next one starts
+        self._tellings = 0
+        self._boundaries: _Untold  # once that has been told
+        self._ghosts: _Untold
+        self._came: list[DeviceArray] = []
 
     def begin(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
@@ -119,7 +119,7 @@ class DeviceForest:
                 )  # fmt: skip
         waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
         self._kernels.launch("list_waiting", *shape, part.owned, *trees, waiting, self._control)
-        self.missing = int(self._look()[WAITERS_LEFT])
+        self.missing = int(self._device.to_host(self._control)[WAITERS_LEFT])
         if self.missing:
             self._lists = (waiting,)
         return self.missing
@@ -145,9 +145,9 @@ class DeviceForest:
             )  # fmt: skip
             _, block = self._shape(part.size)
             launch_together(here, self._kernels, "grow", part.size, block, *arguments)
-            figures = self._look()
-            self.missing = int(figures[WAITERS_LEFT])
-            going = self.missing > 0 and int(figures[GOING]) > 0 and not part.divided
+            control = here.to_host(self._control)
+            self.missing = int(control[WAITERS_LEFT])
+            going = self.missing > 0 and int(control[GOING]) > 0 and not part.divided
         return before - self.missing
 
     def branch(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> int:
@@ -165,18 +165,19 @@ class DeviceForest:
         int
         """
         divided, before = self._part.divided, self.missing
+        self._attached = 0
         if not before:
             return 0
         if self._branches is None:
             self._branches = self._first_branches(rows, edges)
-        # A level from nobody would write what its other blocks read, if only the same again.  How
-        # many ghosts have been listed has to be looked up only where there is nobody else.
-        going = self._attached > 0 or int(self._look()[CONTROL + COUNT]) > 0
+        # A level from nobody would write what its other blocks read, if only the same again.
+        going = self._listed > 0
         while going:
             self._branching[LISTED:WOKEN] = 0  # the last launch has left its counters
             self._branches()
-            figures = self._look()[CONTROL:]
-            self._attached, self._level = int(figures[COUNT]), int(figures[STEPS])
+            figures = self._device.to_host(self._branching)
+            self._attached = self._listed = int(figures[COUNT])
+            self._level = int(figures[STEPS])
             going = self._attached > 0 and not divided
         if divided:
             self.missing -= self._attached
@@ -190,13 +191,13 @@ class DeviceForest:
         part, here = self._part, self._device
         size, kind = part.size, self._lists[0].dtype
         self._lists = ()  # nobody needs to know who waits
-        # The place behind a list is for ghosts that do not come into it.
-        self._lists = tuple(here.xp.empty(size + 1, kind) for _ in range(2))
+        self._lists = tuple(here.xp.empty(size, kind) for _ in range(2))
         self._offsets = rows[0]
         self._kernels.launch(
             "list_attached", *self._shape(size), size, self._levels, rows[0], self._lists[0],
             self._branching,
         )  # fmt: skip
+        self._listed = int(here.to_host(self._branching)[COUNT])
         most = 1 if part.divided else LEVELS_A_LAUNCH
         arguments = (
             part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
@@ -223,42 +224,58 @@ class DeviceForest:
         Returns
         -------
         going, coming : list of device array of bool
-            Which vertices have their place in the forest, of those that had none when this was told
+            First which vertices of each boundary have their place in the forest.  Then which have
+            got it since, of those that had none when this was told the first time, or a few times
             before: both sides know which these are.
         """
         xp, part = self._device.xp, self._part
-        if self._untold is None:
-            ghosts = [xp.arange(*ends, dtype=part.csc.indices.dtype) for ends in part.ghosts]
-            boundaries, counts = part.boundaries, self._untold_counts
-            self._untold = _Untold(xp, boundaries, counts[0]), _Untold(xp, ghosts, counts[1])
-        elif any(one.dropping for one in self._untold):
-            self._look()
-        own, held = self._untold
-        own.attached = self.is_attached(own.positions)
-        held.attached = xp.empty(len(held.positions), np.bool_)
-        return own.by_peer(), held.by_peer()
+        if self._tellings == 0:
+            going = [self.is_attached(boundary) for boundary in part.boundaries]
+            self._came = [xp.empty(last - first, np.bool_) for first, last in part.ghosts]
+            self._boundaries = _Untold(xp, [xp.take(one, xp.flatnonzero(~told))
+                                            for one, told in zip(part.boundaries, going, strict=True)])  # fmt: skip
+            return going, self._came
+        untold = self._boundaries
+        going = untold.parts(self._news_of(untold.positions))
+        if self._tellings % DROPPED == 0:
+            untold.keep(~self.is_attached(untold.positions))
+        self._came = self._ghosts.parts(xp.empty(len(self._ghosts.positions), np.bool_))
+        return going, self._came
+
+    def _news_of(self, positions: DeviceArray) -> DeviceArray:
+        """Tell which of some own vertices have got their place since that was told."""
+        if self._branches is None:
+            return self.is_attached(positions)
+        marks = self._device.xp.zeros(self._part.owned, np.bool_)
+        marks[self._lists[self._level % 2][: self._attached]] = True
+        return self._device.xp.take(marks, positions)
 
     def hear(self) -> None:
-        """Queue attaching the ghosts of which that has come; branches grow on from them too."""
-        assert self._untold is not None, "news come first"
-        own, held = self._untold
-        if self.missing and len(held.positions):
-            self._levels[held.positions] = self._device.xp.where(held.attached, 0, WAITING)
-            if self._branches is not None:
-                self._list_ghosts(held.positions, held.attached)
-        own.drop()
-        held.drop()
+        """Attach the ghosts of which that has come; branches grow on from them too."""
+        xp, part, first_time = self._device.xp, self._part, self._tellings == 0
+        if first_time:
+            for (first, last), came in zip(part.ghosts, self._came, strict=True):
+                self.attach_ghosts(first, last, came)
+            waiting = [first + xp.flatnonzero(self._levels[first:last] == WAITING)
+                       for first, last in part.ghosts]  # fmt: skip
+            self._ghosts = _Untold(xp, [one.astype(part.csc.indices.dtype) for one in waiting])
+        elif len(ghosts := self._ghosts.positions):
+            fresh = ghosts[xp.concatenate(self._came)]
+            self._levels[fresh] = 0  # any level below the next
+            if self.missing and self._branches is not None:
+                self._list_ghosts(fresh)
+            if self._tellings % DROPPED == 0:
+                self._ghosts.keep(xp.take(self._levels, ghosts) == WAITING)
+        self._tellings += 1
 
-    def _list_ghosts(self, positions: DeviceArray, attached: DeviceArray) -> None:
-        """Append those attached of some ghosts to the list that the next level starts from."""
-        xp, offsets = self._device.xp, self._offsets
-        listed = self._lists[self._level % 2]
-        count, ahead = self._branching[COUNT : COUNT + 1], self._branching[AHEAD : AHEAD + 1]
-        places = count + xp.cumsum(attached, dtype=np.int64)
-        listed[xp.where(attached, places - 1, len(listed) - 1)] = positions
-        count[:] = places[-1:]
-        degrees = xp.take(offsets, positions + 1) - xp.take(offsets, positions)
-        ahead += xp.where(attached, degrees, 0).sum()
+    def _list_ghosts(self, fresh: DeviceArray) -> None:
+        """Append ghosts to the list that the next level starts from."""
+        xp, offsets, before = self._device.xp, self._offsets, self._listed
+        self._listed += len(fresh)
+        self._lists[self._level % 2][before : self._listed] = fresh
+        self._branching[COUNT] = self._listed
+        degrees = xp.take(offsets, fresh + 1) - xp.take(offsets, fresh)
+        self._branching[AHEAD : AHEAD + 1] += degrees.sum()
 
     def predecessors(self) -> Any:
         """Return each owned vertex's predecessor as a vertex number, −1 for none; by position."""
@@ -272,21 +289,12 @@ class DeviceForest:
         self._kernels.launch("write_out", *shape, owned, self._found, found)
         return found
 
-    def _look(self) -> npt.NDArray[np.int64]:
-        """Return all figures, of one copy to the host; waits for what is queued."""
-        figures = self._device.to_host(self._figures)
-        if self._untold is not None:
-            counts = np.split(figures[CONTROL + BRANCHING :], 2)
-            for untold, ends in zip(self._untold, counts, strict=True):
-                untold.shrink(ends.tolist())
-        return figures
-
     def _shape(self, items: int) -> tuple[int, int]:
         return launch_shape(self._device, items)
 
 
 class _Untold:
-    """Vertices that had no place in the forest when it was last told of, grouped by peer.
+    """Vertices that had no place in the forest when they were last looked through, grouped by peer.
 
     The peers keep the same ones, in the same order.
 
@@ -296,49 +304,24 @@ class _Untold:
         `cupy` or `numpy`.
     groups : sequence of device array of int
         Their positions, for each peer.
-    left : device array of int64, shape (peers,)
-        Keeps where the groups end.
 
     Attributes
     ----------
     positions : device array of int
-    attached : device array of bool
-        Which of them have their place now.
-    dropping : bool
-        Whether those that do have been dropped, and `shrink` is to be called.
     """
 
-    def __init__(self, xp: Any, groups: Sequence[DeviceArray], left: DeviceArray) -> None:
+    def __init__(self, xp: Any, groups: Sequence[DeviceArray]) -> None:
         self._xp = xp
         self.positions = xp.concatenate(groups)
         self._ends = np.cumsum([len(one) for one in groups]).tolist()
-        self._left = left
-        self._left[:] = xp.asarray(self._ends)
-        self._kept: DeviceArray = None
-        self.attached: DeviceArray = xp.zeros(len(self.positions), np.bool_)
 
-    @property
-    def dropping(self) -> bool:
-        return self._kept is not None
+    def parts(self, array: DeviceArray) -> list[DeviceArray]:
+        """Return an array with an entry for each in parts by peer, which are not copied."""
+        return [array[first:last] for first, last in pairwise((0, *self._ends))]
 
-    def by_peer(self) -> list[DeviceArray]:
-        """Return `attached` in parts, which are not copied."""
-        return [self.attached[first:last] for first, last in pairwise((0, *self._ends))]
-
-    def drop(self) -> None:
-        """Queue leaving out those attached; how many are left is known when `left` is read."""
-        xp, size = self._xp, len(self.positions)
-        if not size:
-            return
-        ranks = xp.zeros(size + 1, np.int64)
-        ranks[1:] = xp.cumsum(~self.attached, dtype=np.int64)
-        # The place behind all others is for those who go.
-        self._kept = xp.empty(size + 1, self.positions.dtype)
-        self._kept[xp.where(self.attached, size, ranks[:-1])] = self.positions
-        self._left[:] = xp.take(ranks, self._left)
-
-    def shrink(self, ends: list[int]) -> None:
-        """Have only those left, of whom there are as many as `left` says, for the peers up to each."""
-        if self.dropping:
-            self.positions, self._kept = self._kept[: ends[-1]], None
-            self._ends = ends
+    def keep(self, which: DeviceArray) -> None:
+        """Leave out all others."""
+        xp = self._xp
+        kept = xp.flatnonzero(which)
+        self.positions = xp.take(self.positions, kept)
+        self._ends = as_host(xp.searchsorted(kept, xp.asarray(self._ends, kept.dtype))).tolist()
