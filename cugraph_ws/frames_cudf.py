@@ -45,6 +45,8 @@ __all__ = [
 DeviceArray = Any
 Series = Any
 
+MASK_BYTES = 64  # a mask is a multiple of so many
+
 
 class CudfFrame(Frame):
     """A cuDF frame, whose columns are read on the device.
@@ -387,11 +389,18 @@ def _with_nulls(series: Series, valid: Any) -> Series:
     """Return a Series with nulls; numbers stay where they are, and a mask is put beside them."""
     if not isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iuf":
         return series.where(_series(valid))
-    from pylibcudf.transform import bools_to_mask
+    from pylibcudf import gpumemoryview
 
-    mask, nulls = bools_to_mask(_series(valid).to_pylibcudf()[0])
+    xp = device().xp
+    valid = xp.asarray(valid)
+    nulls, mask = len(valid) - int(xp.count_nonzero(valid)), None
+    if nulls:
+        # Made here, since RMM's usual resource asks the driver for each array that libcudf would need.
+        bits = xp.zeros(-(-len(valid) // (8 * MASK_BYTES)) * MASK_BYTES, np.uint8)
+        bits[: -(-len(valid) // 8)] = xp.packbits(valid, bitorder="little")
+        mask = gpumemoryview(bits)
     column, _ = series.to_pylibcudf()
-    return _cudf().Series.from_pylibcudf(column.with_mask(mask if nulls else None, nulls))
+    return _cudf().Series.from_pylibcudf(column.with_mask(mask, nulls))
 
 
 def _series(values: Any) -> Series:

@@ -86,20 +86,19 @@ class Series(pd.Series):
 
 
 class Bare:
-    """A column as libcudf has it."""
+    """A column as libcudf has it; a mask is a bit for each row, in pieces of 64 bytes."""
 
     def __init__(self, series):
         self.series = series
 
     def with_mask(self, mask, nulls):
-        valid = np.ones(len(self.series), np.bool_) if mask is None else mask
+        if mask is None:
+            assert nulls == 0
+            return Bare(self.series.where(np.ones(len(self.series), np.bool_)))
+        assert len(mask) == -(-len(self.series) // 512) * 64
+        valid = np.unpackbits(mask, bitorder="little", count=len(self.series)).astype(np.bool_)
         assert nulls == np.count_nonzero(~valid)
         return Bare(self.series.where(valid))
-
-
-def bools_to_mask(column):
-    valid = np.asarray(column.series)
-    return valid, np.count_nonzero(~valid)
 
 
 class DataFrame(pd.DataFrame):
@@ -133,10 +132,10 @@ def installed():
     module.CategoricalDtype = pd.CategoricalDtype
     module.concat = lambda parts, ignore_index: Series(pd.concat(parts, ignore_index=ignore_index))
     module.option_context = lambda *options: contextlib.nullcontext()
-    transform = types.ModuleType("pylibcudf.transform")
-    transform.bools_to_mask = bools_to_mask
+    bare = types.ModuleType("pylibcudf")
+    bare.gpumemoryview = np.asarray
     Series.copies = 0
-    stand_ins = {"cudf": module, "pylibcudf.transform": transform}
+    stand_ins = {"cudf": module, "pylibcudf": bare}
     before = {name: sys.modules.get(name) for name in stand_ins}
     sys.modules.update(stand_ins)
     try:
