@@ -320,6 +320,36 @@ def test_a_function_is_launched(fake_driver):
     assert function.resident_blocks(256) == 8
 
 
+@pytest.mark.parametrize("helps", [True, False])
+def test_a_thread_without_a_context_is_given_one(fake_driver, monkeypatch, helps):
+    """Its first call may be a launch, if all memory that it needs is kept."""
+    needs = ("ModuleLoadData", "LaunchKernel", "OccupancyMaxActiveBlocksPerMultiprocessor")
+    bound = []
+
+    def without(name):
+        usual = getattr(fake_driver, f"do_{name}")
+        return lambda *given: usual(*given) if bound and helps else 201
+
+    for name in needs:
+        monkeypatch.setattr(fake_driver, f"do_{name}", without(name), raising=False)
+    runtime = SimpleNamespace(free=bound.append)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setitem(sys.modules, "cupy.cuda", SimpleNamespace(runtime=runtime))
+    function = driver.Function(ctypes.c_void_p(), ctypes.c_void_p())
+    for work in (
+        lambda: driver.load_function(b"code", "add"),
+        lambda: function.launch(3, 64, (ctypes.c_void_p * 1)(), 0),
+        lambda: function.resident_blocks(256),
+    ):
+        bound.clear()
+        if helps:
+            work()
+        else:
+            with pytest.raises(EngineError, match="error 201"):
+                work()
+        assert bound == [0]
+
+
 def test_a_failing_launch_says_why(fake_driver):
     function = driver.load_function(b"code", "add")
     fake_driver.refuses = ("cuLaunchKernel",)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = ["Function", "Gpu", "installed_gpus", "load_function"]
 _MULTIPROCESSORS = 16
 _L2_SIZE = 38
 _MAJOR, _MINOR = 75, 76
+_NO_CONTEXT = 201
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,19 @@ def _check(result: int, what: str) -> None:
         _library().cuGetErrorString(result, ctypes.byref(text))
         reason = (text.value or b"unknown error").decode()
         raise EngineError(f"{what}: the CUDA driver says {reason!r} (error {result})")
+
+
+def _insist(result: int, ask: Callable[[], int], what: str) -> None:
+    """Ask once more where only the thread was new, and had no context of the current GPU yet.
+
+    The runtime binds one in a thread's first call of it; whoever finds all memory kept makes none.
+    """
+    if result == _NO_CONTEXT:
+        from cupy.cuda import runtime
+
+        runtime.free(0)  # binds it
+        result = ask()
+    _check(result, what)
 
 
 def installed_gpus() -> list[Gpu]:
@@ -155,12 +170,17 @@ class Function:
             ctypes.c_uint(grid), one, one, ctypes.c_uint(block), one, one, ctypes.c_uint(0),
             ctypes.c_void_p(stream),
         )  # fmt: skip
-        if cooperative:
-            result = library.cuLaunchCooperativeKernel(self._handle, *shape, parameters)
-        else:
-            result = library.cuLaunchKernel(self._handle, *shape, parameters, none)
-        if result:
-            _check(result, f"launching {grid} blocks of {block} threads")
+
+        def start() -> int:
+            result: int
+            if cooperative:
+                result = library.cuLaunchCooperativeKernel(self._handle, *shape, parameters)
+            else:
+                result = library.cuLaunchKernel(self._handle, *shape, parameters, none)
+            return result
+
+        if result := start():
+            _insist(result, start, f"launching {grid} blocks of {block} threads")
 
     def resident_blocks(self, block: int) -> int:
         """Return how many blocks one multiprocessor runs at once.
@@ -175,12 +195,14 @@ class Function:
         int
         """
         number = ctypes.c_int()
-        _check(
-            _library().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+
+        def ask() -> int:
+            result: int = _library().cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 ctypes.byref(number), self._handle, ctypes.c_int(block), ctypes.c_size_t(0)
-            ),
-            "asking for a kernel's occupancy",
-        )
+            )
+            return result
+
+        _insist(ask(), ask, "asking for a kernel's occupancy")
         return number.value
 
 
@@ -204,7 +226,12 @@ def load_function(code: bytes, name: str) -> Function:
         If the driver refuses it.
     """
     library, module, handle = _library(), ctypes.c_void_p(), ctypes.c_void_p()
-    _check(library.cuModuleLoadData(ctypes.byref(module), code), f"loading {name}")
+
+    def load() -> int:
+        result: int = library.cuModuleLoadData(ctypes.byref(module), code)
+        return result
+
+    _insist(load(), load, f"loading {name}")
     _check(
         library.cuModuleGetFunction(ctypes.byref(handle), module, name.encode()),
         f"finding {name}",

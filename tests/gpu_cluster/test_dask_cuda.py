@@ -182,6 +182,23 @@ def test_values_come_in_partitions(gaps: bool, client: Any, frame: Any) -> None:
             ws.pagerank(spread, personalization=told)
 
 
+def test_sums_of_weights_and_values_in_partitions(client: Any, frame: Any) -> None:
+    """What a member does first is a launch on a thread of which the GPU has not heard."""
+    ids = cudf.concat([frame["source"], frame["destination"]]).unique().reset_index(drop=True)
+    held = ids[ids % 2 == 0].reset_index(drop=True)
+    sources = cudf.DataFrame({"vertex": held, "v": (held % 7) / 7.0})
+    options = {"max_iter": 3, "tol": 0.0}
+    with (
+        ws.Graph(dask_cudf.from_cudf(frame, npartitions=5), weight="weight") as spread,
+        ws.Graph(frame, weight="weight") as whole,
+    ):
+        expected = ws.run(ws.Circuit, whole, sources=sources, **options)
+        for _ in range(2):
+            told = dask_cudf.from_cudf(sources, npartitions=3)
+            found = ws.run(ws.Circuit, spread, sources=told, **options)
+            assert_same(found.frame, expected.frame)
+
+
 def test_results_are_where_they_were_computed(client: Any, spread: Any) -> None:
     ranks = ws.pagerank(spread).persist()
     wait(ranks)
