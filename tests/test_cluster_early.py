@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from clusters import WITHIN, Workers, assert_same, eventually, on_workers, workers
-from distributed import Worker
+from distributed import Event, Worker, wait
 from distributed.core import ConnectionPool
 from programs import Endless
 from shapes import build, rmat
@@ -212,6 +212,36 @@ async def asked_for_nobody(dask_worker: Worker) -> Any:
 def test_what_no_task_comes_for_is_dropped_after_a_while(pair, graph, tree):
     assert_same(ws.bfs(graph, 0), tree)  # workers have all that crews need
     assert set(pair.client.run(asked_for_nobody).values()) == {(None, 0)}
+
+
+def impatient(seconds: float) -> float:
+    """Let this worker wait so long for tasks; return how long it would."""
+    from cugraph_ws.cluster import worker
+
+    worker.OWNED, usual = seconds, worker.OWNED
+    return usual
+
+
+def held_up(name: str) -> None:
+    Event(name).wait(30)
+
+
+def test_a_task_that_waits_for_a_thread_is_waited_for(pair, graph, tree):
+    """The worker knows of it, though its only thread has other work."""
+    ws.bfs(graph, 0)
+    (usual,) = set(pair.client.run(impatient, 0.1).values())
+    try:
+        busy = [
+            pair.client.submit(held_up, "over", workers=[one["worker"]], pure=False)
+            for one in graph.partitions
+        ]
+        threading.Timer(1.0, Event("over", client=pair.client).set).start()
+        assert_same(ws.bfs(graph, 0), tree)
+        wait(busy)
+    finally:
+        pair.client.run(impatient, usual)
+        Event("over", client=pair.client).clear()
+    assert set(pair.client.run(unclaimed).values()) == {0}
 
 
 def test_a_summons_is_over_when_one_cannot_answer(pair):

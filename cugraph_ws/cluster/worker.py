@@ -32,7 +32,7 @@ PATIENCE = 5.0  # seconds without mail, after which the others are asked whether
 MISSES = 2  # questions without an answer, of PATIENCE seconds each, until a worker counts as lost
 REMEMBERED = 4096  # ended runs whose late mail is thrown away
 PROGRAMS = 64  # that a worker keeps
-OWNED = 30.0  # seconds in which the task must come whose work is done
+OWNED = 30.0  # seconds in which the worker must have heard of the task whose work is done
 
 
 class CrewPlugin(WorkerPlugin):
@@ -130,9 +130,11 @@ class CrewPlugin(WorkerPlugin):
         outcome, owned = map(asyncio.wrap_future, (early.outcome, early.owned))
         await asyncio.wait([outcome])
         await asyncio.wait([owned], timeout=OWNED)
-        if not owned.done():
-            self.early.drop(key)  # nobody will ever ask for it
-            return None
+        while not owned.done():
+            if key not in self.worker.state.tasks:
+                self.early.drop(key)  # nobody will ever ask for it
+                return None
+            await asyncio.wait([owned], timeout=OWNED)  # the worker's threads have other work
         if outcome.exception() is not None or owned.exception() is not None:
             return None
         _, told = outcome.result()
