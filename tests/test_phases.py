@@ -1,0 +1,65 @@
+"""Where the time of a call on a cluster goes, as `ci/bench/phases.py` tells it."""
+
+from __future__ import annotations
+
+import pytest
+from ci_scripts import of, scripts  # noqa: F401 - a fixture
+
+from cugraph_ws import vertex_loop
+from cugraph_ws.cluster.driver import Crewed
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+
+def test_phases_are_indented_below_what_they_are_a_part_of():
+    phases = [
+        ("part", 1.002, 1.003, 7),
+        ("whole", 1.001, 1.006, 7),
+        ("part of the part", 1.0025, 1.003, 7),
+        ("elsewhere", 1.002, 1.009, 8),
+        ("after", 1.006, 1.0065, 7),
+    ]
+    found = of("phases").rows(phases, 1.0)
+    assert [line[19:] for line in found] == [
+        "whole", "elsewhere", "  part", "    part of the part", "after",
+    ]  # fmt: skip
+    assert found[0].split()[:2] == ["1.00", "5.00"]
+
+
+def test_functions_are_as_before_afterwards():
+    into = []
+    usual = Crewed.join
+    replaced = of("phases").install(into, {"cluster.driver": ("Crewed.join",)}, gpu=False)
+    assert Crewed.join is not usual
+    with pytest.raises(AttributeError):
+        Crewed.join(None)
+    (phase,) = into
+    assert phase[0] == "Crewed.join", "those that fail count too"
+    for owner, name, before in replaced:
+        setattr(owner, name, before)
+    assert Crewed.join is usual
+
+
+def test_what_is_watched_is_there():
+    """On this machine all but what needs CuPy can be imported."""
+    phases = of("phases")
+    for watched in (phases.WATCHED, phases.CLIENT):
+        for owner, name, usual in reversed(phases.install([], watched, gpu=False)):
+            setattr(owner, name, usual)
+    assert vertex_loop.bind.__module__ == "cugraph_ws.binding"
+
+
+def test_a_call(capsys):
+    of("phases").main(["bfs", "--scale", "6", "--workers", "2"])
+    told = capsys.readouterr().out
+    assert told.startswith("bfs: ")
+    own, member = told.split("on the first member")
+    assert "Crewed.join" in own
+    for name in (
+        "call_early",
+        "call_member",
+        "  bind",
+        "VertexLoop.step",
+        "ShardGraph.vertex_frame",
+    ):
+        assert name in member
