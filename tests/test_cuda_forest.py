@@ -212,6 +212,17 @@ def test_each_row_is_read_once(members, monkeypatch):
         assert len(np.unique(rows)) == len(rows)
 
 
+def test_who_is_done_tells_nothing_twice(monkeypatch):
+    """The first member waits for nobody any more while the second has half of its chain before it."""
+    with graph_of(chain(range(12))) as graph, tuned():
+        notes = Notes(monkeypatch)
+        check(SHORTEST, graph, 2)
+    assert notes.arcs == notes.expected_arcs
+    for listed in notes.listed.values():
+        rows = np.concatenate(listed)
+        assert len(np.unique(rows)) == len(rows)
+
+
 def test_who_has_no_rows_of_out_neighbours_grows_otherwise(monkeypatch):
     with graph_of(ties(24, 110, 6, "f")) as graph, tuned():
         notes = Notes(monkeypatch)

@@ -214,9 +214,8 @@ class DeviceCrewExchange(CrewExchange):
             [[told] if len(told) else [] for told in one] for one in executor.forest.news()
         )
         self._links.post(going, coming)
-        self._links.wait(
-            self._links.mark()
-        )  # who hears waits for the GPU, maybe for one that is gone
+        # Who hears waits for the GPU, and shall not wait so for a member that is gone.
+        self._links.wait(self._links.mark())
         executor.forest.hear()
 
     def _counts(self, executor: CudaExecutor) -> Counts:

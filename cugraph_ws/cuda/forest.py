@@ -96,7 +96,7 @@ class DeviceForest:
         self._offsets: DeviceArray = None  # of the rows that branches follow
         self._branches: Prepared | None = None
         self._level = 0  # the levels of branches so far
-        self._attached = 0  # vertices that the last one attached
+        self._attached = 0  # vertices that the last one attached, while nobody has been told
         self._listed = 0  # those and ghosts from which the next one starts
         self._tellings = 0
         self._boundaries: _Untold  # once that has been told
@@ -165,7 +165,6 @@ class DeviceForest:
         int
         """
         divided, before = self._part.divided, self.missing
-        self._attached = 0
         if not before:
             return 0
         if self._branches is None:
@@ -266,6 +265,7 @@ class DeviceForest:
                 self._list_ghosts(fresh)
             if self._tellings % DROPPED == 0:
                 self._ghosts.keep(xp.take(self._levels, ghosts) == WAITING)
+        self._attached = 0  # has been told
         self._tellings += 1
 
     def _list_ghosts(self, fresh: DeviceArray) -> None:
