@@ -29,14 +29,13 @@ def test_phases_are_indented_below_what_they_are_a_part_of():
 def test_functions_are_as_before_afterwards():
     into = []
     usual = Crewed.join
-    replaced = of("phases").install(into, {"cluster.driver": ("Crewed.join",)}, gpu=False)
+    installed = of("phases").install(into, {"cluster.driver": ("Crewed.join",)}, gpu=False)
     assert Crewed.join is not usual
     with pytest.raises(AttributeError):
         Crewed.join(None)
     (phase,) = into
     assert phase[0] == "Crewed.join", "those that fail count too"
-    for owner, name, before in replaced:
-        setattr(owner, name, before)
+    installed.close()
     assert Crewed.join is usual
 
 
@@ -44,8 +43,7 @@ def test_what_is_watched_is_there():
     """On this machine all but what needs CuPy can be imported."""
     phases = of("phases")
     for watched in (phases.WATCHED, phases.CLIENT):
-        for owner, name, usual in reversed(phases.install([], watched, gpu=False)):
-            setattr(owner, name, usual)
+        phases.install([], watched, gpu=False).close()
     assert vertex_loop.bind.__module__ == "cugraph_ws.binding"
 
 

@@ -19,9 +19,10 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from distributed import Worker
 
@@ -58,8 +59,8 @@ CALLS = 5
 
 def install(
     into: list[Phase], watched: dict[str, tuple[str, ...]] = WATCHED, *, gpu: bool
-) -> list[tuple[Any, str, Any]]:
-    """Have functions note when they are called, and for how long.
+) -> ExitStack:
+    """Have functions note when they are called, and for how long, until what is returned is closed.
 
     Parameters
     ----------
@@ -69,23 +70,17 @@ def install(
         As `WATCHED` is.
     gpu : bool
         Whether each waits for the GPU at its end.
-
-    Returns
-    -------
-    list of tuple
-        Owners, names, and what was there before.
     """
-    replaced = []
+    installed = ExitStack()
     for module, names in watched.items():
         for name in names:
             owner: Any = importlib.import_module(f"cugraph_ws.{module}")
             *path, last = name.split(".")
             for part in path:
                 owner = getattr(owner, part)
-            usual = getattr(owner, last)
-            setattr(owner, last, _noting(usual, name, into, gpu))
-            replaced.append((owner, last, usual))
-    return replaced
+            noted = _noting(getattr(owner, last), name, into, gpu)
+            installed.enter_context(patch.object(owner, last, noted))
+    return installed
 
 
 def _noting(usual: Any, name: str, into: list[Phase], gpu: bool) -> Any:
@@ -133,19 +128,17 @@ def rows(phases: Sequence[Phase], since: float) -> list[str]:
 def _begin(gpu: bool, dask_worker: Worker) -> None:
     import phases  # this script: where it is called by its name it is another module
 
-    dask_worker.phases = found = []  # type: ignore[attr-defined]
-    dask_worker.replaced = phases.install(found, gpu=gpu)  # type: ignore[attr-defined]
+    dask_worker.phases = found = []
+    dask_worker.installed = phases.install(found, gpu=gpu)
 
 
 def _end(dask_worker: Worker) -> None:
-    for owner, name, usual in reversed(dask_worker.replaced):  # type: ignore[attr-defined]
-        setattr(owner, name, usual)
+    dask_worker.installed.close()
 
 
 def _taken(dask_worker: Worker) -> list[Phase]:
-    found: list[Phase] = dask_worker.phases  # type: ignore[attr-defined]
-    taken = list(found)
-    found.clear()
+    taken = list(dask_worker.phases)
+    dask_worker.phases.clear()
     return taken
 
 
@@ -158,12 +151,10 @@ def _look_here(folder: str) -> None:
 def _watched(client: Any, own: list[Phase], *, gpu: bool) -> Iterator[None]:
     client.run(_look_here, str(Path(__file__).parent))
     client.run(functools.partial(_begin, gpu))
-    replaced = install(own, CLIENT, gpu=False)
     try:
-        yield
+        with install(own, CLIENT, gpu=False):
+            yield
     finally:
-        for owner, name, usual in reversed(replaced):
-            setattr(owner, name, usual)
         client.run(_end)
 
 
