@@ -366,7 +366,14 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
     cudf.DataFrame
     """
     with _own_rules():
-        return _cudf().DataFrame({name: _column(column) for name, column in columns.items()})
+        series = {name: _column(column) for name, column in columns.items()}
+        if not all(_is_plain(one.dtype) for one in series.values()):
+            return _cudf().DataFrame(series)
+        from pylibcudf import Table
+
+        # What cuDF does with a dict of Series takes longer than many a search.
+        table = Table([one.to_pylibcudf()[0] for one in series.values()])
+        return _cudf().DataFrame.from_pylibcudf(table, {"columns": list(series)})
 
 
 def _column(column: Any) -> Series:
@@ -387,7 +394,7 @@ def _column(column: Any) -> Series:
 
 def _with_nulls(series: Series, valid: Any) -> Series:
     """Return a Series with nulls; numbers stay where they are, and a mask is put beside them."""
-    if not isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iuf":
+    if not _is_plain(series.dtype):
         return series.where(_series(valid))
     from pylibcudf import gpumemoryview
 
@@ -407,7 +414,16 @@ def _series(values: Any) -> Series:
     """Return numbers as a Series, of the same memory, in which a NaN is no null."""
     if isinstance(values, np.ndarray):
         values = device().xp.asarray(np.ascontiguousarray(values))
-    return _cudf().Series(values, nan_as_null=False)
+    if not len(values) or not _is_plain(values.dtype):
+        return _cudf().Series(values, nan_as_null=False)
+    from pylibcudf import Column as PlainColumn
+
+    return _cudf().Series.from_pylibcudf(PlainColumn.from_cuda_array_interface(values))
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Tell whether a column of a dtype is numbers alone, which libcudf has as cuDF does."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
 def _restored(values: DeviceArray, arrow: pa.DataType) -> Series:

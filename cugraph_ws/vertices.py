@@ -257,13 +257,17 @@ class Vertices:
             conform(read_ids(column), kind)
             for column, kind in zip(columns, self.types, strict=True)
         ]
-        numbers = self.numbering.encode(parts)
+        numbers = self._look_up(parts)
         unknown = numbers < 0
         count = self._scalar(unknown.sum())
         if count:
             row = self._scalar(unknown.argmax())
             self._refuse_unknown(self._shown(columns, row), count, argument)
         return numbers
+
+    def _look_up(self, parts: Sequence[Any]) -> Any:
+        """Return the numbers of ids in their own types, -1 where unknown."""
+        return self.numbering.encode(parts)
 
     @staticmethod
     def _shown(columns: Sequence[Column], row: int) -> str:

@@ -91,6 +91,12 @@ class Bare:
     def __init__(self, series):
         self.series = series
 
+    @classmethod
+    def from_cuda_array_interface(cls, values):
+        assert len(values)
+        assert values.flags.c_contiguous
+        return cls(Series(values))
+
     def with_mask(self, mask, nulls):
         if mask is None:
             assert nulls == 0
@@ -116,6 +122,11 @@ class DataFrame(pd.DataFrame):
     def from_pandas(cls, frame):
         return cls(frame)
 
+    @classmethod
+    def from_pylibcudf(cls, table, metadata):
+        series = [column.series for column in table]
+        return cls(dict(zip(metadata["columns"], series, strict=True)))
+
     def to_arrow(self, preserve_index=True):
         Series.copies += 1
         return pa.Table.from_pandas(pd.DataFrame(self), preserve_index=preserve_index)
@@ -133,7 +144,7 @@ def installed():
     module.concat = lambda parts, ignore_index: Series(pd.concat(parts, ignore_index=ignore_index))
     module.option_context = lambda *options: contextlib.nullcontext()
     bare = types.ModuleType("pylibcudf")
-    bare.gpumemoryview = np.asarray
+    bare.gpumemoryview, bare.Table, bare.Column = np.asarray, list, Bare
     Series.copies = 0
     stand_ins = {"cudf": module, "pylibcudf": bare}
     before = {name: sys.modules.get(name) for name in stand_ins}

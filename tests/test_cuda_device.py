@@ -420,7 +420,10 @@ def test_the_current_gpu(fake_driver, compiles):
     assert pool.kept == 234, "little is kept for the next arrays"
     here.trim(everything=True)
     assert pool.kept == 0
-    pool.kept = devices.KEPT + 1
+    pool.kept = (1 << 33) // devices.KEPT_PART
+    here.trim()
+    assert pool.kept > 0
+    pool.kept += 1
     here.trim()
     assert pool.kept == 0
     foreign = devices.CudaDevice(cupy_of(stream), installed_gpus()[0])
@@ -444,6 +447,96 @@ def test_the_current_gpu(fake_driver, compiles):
     assert [one[7] for one in fake_driver.launched] == [23] * 3
     assert here.most_blocks(module, "least_of_runs", 256, *given) == 8 * 132
     assert len(compiles) == 1
+
+
+class RmmPool:
+    """Stands for CuPy's pool over RMM: keeps what is freed, here all that was allocated."""
+
+    def __init__(self, allocate):
+        self.allocate, self.kept = allocate, 0
+
+    def malloc(self, size):
+        found = self.allocate(size)
+        self.kept += size
+        return found
+
+    def free_all_blocks(self):
+        self.kept = 0
+
+
+@pytest.fixture
+def rmm(monkeypatch):
+    """RMM on a GPU of 1,000 bytes, and a CuPy that takes memory from it."""
+    state = SimpleNamespace(allocated=[], allocator="CuPy's", pool=None)
+
+    def allocate(size):
+        if state.pool.kept + size > 1000:
+            raise MemoryError("std::bad_alloc")
+        state.allocated.append(size)
+        return size
+
+    def make_pool(given):
+        assert given is allocate
+        state.pool = RmmPool(given)
+        return state.pool
+
+    module = SimpleNamespace(allocators=SimpleNamespace(cupy=SimpleNamespace()))
+    module.allocators.cupy.rmm_cupy_allocator = allocate
+    monkeypatch.setitem(sys.modules, "rmm", module)
+    monkeypatch.setitem(sys.modules, "rmm.allocators", module.allocators)
+    monkeypatch.setitem(sys.modules, "rmm.allocators.cupy", module.allocators.cupy)
+    monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: name == "rmm")
+    state.xp = SimpleNamespace(
+        get_default_memory_pool=lambda: SimpleNamespace(malloc="CuPy's"),
+        cuda=SimpleNamespace(
+            MemoryPool=make_pool,
+            get_allocator=lambda: state.allocator,
+            set_allocator=lambda given: setattr(state, "allocator", given),
+        ),
+    )
+    return state
+
+
+def test_what_is_kept_is_given_back_before_memory_runs_out(rmm):
+    pool = devices._shared_pool(rmm.xp, 300)
+    assert [rmm.allocator(size) for size in (300, 301, 300)] == [300, 301, 300]
+    assert pool.kept == 600, "greater ones go straight back"
+    assert rmm.allocator(500) == 500
+    assert pool.kept == 0
+    rmm.allocator(300)
+    assert rmm.allocator(1000) == 1000
+    with pytest.raises(MemoryError):
+        rmm.allocator(1001)
+
+
+def test_an_allocator_of_the_callers_stays(rmm):
+    rmm.allocator = "the caller's"
+    assert devices._shared_pool(rmm.xp, 300) is None
+    assert rmm.allocator == "the caller's"
+
+
+class Resource(SimpleNamespace):
+    """One of RMM's resources."""
+
+
+def test_free_memory_counts_what_rmm_holds(fake_driver, monkeypatch):
+    stream = Stream()
+    cupy = cupy_of(stream)
+    cupy.cuda.runtime.cudaMemPoolAttrReservedMemCurrent = 5
+    cupy.cuda.runtime.cudaMemPoolAttrUsedMemCurrent = 7
+    told = {("pool", 5): 700, ("pool", 7): 400}
+    cupy.cuda.runtime.memPoolGetAttribute = lambda *asked: told[asked]
+    here = devices.CudaDevice(cupy, installed_gpus()[0])
+    usual = Resource()
+    driver_pool = Resource(pool_handle=lambda: "pool")
+    pool = Resource(pool_size=lambda: 55, get_upstream=lambda: usual)
+    counted = Resource(get_upstream=lambda: driver_pool)
+    for resource, more in ((usual, 0), (driver_pool, 300), (pool, 55), (counted, 300)):
+        module = SimpleNamespace(
+            mr=SimpleNamespace(get_current_device_resource=lambda one=resource: one)
+        )
+        monkeypatch.setitem(sys.modules, "rmm", module)
+        assert here.free_memory() == 1000 + more
 
 
 def test_a_number_of_a_prepared_launch_is_changed(fake_driver, compiles):

@@ -17,7 +17,7 @@ from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.columns import DeviceColumn, cast_device_numbers
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.grouping import number_dtype
-from cugraph_ws.cuda.numbering import Integers, look_up, read_scalars
+from cugraph_ws.cuda.numbering import look_up, read_scalars
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.frames_cudf import id_column
@@ -79,8 +79,7 @@ class DeviceShardVertices(ShardVertices):
         # of own ids: the least, and how far the greatest is beyond it
         self._least, self._span = low, high - low - 1
         if ids is not None and high > low:
-            self._least, greatest = read_scalars(ids[0], ids[high - low - 1])
-            self._span = greatest - self._least
+            self._least, self._span = own.least, own.greatest - own.least
 
     @property
     def nbytes(self) -> int:
@@ -319,13 +318,21 @@ def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> D
 
 
 class _OwnIds:
-    """The ids of own vertices on the device, for who asks on the host."""
+    """The ids of own vertices on the device, for who asks on the host.
+
+    Attributes
+    ----------
+    least, greatest : int
+        Of them; 0 and -1 if there are none.
+    """
 
     renumbered: Renumbered = "compacted"
 
     def __init__(self, ids: DeviceArray) -> None:
-        self._integers = Integers(ids, len(ids), "compacted")
         self._ids = ids
+        self.least, self.greatest = 0, -1
+        if len(ids):
+            self.least, self.greatest = read_scalars(ids[0], ids[-1])
 
     @property
     def size(self) -> int:
@@ -338,9 +345,19 @@ class _OwnIds:
         return int(self._ids.nbytes)
 
     def encode(self, columns: Sequence[Any]) -> npt.NDArray[np.int64]:
-        """Return the places of ids, -1 where unknown."""
+        """Return the places of ids of the own dtype, -1 where unknown.
+
+        The GPU is asked for those alone that may be here: of a few ids that is often none.
+        """
         (wanted,) = columns
-        return as_host(self._integers.encode([device().xp.asarray(wanted)]))
+        numbers = np.full(len(wanted), -1, np.int64)
+        near = np.flatnonzero((wanted >= self.least) & (wanted <= self.greatest))
+        if len(near):
+            xp, asked = device().xp, wanted[near]
+            places = xp.searchsorted(self._ids, xp.asarray(asked))
+            there = as_host(xp.take(self._ids, places)) == asked
+            numbers[near] = np.where(there, as_host(places), -1)
+        return numbers
 
     def decode(self, places: Any) -> list[pa.Array]:
         """Return the ids at places."""

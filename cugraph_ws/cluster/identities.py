@@ -145,6 +145,10 @@ class OwnRange(DenseIntegers):
         """Return the ids of own vertices."""
         return self.decode(np.asarray(places) + self._low)
 
+    def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
+        """Return what `encode` does; see `ShardNumbering.encode_same`."""
+        return self.encode(columns)
+
 
 class ShardNumbering:
     """Ids with the owners of their vertices; encoding and decoding are done together.
@@ -204,27 +208,50 @@ class ShardNumbering:
 
     def encode(self, columns: Sequence[IdValues]) -> Numbers:
         """Return the numbers of ids, -1 where unknown; together, each member its own ids."""
-        fitted = [wire.fit(one, form) for one, form in zip(columns, self._forms, strict=True)]
-        parts = [values for values, _ in fitted]
-        owners = np.full(len(parts[0]), -1, np.int64)
+        parts, fitting = self._fit(columns)
+        owners = np.full(len(fitting), -1, np.int64)
         for rank, first in enumerate(self.firsts):
             if first is not None:
                 owners[_not_below(parts, first)] = rank
-        for _, fitting in fitted:
-            owners[~fitting] = -1
+        owners[~fitting] = -1
         order = np.argsort(owners, kind="stable")
         cuts = np.searchsorted(owners[order], np.arange(self._crew.size + 1))
         places = [order[first:last] for first, last in pairwise(cuts.tolist())]
         boxes = [[a for part in parts for a in wire.pack(_pick(part, held))] for held in places]
-        low = int(self._cuts[self._crew.rank])
-        answers = []
-        for box in self._crew.alltoall(boxes):
-            found = self._local.encode([_column(one) for one in _unpack(box, self._forms)])
-            answers.append([np.where(found < 0, -1, found + low)])
+        asked = [_unpack(box, self._forms) for box in self._crew.alltoall(boxes)]
+        joined = [
+            wire.join([box[which] for box in asked], form) for which, form in enumerate(self._forms)
+        ]
+        ends = np.cumsum([len(box[0]) for box in asked])
+        answers = [[found] for found in np.split(self._among_own(joined), ends[:-1])]
         numbers = np.full(len(owners), -1, np.int64)
         for held, (found,) in zip(places, self._crew.alltoall(answers), strict=True):
             numbers[held] = found
         return numbers
+
+    def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
+        """Return the numbers of ids, -1 where unknown; together, the same ids for all members.
+
+        Nobody is asked: everybody looks them up among the own ones, and tells which are there.
+        """
+        parts, fitting = self._fit(columns)
+        numbers = self._among_own(parts)
+        numbers[~fitting] = -1
+        here = np.flatnonzero(numbers >= 0)
+        for places, found in self._crew.alltoall([[here, numbers[here]]] * self._crew.size):
+            numbers[places] = found
+        return numbers
+
+    def _fit(self, columns: Sequence[IdValues]) -> tuple[list[Values], npt.NDArray[np.bool_]]:
+        """Return ids in the form that they have here, and of which of them that is so."""
+        fitted = [wire.fit(one, form) for one, form in zip(columns, self._forms, strict=True)]
+        parts = [values for values, _ in fitted]
+        return parts, np.logical_and.reduce([fitting for _, fitting in fitted])
+
+    def _among_own(self, parts: Sequence[Values]) -> Numbers:
+        """Return the numbers of ids, -1 for those that are not of own vertices, alone."""
+        found = self._local.encode([_column(one) for one in parts])
+        return np.where(found < 0, -1, found + int(self._cuts[self._crew.rank]))
 
     def decode(self, numbers: Any) -> list[pa.Array]:
         """Return the ids of numbers, null for -1; together, each member its own numbers."""

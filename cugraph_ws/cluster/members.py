@@ -89,8 +89,6 @@ class Returned:
     ----------
     frames : list of DataFrame
         The member's own rows of each frame that the function returned.
-    metas : list of DataFrame
-        The same without rows.
     facts : dict
         Of a run: iterations, converged, residual, stopped, and the first member's trace.
     error : tuple of (type, str), optional
@@ -98,7 +96,6 @@ class Returned:
     """
 
     frames: list[Any]
-    metas: list[Any]
     facts: dict[str, Any] = field(default_factory=dict)
     error: tuple[type[BaseException], str] | None = None
 
@@ -344,7 +341,7 @@ def part_of(returned: Returned, which: int) -> Any:
 
 def meta_of(returned: Returned, which: int) -> Any:
     """Return one of the frames of a member's call without its rows."""
-    return returned.metas[which]
+    return returned.frames[which].iloc[:0]
 
 
 def summary_of(returned: Returned) -> bytes:
@@ -359,7 +356,7 @@ def summary_of(returned: Returned) -> bytes:
     bytes
         The columns and dtypes of each frame, themselves pickled; the facts; and the error.
     """
-    schemas = [pickle.dumps((list(meta.columns), list(meta.dtypes))) for meta in returned.metas]
+    schemas = [pickle.dumps((list(one.columns), list(one.dtypes))) for one in returned.frames]
     summary: bytes = dumps((schemas, returned.facts, returned.error))
     return summary
 
@@ -398,7 +395,7 @@ def _returned(value: Any) -> Returned:
             "stopped": value.stopped,
             "trace": value.trace,
         }
-        return Returned([frame], [frame.iloc[:0]], facts)
+        return Returned([frame], facts)
     frames = list(value) if isinstance(value, tuple) else [value]
     facts = {"tuple": isinstance(value, tuple)}
-    return Returned(frames, [frame.iloc[:0] for frame in frames], facts)
+    return Returned(frames, facts)

@@ -136,6 +136,9 @@ class ShardVertices(Vertices):
 
     # --------------------------------------------------------------------------------- values
 
+    def _look_up(self, parts: Sequence[Any]) -> Any:
+        return self.numbering.encode_same(parts)
+
     def values(
         self,
         data: Any,

@@ -122,8 +122,16 @@ def interface_source(program: VertexProgram, types: Types, variant: Variant) -> 
     Returns
     -------
     str
-        Python source, the same for the same arguments.
+        Python source, the same for the same arguments: it is written once.
     """
+    key = "interface on a GPU", types, variant
+    if key not in program.memory:
+        program.memory[key] = _written(program, types, variant)
+    text: str = program.memory[key]
+    return text
+
+
+def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
     # Lanes combine before they know who has heard anything, so `any` needs a neutral message: of
     # messages that are all as good, the greatest is taken.
     combined = replace(program, combine="max") if program.combine == "any" else program
@@ -151,6 +159,13 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
         Places among the state fields: those that `compute` reads, or all if predecessors are asked
         for, which compare states.
     """
+    if "sent fields" not in program.memory:
+        program.memory["sent fields"] = _read_elsewhere(program)
+    fields: tuple[int, ...] = program.memory["sent fields"]
+    return fields
+
+
+def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
     everything = tuple(range(len(program.state)))
     compute = program.sources["compute"]
     source = compute.parameters[0]

@@ -36,8 +36,8 @@ __all__ = [
     "installed",
 ]
 
-POOLED = 1 << 28  # bytes of an array above which its memory goes straight back
-KEPT = 1 << 30  # bytes of freed memory that are kept for the next arrays
+POOLED_PART = 128  # part of the GPU's memory: that of greater arrays goes straight back
+KEPT_PART = 16  # and the part that may be kept of what is free, for the next arrays
 BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
 
 
@@ -228,6 +228,7 @@ class CudaDevice:
         self.cache = gpu.cache
         self.downloads = 0
         self._modules: dict[str, _Kernels] = {}
+        self._programs: dict[tuple[str, str, tuple[str, ...]], _Kernels] = {}
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
         """Copy an array to the host; waits for what computes it."""
@@ -268,12 +269,15 @@ class CudaDevice:
         self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
     ) -> KernelModule:
         """Return a program's kernels; `interface` is what takes the interface's place."""
-        text = module_source(interface, loops)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:20]
-        full = f"{name}_{digest}"
-        if full not in self._modules:
-            self._modules[full] = _Kernels(self, text, lambda: import_text(full, text))
-        return self._modules[full]
+        key = name, interface, loops
+        found = self._programs.get(key)
+        if found is None:
+            text = module_source(interface, loops)
+            digest = hashlib.sha256(text.encode()).hexdigest()[:20]
+            full = f"{name}_{digest}"
+            found = _Kernels(self, text, lambda: import_text(full, text))
+            self._programs[key] = found
+        return found
 
     def blocks_for(self, items: int, block: int) -> int:
         """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
@@ -316,8 +320,7 @@ class CudaDevice:
         free += 0 if self._pool is None else int(self._pool.free_bytes())
         if "rmm" in sys.modules:
             resource = sys.modules["rmm"].mr.get_current_device_resource()
-            # A pool does not tell how much of it is in use: nothing is refused for its sake.
-            free += int(resource.pool_size()) if hasattr(resource, "pool_size") else 0
+            free += _kept_by(resource, self.xp.cuda.runtime)
         return free
 
     def synchronize(self) -> None:
@@ -326,7 +329,9 @@ class CudaDevice:
 
     def trim(self, *, everything: bool = False) -> None:
         """Give back memory that is kept for the next arrays: what is more than a little, or all."""
-        if self._pool is not None and (everything or self._pool.free_bytes() > KEPT):
+        if self._pool is None:
+            return
+        if everything or self._pool.free_bytes() > self.gpu.memory // KEPT_PART:
             self._pool.free_all_blocks()
 
 
@@ -419,11 +424,26 @@ def device() -> Device:
 @lru_cache
 def _of_gpu(place: int, xp: Any) -> CudaDevice:
     # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
-    return CudaDevice(xp, installed_gpus()[place], _shared_pool(xp))
+    gpu = installed_gpus()[place]
+    return CudaDevice(xp, gpu, _shared_pool(xp, gpu.memory // POOLED_PART))
 
 
-def _shared_pool(xp: Any) -> Any:
-    """Let CuPy take memory from RMM where that is installed, small blocks to be kept a while.
+def _kept_by(resource: Any, runtime: Any) -> int:
+    """Return how many bytes RMM has of the driver and can still give out; or more, for a pool."""
+    while hasattr(resource, "get_upstream") and not hasattr(resource, "pool_size"):
+        resource = resource.get_upstream()  # it counts or reports what another one gives
+    if hasattr(resource, "pool_handle"):  # a pool of the driver's, which knows
+        held, used = (
+            int(runtime.memPoolGetAttribute(resource.pool_handle(), one))
+            for one in (runtime.cudaMemPoolAttrReservedMemCurrent, runtime.cudaMemPoolAttrUsedMemCurrent)
+        )  # fmt: skip
+        return held - used
+    # A pool does not tell how much of it is in use: nothing is refused for its sake.
+    return int(resource.pool_size()) if hasattr(resource, "pool_size") else 0
+
+
+def _shared_pool(xp: Any, most: int) -> Any:
+    """Let CuPy take memory from RMM where that is installed, blocks up to a size to be kept a while.
 
     RMM's usual resource asks the driver for every array, which takes as long as a small graph's
     superstep.  An allocator that somebody has set stays; then None is returned.
@@ -437,8 +457,15 @@ def _shared_pool(xp: Any) -> Any:
         return None
     pool = xp.cuda.MemoryPool(rmm_cupy_allocator)
 
+    def attempt(size: int) -> Any:
+        return pool.malloc(size) if size <= most else rmm_cupy_allocator(size)
+
     def allocate(size: int) -> Any:
-        return pool.malloc(size) if size <= POOLED else rmm_cupy_allocator(size)
+        try:
+            return attempt(size)
+        except MemoryError:  # RMM's, of which CuPy does not know that something may be given back
+            pool.free_all_blocks()
+            return attempt(size)
 
     xp.cuda.set_allocator(allocate)
     return pool
