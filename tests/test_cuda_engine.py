@@ -250,6 +250,25 @@ def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
     assert found.arrays["predecessor"].numbers.tolist() == [-1] + [0] * many + [1, many + 1]
 
 
+@pytest.mark.parametrize("hub", [200, 1000])
+@pytest.mark.parametrize("part", [2, 29, 299])
+def test_predecessors_in_rows_that_lanes_share(part, hub, monkeypatch):
+    """Of 900 neighbours one in so many is on a shortest path; a block looks at them, or a warp."""
+    set_classes(monkeypatch, block=64, hub=hub, chunk=64, middle=32)
+    many = 900
+    middle = np.random.default_rng(part).permutation(many) + 1
+    weights = np.concatenate([np.ones(many), np.where(middle % part == part - 1, 1.0, 2.0)])
+    edges = Edges(
+        np.concatenate([np.zeros(many, np.int64), middle]),
+        np.concatenate([middle, np.full(many, many + 1)]),
+        many + 2,
+        weights,
+    )
+    with graph_of(edges) as graph:
+        found = on_device(Case("many", ws.SSSP, {"source": [0]}), graph, seed=part)
+    assert found.arrays["predecessor"].numbers.tolist() == [-1] + [0] * many + [part - 1]
+
+
 def test_without_predecessors():
     case = Case("", Widest, {"start": 0}, {"predecessors": False})
     found = on_device(case, medley_graph())

@@ -64,13 +64,9 @@ NOBODY = 1 << 62  # above every vertex number
 
 
 @inline
-def named(arc: Any, last: Any, numbers: Any, indices: Any) -> Any:
-    """Return the in-neighbour along an arc, and its number; nobody past the last."""
-    position, number = np.int64(0), np.int64(NOBODY)
-    if arc < last:
-        position = np.int64(indices[arc])
-        number = np.int64(numbers[position])
-    return position, number
+def source_along(arc: Any, last: Any, vertex: Any, indices: Any) -> Any:
+    """Return the position of the in-neighbour along an arc; past the last one, of the vertex itself."""
+    return np.int64(indices[arc]) if arc < last else np.int64(vertex)
 
 
 @inline
@@ -81,16 +77,16 @@ def is_tight(source: Any, own: Any, before: Any, edges: Any, arc: Any, values: A
 
 @inline
 def lesser(
-    least: Any, number: Any, position: Any, arc: Any, own: Any, before: Any, edges: Any, state: Any,
-    constants: Any, values: Any,
+    least: Any, position: Any, source: Any, arc: Any, last: Any, own: Any, before: Any, numbers: Any,
+    edges: Any, values: Any,
 ) -> Any:  # fmt: skip
     """Return the number of an in-neighbour if it is less, and it is a better one whose arc is tight."""
-    if number < least:
-        source = load(state, constants, position)
-        if is_active(own, keep(source), values) and is_tight(
-            source, own, before, edges, arc, values
-        ):
-            least = number
+    if (
+        arc < last
+        and is_active(own, keep(source), values)
+        and is_tight(source, own, before, edges, arc, values)
+    ):
+        least = min(least, np.int64(numbers[position]))
     return least
 
 
@@ -101,7 +97,8 @@ def least_tight(
 ) -> Any:  # fmt: skip
     """Return the least number of a better in-neighbour with a tight arc, of every `stride`-th arc.
 
-    Four arcs are read before the first is judged, to have more loads on their way.
+    States are read before numbers, since few arcs are tight: of an R-MAT graph one in seven for BFS, one
+    in twenty for shortest paths.  Four are read before the first is judged, to be on their way together.
     """
     offsets, indices = adjacency
     own = load(state, constants, vertex)
@@ -110,14 +107,19 @@ def least_tight(
     last = offsets[vertex + 1]
     for arc in range(offsets[vertex] + begin, last, 4 * stride):
         two, three, four = arc + stride, arc + 2 * stride, arc + 3 * stride
-        at_one, one = named(arc, last, numbers, indices)
-        at_two, second = named(two, last, numbers, indices)
-        at_three, third = named(three, last, numbers, indices)
-        at_four, fourth = named(four, last, numbers, indices)
-        least = lesser(least, one, at_one, arc, own, before, edges, state, constants, values)
-        least = lesser(least, second, at_two, two, own, before, edges, state, constants, values)
-        least = lesser(least, third, at_three, three, own, before, edges, state, constants, values)
-        least = lesser(least, fourth, at_four, four, own, before, edges, state, constants, values)
+        at_one = source_along(arc, last, vertex, indices)
+        at_two = source_along(two, last, vertex, indices)
+        at_three = source_along(three, last, vertex, indices)
+        at_four = source_along(four, last, vertex, indices)
+        one = load(state, constants, at_one)
+        second = load(state, constants, at_two)
+        third = load(state, constants, at_three)
+        fourth = load(state, constants, at_four)
+        given = own, before, numbers, edges, values
+        least = lesser(least, at_one, one, arc, last, *given)
+        least = lesser(least, at_two, second, two, last, *given)
+        least = lesser(least, at_three, third, three, last, *given)
+        least = lesser(least, at_four, fourth, four, last, *given)
     return least
 
 
