@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from crews import together
+from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole import Strict
@@ -15,6 +16,7 @@ from whole import Strict
 from cugraph_ws.cluster import wire
 from cugraph_ws.cluster.agreement import attempt, in_order
 from cugraph_ws.cluster.crew import Alone
+from cugraph_ws.cluster.device_vertices import _OwnIds
 from cugraph_ws.cluster.dtypes import agree_together, pack_dtype, unpack_dtype
 from cugraph_ws.cluster.identities import settle
 from cugraph_ws.cluster.numbering import number_rows_together
@@ -59,6 +61,7 @@ def check(size, parts, cuts, *, dense=1 << 10, owners=None):
             "size": (numbered.ids.size, numbering.size),
             "renumbered": numbering.renumbered,
             "encoded": numbering.encode(asked).tolist(),
+            "same": numbering.encode_same(parts).tolist(),
             "wanted": wanted.tolist(),
             "decoded": [part.to_pylist() for part in numbering.decode(wanted)],
             "own": [
@@ -75,6 +78,7 @@ def check(size, parts, cuts, *, dense=1 << 10, owners=None):
         assert one["renumbered"] == alone.numbering.renumbered
         nexts = slices(ranks, cuts)[(which + 1) % size]
         assert one["encoded"] == nexts
+        assert one["same"] == ranks
         for part, ids in zip(one["decoded"], everything, strict=True):
             assert part == [None if number < 0 else ids[number] for number in one["wanted"]]
         for part, ids in zip(one["own"], everything, strict=True):
@@ -199,6 +203,7 @@ def test_unknown_integers_of_any_other_type(ids, dtype):
             limits = np.iinfo(other)
             wanted = np.array([limits.min, limits.max, 5, 3, *ids], other)
             found.append((wanted.tolist(), numbering.encode([wanted]).tolist()))
+            assert numbering.encode_same([wanted]).tolist() == found[-1][1]
         return found
 
     for found in together(3, member):
@@ -219,9 +224,26 @@ def test_unknown_text_and_pairs():
         asked = [("a", 5), ("b", 5), ("b", 6), ("b", 4), ("d", 0), ("d", 7), ("d", 9), ("e", 1)]
         asked = asked if crew.rank else asked[:2]
         columns = [pa.chunked_array([[one for one, _ in asked]]), np.array([b for _, b in asked])]
+        same = [columns[0].slice(0, 2), columns[1][:2]]
+        assert numbering.encode_same(same).tolist() == [-1, 0]
         return numbering.encode(columns).tolist()
 
     assert together(2, member) == [[-1, 0], [-1, 0, -1, -1, -1, 2, -1, -1]]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_ids_on_a_gpu(dtype):
+    limits = np.iinfo(dtype)
+    ids = np.array(sorted({limits.min, 3, 5, 6, limits.max}), dtype)
+    with emulated() as here:
+        own = _OwnIds(ids[1:-1].copy())
+        assert own.encode([np.array([3, 4, 6, 5, 3], dtype)]).tolist() == [0, -1, 2, 1, 0]
+        asked = here.downloads
+        assert own.encode([np.array([limits.min, 2, 7, limits.max], dtype)]).tolist() == [-1] * 4
+        assert here.downloads == asked, "what cannot be here is not looked for"
+        every = _OwnIds(ids)
+        assert every.encode([ids[::-1].copy()]).tolist() == list(range(len(ids)))[::-1]
+        assert _OwnIds(ids[:0]).encode([ids]).tolist() == [-1] * len(ids)
 
 
 def test_too_many_pairs(monkeypatch):
@@ -244,10 +266,11 @@ def test_no_ids(form):
         return (
             numbering.size,
             numbering.encode([asked]).tolist(),
+            numbering.encode_same([asked]).tolist(),
             numbering.decode(np.array([-1]))[0].to_pylist(),
         )
 
-    assert together(2, member) == [(0, [-1], [None])] * 2
+    assert together(2, member) == [(0, [-1], [-1], [None])] * 2
 
 
 def test_alone():

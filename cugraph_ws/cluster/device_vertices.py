@@ -16,7 +16,7 @@ from cugraph_ws.cluster.parts import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.columns import DeviceColumn, cast_device_numbers
 from cugraph_ws.cuda.device import as_host, device
-from cugraph_ws.cuda.grouping import number_dtype
+from cugraph_ws.cuda.grouping import number_dtype, run
 from cugraph_ws.cuda.numbering import look_up, read_scalars
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
@@ -353,10 +353,13 @@ class _OwnIds:
         numbers = np.full(len(wanted), -1, np.int64)
         near = np.flatnonzero((wanted >= self.least) & (wanted <= self.greatest))
         if len(near):
-            xp, asked = device().xp, wanted[near]
-            places = xp.searchsorted(self._ids, xp.asarray(asked))
-            there = as_host(xp.take(self._ids, places)) == asked
-            numbers[near] = np.where(there, as_host(places), -1)
+            places = device().xp.empty(len(near), np.int64)
+            asked = device().xp.asarray(wanted[near])
+            run(
+                device(), "find_ids", len(near), asked, len(near), self._ids, self.size, places,
+                module="ranks",
+            )  # fmt: skip
+            numbers[near] = as_host(places)
         return numbers
 
     def decode(self, places: Any) -> list[pa.Array]:

@@ -20,7 +20,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     threads,
 )
 
-__all__ = ["count_bits", "find_places"]
+__all__ = ["count_bits", "find_ids", "find_places"]
 
 
 @kernel
@@ -28,6 +28,20 @@ def count_bits(words: Any, number: Any, counts: Any) -> None:
     """Count the bits of each word."""
     for word in range(block() * threads() + thread(), number, blocks() * threads()):
         counts[word] = popc(words[word])
+
+
+@kernel
+def find_ids(wanted: Any, rows: Any, ids: Any, size: Any, places: Any) -> None:
+    """Write where in ascending ids each wanted one is, or -1; for a few, of which there is no list."""
+    for row in range(block() * threads() + thread(), rows, blocks() * threads()):
+        low, high = np.int64(0), np.int64(size)
+        while low < high:
+            middle = np.int64((low + high) >> 1)
+            if ids[middle] < wanted[row]:
+                low = np.int64(middle + 1)
+            else:
+                high = middle
+        places[row] = low if low < size and ids[low] == wanted[row] else np.int64(-1)
 
 
 @kernel
