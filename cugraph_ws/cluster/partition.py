@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cluster.cuts import VERTEX_WORK
 from cugraph_ws.graph import Adjacency, Graph
 
 __all__ = ["Partition", "edge_arrays", "split"]
@@ -91,7 +92,7 @@ def split(graph: Graph, bound: BoundProgram, parts: int) -> list[Partition]:
     if parts == 1:
         return [_whole(graph, bound)]
     offsets = graph.csc.offsets
-    work = offsets + np.arange(len(offsets))  # a vertex costs about as much as an arc
+    work = offsets + VERTEX_WORK * np.arange(len(offsets))
     goals = work[-1] * np.arange(1, parts) // parts
     cuts = np.concatenate([[0], np.searchsorted(work, goals), [graph.number_of_vertices]])
     partitions = [_cut(graph, bound, cuts, place) for place in range(parts)]
