@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -26,9 +28,11 @@ from shapes import SHAPES, build, edge_frame, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import graph
+from cugraph_ws.cluster import graph, local
 from cugraph_ws.cluster.driver import Crewed
 from cugraph_ws.cluster.early import Summons
+from cugraph_ws.cuda import device as devices
+from cugraph_ws.cuda import driver
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -840,6 +844,38 @@ def test_a_local_cluster():
         assert_same(ws.bfs(spread_edges(SKEWED), 0), ws.bfs(edge_frame(SKEWED), 0))
     with pytest.raises(ws.InputError, match="workers"), ws.local_cluster(0):
         pass
+
+
+@pytest.mark.parametrize(
+    ("given", "pools", "expected"),
+    [
+        ({}, True, {"rmm_async": True}),
+        ({}, False, {"rmm_async": False}),
+        ({"rmm_pool_size": 0.5}, True, {"rmm_pool_size": 0.5}),
+        ({"rmm_async": False, "silence_logs": 30}, True, {"rmm_async": False, "silence_logs": 30}),
+    ],
+)
+def test_memory_of_a_local_cluster_on_gpus(given, pools, expected, monkeypatch):
+    asked = []
+
+    def cluster(**options):
+        asked.append(options)
+        return contextlib.nullcontext("cluster")
+
+    module = types.ModuleType("dask_cuda")
+    module.LocalCUDACluster = cluster
+    gpus = [driver.Gpu("GPU of a test", 8 << 30, (9, 0), 132, 60 << 20, pools=one)
+            for one in (True, pools)]  # fmt: skip
+    monkeypatch.setitem(sys.modules, "dask_cuda", module)
+    monkeypatch.setattr(devices, "has_device", lambda: True)
+    monkeypatch.setattr(driver, "installed_gpus", lambda: gpus)
+    monkeypatch.setattr(local.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr("distributed.Client", contextlib.nullcontext)
+    with ws.local_cluster(2, **given) as client:
+        assert client == "cluster"
+    (options,) = asked
+    assert options.pop("dashboard_address").startswith("127.0.0.1")
+    assert options == {"n_workers": 2, **expected}
 
 
 def test_importing_the_library_imports_no_dask_and_changes_no_setting():

@@ -261,7 +261,7 @@ class Driver:
         return 0
 
     def do_DeviceGetAttribute(self, value, number, handle):
-        value._obj.value = {75: 9, 76: 0, 16: 132, 38: 1 << 25}[number]
+        value._obj.value = {75: 9, 76: 0, 16: 132, 38: 1 << 25, 115: 1}[number]
         return 0
 
     def do_GetErrorString(self, result, text):
@@ -306,6 +306,7 @@ def test_what_the_driver_says_of_a_gpu(fake_driver):
             multiprocessors=132,
             cache=1 << 25,
             uuid="GPU-00010203-0405-0607-0809-0a0b0c0d0e0f",
+            pools=True,
         )
     ]
     assert devices.has_device()

@@ -225,6 +225,8 @@ def cluster(
 
         pieces, only = ("build", "functions", "peers"), tuple(TARGETS)
     with workers(HUB if hub else {}) as client:
+        if only is None:
+            take_memory_as_workers()
         spread = Spread(name, client)
         lent = Lent(spread, PartedCase(name, spread.places), alone=only is None, hub=hub)
         print(f"  {lent.case}, {spread.workers} GPUs", flush=True)
@@ -266,6 +268,13 @@ def workers(environment: Mapping[str, str] | None = None, **options: Any) -> Any
         if len(client.nthreads()) < 2:
             raise RuntimeError("this part needs two GPUs")
         yield client
+
+
+def take_memory_as_workers() -> None:
+    """Let what runs on one GPU, in this process, have the driver's pool, as `ws.local_cluster` does."""
+    import rmm
+
+    rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())
 
 
 # -------------------------------------------------------------------------------------- builds

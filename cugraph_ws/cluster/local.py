@@ -45,7 +45,9 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
     workers : int, optional
         How many; as many as there are GPUs or cores, if not given.
     **options : Any
-        What `dask_cuda.LocalCUDACluster` or `distributed.LocalCluster` takes beside.
+        What `dask_cuda.LocalCUDACluster` or `distributed.LocalCluster` takes beside.  Without one that
+        begins with `rmm_`, workers with GPUs take memory from the driver's pool (`rmm_async=True`)
+        instead of asking the driver for every array, where it keeps one.
 
     Yields
     ------
@@ -67,6 +69,7 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
     from distributed import Client, LocalCluster
 
     from cugraph_ws.cuda.device import has_device
+    from cugraph_ws.cuda.driver import installed_gpus
 
     if workers is not None:
         check_count("workers", workers, least=1)
@@ -74,6 +77,8 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
     if has_device() and importlib.util.find_spec("dask_cuda") is not None:
         from dask_cuda import LocalCUDACluster
 
+        if not any(name.startswith("rmm_") for name in options):
+            options["rmm_async"] = all(gpu.pools for gpu in installed_gpus())
         started = LocalCUDACluster(n_workers=workers, **options)
     else:
         if workers is not None:

@@ -151,7 +151,7 @@ class _Launch:
         self._cooperative = cooperative
         self._stream = stream
         self._values = parameters(arguments)
-        places = [ctypes.cast(ctypes.byref(one), ctypes.c_void_p) for one in self._values]
+        places = [ctypes.addressof(one) for one in self._values]
         self._table = (ctypes.c_void_p * max(len(places), 1))(*places)
 
     def __call__(self) -> None:

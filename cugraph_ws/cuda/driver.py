@@ -20,6 +20,7 @@ __all__ = ["Function", "Gpu", "installed_gpus", "load_function"]
 _MULTIPROCESSORS = 16
 _L2_SIZE = 38
 _MAJOR, _MINOR = 75, 76
+_POOLS = 115
 _NO_CONTEXT = 201
 
 
@@ -39,6 +40,8 @@ class Gpu:
         Bytes of the L2.
     uuid : str
         As NVIDIA's tools write it; empty if the driver does not tell.
+    pools : bool
+        Whether the driver keeps pools of memory, which take and give in the order of a stream.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Gpu:
     multiprocessors: int
     cache: int
     uuid: str = ""
+    pools: bool = True
 
 
 @lru_cache
@@ -91,14 +95,17 @@ def installed_gpus() -> list[Gpu]:
         In the driver's order.
     """
     library = _library()
-    if library is None:
-        return []
-    number = ctypes.c_int()
-    _check(library.cuDeviceGetCount(ctypes.byref(number)), "counting GPUs")
-    return [_gpu(library, place) for place in range(number.value)]
+    return [] if library is None else list(_seen_by(library))
 
 
 @lru_cache
+def _seen_by(library: Any) -> tuple[Gpu, ...]:
+    """Ask once: whoever works on a GPU looks for it again and again."""
+    number = ctypes.c_int()
+    _check(library.cuDeviceGetCount(ctypes.byref(number)), "counting GPUs")
+    return tuple(_gpu(library, place) for place in range(number.value))
+
+
 def _gpu(library: Any, place: int) -> Gpu:
     handle, size, name = ctypes.c_int(), ctypes.c_size_t(), ctypes.create_string_buffer(256)
     _check(library.cuDeviceGet(ctypes.byref(handle), place), "finding a GPU")
@@ -117,6 +124,7 @@ def _gpu(library: Any, place: int) -> Gpu:
         multiprocessors=attribute(_MULTIPROCESSORS),
         cache=attribute(_L2_SIZE),
         uuid=_uuid(library, handle),
+        pools=bool(attribute(_POOLS)),
     )
 
 
