@@ -421,7 +421,7 @@ def test_the_current_gpu(fake_driver, compiles):
     assert pool.kept == 234, "little is kept for the next arrays"
     here.trim(everything=True)
     assert pool.kept == 0
-    pool.kept = (1 << 33) // devices.KEPT_PART
+    pool.kept = devices.KEPT
     here.trim()
     assert pool.kept > 0
     pool.kept += 1
@@ -450,19 +450,21 @@ def test_the_current_gpu(fake_driver, compiles):
     assert len(compiles) == 1
 
 
-class RmmPool:
+class Resource(SimpleNamespace):
+    """One of RMM's resources."""
+
+
+class RmmPool(Pool):
     """Stands for CuPy's pool over RMM: keeps what is freed, here all that was allocated."""
 
     def __init__(self, allocate):
-        self.allocate, self.kept = allocate, 0
+        super().__init__(0)
+        self.allocate = allocate
 
     def malloc(self, size):
         found = self.allocate(size)
         self.kept += size
         return found
-
-    def free_all_blocks(self):
-        self.kept = 0
 
 
 @pytest.fixture
@@ -481,7 +483,10 @@ def rmm(monkeypatch):
         state.pool = RmmPool(given)
         return state.pool
 
-    module = SimpleNamespace(allocators=SimpleNamespace(cupy=SimpleNamespace()))
+    module = SimpleNamespace(
+        allocators=SimpleNamespace(cupy=SimpleNamespace()),
+        mr=SimpleNamespace(get_current_device_resource=Resource),
+    )
     module.allocators.cupy.rmm_cupy_allocator = allocate
     monkeypatch.setitem(sys.modules, "rmm", module)
     monkeypatch.setitem(sys.modules, "rmm.allocators", module.allocators)
@@ -498,7 +503,8 @@ def rmm(monkeypatch):
     return state
 
 
-def test_what_is_kept_is_given_back_before_memory_runs_out(rmm):
+def test_what_is_kept_is_given_back_before_memory_runs_out(rmm, monkeypatch):
+    monkeypatch.setattr(devices, "POOLED", 100)
     pool = devices._shared_pool(rmm.xp, 300)
     assert [rmm.allocator(size) for size in (300, 301, 300)] == [300, 301, 300]
     assert pool.kept == 600, "greater ones go straight back"
@@ -510,14 +516,26 @@ def test_what_is_kept_is_given_back_before_memory_runs_out(rmm):
         rmm.allocator(1001)
 
 
+def test_where_rmm_has_a_pool_less_is_kept(rmm, monkeypatch, fake_driver):
+    monkeypatch.setattr(devices, "POOLED", 100)
+    pool = devices._shared_pool(rmm.xp, 300)
+    sys.modules["rmm"].mr.get_current_device_resource = lambda: Resource(pool_size=lambda: 0)
+    assert [rmm.allocator(size) for size in (100, 101, 300)] == [100, 101, 300]
+    assert pool.kept == 100
+
+    monkeypatch.setattr(devices, "KEPT_PART", 4)
+    here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0], pool)
+    for resource, kept in ((Resource(), 1 << 31), (Resource(pool_handle=lambda: 1), 0)):
+        sys.modules["rmm"].mr.get_current_device_resource = lambda one=resource: one
+        pool.kept = 1 << 31
+        here.trim()
+        assert pool.kept == kept
+
+
 def test_an_allocator_of_the_callers_stays(rmm):
     rmm.allocator = "the caller's"
     assert devices._shared_pool(rmm.xp, 300) is None
     assert rmm.allocator == "the caller's"
-
-
-class Resource(SimpleNamespace):
-    """One of RMM's resources."""
 
 
 def test_free_memory_counts_what_rmm_holds(fake_driver, monkeypatch):

@@ -36,8 +36,10 @@ __all__ = [
     "installed",
 ]
 
-POOLED_PART = 128  # part of the GPU's memory: that of greater arrays goes straight back
-KEPT_PART = 16  # and the part that may be kept of what is free, for the next arrays
+POOLED = 1 << 28  # bytes of an array above which its memory goes straight back
+KEPT = 1 << 30  # bytes of freed memory that are kept for the next arrays
+# The same as parts of the GPU's memory, where that is more and RMM asks the driver for every array
+POOLED_PART, KEPT_PART = 128, 16
 BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
 
 
@@ -318,10 +320,7 @@ class CudaDevice:
         """Return how many bytes can still be allocated, in the pools that may be used included."""
         free: int = self.xp.cuda.runtime.memGetInfo()[0]
         free += 0 if self._pool is None else int(self._pool.free_bytes())
-        if "rmm" in sys.modules:
-            resource = sys.modules["rmm"].mr.get_current_device_resource()
-            free += _kept_by(resource, self.xp.cuda.runtime)
-        return free
+        return free + _kept_by_rmm(self.xp.cuda.runtime)
 
     def synchronize(self) -> None:
         """Wait until all launches are done."""
@@ -331,7 +330,8 @@ class CudaDevice:
         """Give back memory that is kept for the next arrays: what is more than a little, or all."""
         if self._pool is None:
             return
-        if everything or self._pool.free_bytes() > self.gpu.memory // KEPT_PART:
+        most = KEPT if _rmm_has_pool() else max(KEPT, self.gpu.memory // KEPT_PART)
+        if everything or self._pool.free_bytes() > most:
             self._pool.free_all_blocks()
 
 
@@ -425,20 +425,38 @@ def device() -> Device:
 def _of_gpu(place: int, xp: Any) -> CudaDevice:
     # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
     gpu = installed_gpus()[place]
-    return CudaDevice(xp, gpu, _shared_pool(xp, gpu.memory // POOLED_PART))
+    return CudaDevice(xp, gpu, _shared_pool(xp, max(POOLED, gpu.memory // POOLED_PART)))
 
 
-def _kept_by(resource: Any, runtime: Any) -> int:
-    """Return how many bytes RMM has of the driver and can still give out; or more, for a pool."""
+def _resource() -> Any:
+    """Return what RMM takes memory from, None where it is not in use.
+
+    Resources that only count or report what another one gives are looked through.
+    """
+    if "rmm" not in sys.modules:
+        return None
+    resource = sys.modules["rmm"].mr.get_current_device_resource()
     while hasattr(resource, "get_upstream") and not hasattr(resource, "pool_size"):
-        resource = resource.get_upstream()  # it counts or reports what another one gives
-    if hasattr(resource, "pool_handle"):  # a pool of the driver's, which knows
+        resource = resource.get_upstream()
+    return resource
+
+
+def _rmm_has_pool() -> bool:
+    """Tell whether RMM takes memory from a pool, of its own or of the driver's."""
+    resource = _resource()
+    return hasattr(resource, "pool_size") or hasattr(resource, "pool_handle")
+
+
+def _kept_by_rmm(runtime: Any) -> int:
+    """Return how many bytes RMM has of the driver and can still give out; or more, for its own pool."""
+    resource = _resource()
+    if hasattr(resource, "pool_handle"):
         held, used = (
             int(runtime.memPoolGetAttribute(resource.pool_handle(), one))
             for one in (runtime.cudaMemPoolAttrReservedMemCurrent, runtime.cudaMemPoolAttrUsedMemCurrent)
         )  # fmt: skip
         return held - used
-    # A pool does not tell how much of it is in use: nothing is refused for its sake.
+    # RMM's pool does not tell how much of it is in use: nothing is refused for its sake.
     return int(resource.pool_size()) if hasattr(resource, "pool_size") else 0
 
 
@@ -446,7 +464,8 @@ def _shared_pool(xp: Any, most: int) -> Any:
     """Let CuPy take memory from RMM where that is installed, blocks up to a size to be kept a while.
 
     RMM's usual resource asks the driver for every array, which takes as long as a small graph's
-    superstep.  An allocator that somebody has set stays; then None is returned.
+    superstep; where it has a pool, blocks above `POOLED` are its matter.  An allocator that somebody
+    has set stays; then None is returned.
     """
     usual = xp.get_default_memory_pool()
     if importlib.util.find_spec("rmm") is None:
@@ -458,7 +477,8 @@ def _shared_pool(xp: Any, most: int) -> Any:
     pool = xp.cuda.MemoryPool(rmm_cupy_allocator)
 
     def attempt(size: int) -> Any:
-        return pool.malloc(size) if size <= most else rmm_cupy_allocator(size)
+        kept = size <= POOLED or (size <= most and not _rmm_has_pool())
+        return pool.malloc(size) if kept else rmm_cupy_allocator(size)
 
     def allocate(size: int) -> Any:
         try:
