@@ -19,7 +19,7 @@ from gpu_frames import build, build_figures, check_build
 from gpu_graphs import Weights
 from gpu_measure import Entrant, Measured, Section, by_library, compare, race
 from gpu_programs import Labels
-from gpu_spread import PartedCase, Spread, forget_peak, off_by, peak
+from gpu_spread import PartedCase, Spread, forget_peak, give_back, off_by, peak
 from measure import OURS, Target
 
 import cugraph_ws as ws
@@ -358,6 +358,8 @@ def _job(lent: Lent, job: Job, section: Section, repeats: int) -> None:
         )
     ]  # fmt: skip
     if lent.alone:
+        spread.client.run(give_back)  # the first one is on the same GPU
+        give_back()
         single = case.graph(job.weights)
         entrants.insert(
             0,

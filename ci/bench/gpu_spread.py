@@ -14,6 +14,7 @@ from typing import Any
 from gpu_graphs import GENERATED, RMAT, Case, Weights, rmat
 
 import cugraph_ws as ws
+from cugraph_ws.cuda.device import device
 
 __all__ = [
     "PartedCase",
@@ -23,6 +24,7 @@ __all__ = [
     "edge_weights",
     "forget_peak",
     "frame_of_part",
+    "give_back",
     "off_by",
     "peak",
     "values_of",
@@ -176,6 +178,20 @@ def forget_peak() -> None:
     cupy.get_default_memory_pool().free_all_blocks()
     rmm.statistics.enable_statistics()
     rmm.statistics.push_statistics()
+
+
+def give_back() -> None:
+    """Give the driver back what pools of this process keep: another one may build on the same GPU."""
+    import cupy
+    import rmm
+
+    gc.collect()
+    device().trim(everything=True)
+    cupy.get_default_memory_pool().free_all_blocks()
+    resource = rmm.mr.get_current_device_resource()
+    if hasattr(resource, "pool_handle"):
+        device().synchronize()
+        cupy.cuda.runtime.memPoolTrimTo(resource.pool_handle(), 0)
 
 
 def peak() -> int:

@@ -17,6 +17,7 @@ from distributed import Client, Nanny, Scheduler, SpecCluster, futures_of, wait
 from programs import Endless, Nearest, Peel, Rank
 
 import cugraph_ws as ws
+from cugraph_ws.cluster.cuts import VERTEX_WORK
 from cugraph_ws.cuda.driver import installed_gpus
 
 if not installed_gpus():
@@ -219,9 +220,9 @@ def test_runs_at_once_take_turns(client: Any, frame: Any, spread: Any, whole: An
 
 
 def test_work_is_divided(spread: Any) -> None:
-    arcs = [one["arcs"] for one in spread.partitions]
-    assert sum(arcs) == EDGES
-    assert max(arcs) < 0.6 * EDGES * 2 / len(arcs)
+    assert sum(one["arcs"] for one in spread.partitions) == EDGES
+    work = [one["arcs"] + VERTEX_WORK * one["owned"] for one in spread.partitions]
+    assert max(work) < 1.2 * sum(work) / len(work)
 
 
 def kill_soon(client: Any, seconds: float) -> threading.Timer:
