@@ -17,7 +17,6 @@ from cugraph_ws.cuda.schedule import (
     room_for_long_rows,
 )
 from cugraph_ws.kernels.cuda.layout import (
-    AHEAD,
     COUNT,
     FRONTIER_BLOCK,
     GOING,
@@ -97,11 +96,10 @@ class DeviceForest:
         self._branches: Prepared | None = None
         self._level = 0  # the levels of branches so far
         self._attached = 0  # vertices that the last one attached, while nobody has been told
-        self._listed = 0  # those and ghosts from which the next one starts
         self._tellings = 0
         self._boundaries: _Untold  # once that has been told
         self._ghosts: _Untold
-        self._came: list[DeviceArray] = []
+        self._told: list[DeviceArray] = []  # what comes from each peer, or later from all of them
 
     def begin(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
@@ -169,13 +167,12 @@ class DeviceForest:
             return 0
         if self._branches is None:
             self._branches = self._first_branches(rows, edges)
-        # A level from nobody would write what its other blocks read, if only the same again.
-        going = self._listed > 0
+        going = True
         while going:
             self._branching[LISTED:WOKEN] = 0  # the last launch has left its counters
             self._branches()
             figures = self._device.to_host(self._branching)
-            self._attached = self._listed = int(figures[COUNT])
+            self._attached = int(figures[COUNT])
             self._level = int(figures[STEPS])
             going = self._attached > 0 and not divided
         if divided:
@@ -196,7 +193,6 @@ class DeviceForest:
             "list_attached", *self._shape(size), size, self._levels, rows[0], self._lists[0],
             self._branching,
         )  # fmt: skip
-        self._listed = int(here.to_host(self._branching)[COUNT])
         most = 1 if part.divided else LEVELS_A_LAUNCH
         arguments = (
             part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
@@ -230,52 +226,51 @@ class DeviceForest:
         xp, part = self._device.xp, self._part
         if self._tellings == 0:
             going = [self.is_attached(boundary) for boundary in part.boundaries]
-            self._came = [xp.empty(last - first, np.bool_) for first, last in part.ghosts]
+            self._told = [xp.empty(last - first, np.bool_) for first, last in part.ghosts]
             self._boundaries = _Untold(xp, [xp.take(one, xp.flatnonzero(~told))
                                             for one, told in zip(part.boundaries, going, strict=True)])  # fmt: skip
-            return going, self._came
+            return going, self._told
         untold = self._boundaries
         going = untold.parts(self._news_of(untold.positions))
         if self._tellings % DROPPED == 0:
             untold.keep(~self.is_attached(untold.positions))
-        self._came = self._ghosts.parts(xp.empty(len(self._ghosts.positions), np.bool_))
-        return going, self._came
+        self._told = [xp.empty(len(self._ghosts.positions), np.bool_)]
+        return going, self._ghosts.parts(*self._told)
 
     def _news_of(self, positions: DeviceArray) -> DeviceArray:
         """Tell which of some own vertices have got their place since that was told."""
         if self._branches is None:
             return self.is_attached(positions)
-        marks = self._device.xp.zeros(self._part.owned, np.bool_)
-        marks[self._lists[self._level % 2][: self._attached]] = True
-        return self._device.xp.take(marks, positions)
+        told, count = self._device.xp.empty(len(positions), np.bool_), len(positions)
+        level = self._level if self._attached else -1  # nobody is told twice
+        self._kernels.launch(
+            "tell_attached", *self._shape(count), positions, count, self._bits, level, self._found, told
+        )  # fmt: skip
+        return told
 
     def hear(self) -> None:
         """Attach the ghosts of which that has come; branches grow on from them too."""
         xp, part, first_time = self._device.xp, self._part, self._tellings == 0
         if first_time:
-            for (first, last), came in zip(part.ghosts, self._came, strict=True):
+            for (first, last), came in zip(part.ghosts, self._told, strict=True):
                 self.attach_ghosts(first, last, came)
             waiting = [first + xp.flatnonzero(self._levels[first:last] == WAITING)
                        for first, last in part.ghosts]  # fmt: skip
             self._ghosts = _Untold(xp, [one.astype(part.csc.indices.dtype) for one in waiting])
         elif len(ghosts := self._ghosts.positions):
-            fresh = ghosts[xp.concatenate(self._came)]
-            self._levels[fresh] = 0  # any level below the next
+            (told,) = self._told
             if self.missing and self._branches is not None:
-                self._list_ghosts(fresh)
+                count = len(ghosts)
+                self._kernels.launch(
+                    "hear_attached", *self._shape(count), ghosts, count, told, self._levels,
+                    self._offsets, self._lists[self._level % 2], self._branching,
+                )  # fmt: skip
+            else:
+                self._levels[ghosts[told]] = 0  # any level below the next
             if self._tellings % DROPPED == 0:
                 self._ghosts.keep(xp.take(self._levels, ghosts) == WAITING)
         self._attached = 0  # has been told
         self._tellings += 1
-
-    def _list_ghosts(self, fresh: DeviceArray) -> None:
-        """Append ghosts to the list that the next level starts from."""
-        xp, offsets, before = self._device.xp, self._offsets, self._listed
-        self._listed += len(fresh)
-        self._lists[self._level % 2][before : self._listed] = fresh
-        self._branching[COUNT] = self._listed
-        degrees = xp.take(offsets, fresh + 1) - xp.take(offsets, fresh)
-        self._branching[AHEAD : AHEAD + 1] += degrees.sum()
 
     def predecessors(self) -> Any:
         """Return each owned vertex's predecessor as a vertex number, −1 for none; by position."""

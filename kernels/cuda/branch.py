@@ -61,7 +61,7 @@ from cugraph_ws.kernels.cuda.rows import (
     take_pieces,
 )
 
-__all__ = ["branch", "list_attached", "tell_levels"]
+__all__ = ["branch", "hear_attached", "list_attached", "tell_attached", "tell_levels"]
 
 
 @kernel
@@ -78,6 +78,35 @@ def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control
             if attached:
                 listed[slot] = vertex
                 arcs += offsets[vertex + 1] - offsets[vertex]
+    arcs = sum_of_lanes(arcs)
+    if lane() == 0 and arcs > 0:
+        atomic_add(control, AHEAD, arcs)
+
+
+@kernel
+def tell_attached(positions: Any, count: Any, bits: Any, level: Any, found: Any, told: Any) -> None:
+    """Tell which of some vertices a level has attached."""
+    for place in range(block() * threads() + thread(), count, blocks() * threads()):
+        told[place] = np.uint8(found[positions[place]] >> bits == level)
+
+
+@kernel
+def hear_attached(
+    ghosts: Any, count: Any, told: Any, levels: Any, offsets: Any, listed: Any, control: Any
+) -> None:
+    """Give level 0 to the ghosts of which it is told, list them behind the others, count their out-arcs."""
+    arcs = np.int64(0)
+    for first in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
+        place = first + lane()
+        attached, ghost = False, np.int64(0)
+        if place < count:
+            attached, ghost = told[place] != 0, np.int64(ghosts[place])
+        if any_of(FULL, attached):
+            slot = reserve(control, COUNT, np.int32(attached))
+            if attached:
+                levels[ghost] = 0
+                listed[slot] = ghost
+                arcs += offsets[ghost + 1] - offsets[ghost]
     arcs = sum_of_lanes(arcs)
     if lane() == 0 and arcs > 0:
         atomic_add(control, AHEAD, arcs)
@@ -156,6 +185,7 @@ def branch(
     leads = block() == 0 and thread() == 0
     count, work = control[COUNT], control[AHEAD]
     level, last = control[STEPS], control[STEPS] + most
+    begun = level
     alone, asleep = False, False
     turn, beat = np.int32(0), np.int32(0)
     while True:
@@ -265,7 +295,7 @@ def branch(
         else:
             turn = np.int32((turn + 1) % 3)
         level += 1
-    if leads:
+    if leads and level > begun:  # others may only be about to read what nobody has changed
         control[COUNT] = count
         control[AHEAD] = work
         control[STEPS] = level
