@@ -236,6 +236,8 @@ def _build_graphs() -> None:
             for directed, weight in product((True, False), (None, "w")):
                 build_shard(Alone(), [(0, frame)], weight=weight, directed=directed)
                 crews.over_links(2, partial(_use_share, frame, weight, directed))
+            apart = stand_in_cudf.DataFrame((3 * ends + 1).astype(kind))
+            crews.over_links(2, partial(_use_share, apart, None, True))
 
 
 def _use_share(frame: Any, weight: str | None, directed: bool, crew: Any) -> None:
@@ -369,6 +371,17 @@ def _run_programs(recorder: Recorder) -> None:
             )
             for way in ({"max_iter": 3, "exchange": "vr"}, {"max_iter": 3, "exchange": "ms"})
         ]
+    order = np.arange(12).reshape(2, 6).T.ravel()  # a chain of ties, each over the border
+    chain = cases.graph_of(type(edges)(order[:-1], order[1:], 12, np.zeros(11)))
+    runs.append(
+        (
+            "SSSP on GPUs of a cluster",
+            lambda: crews.over_links(
+                2,
+                lambda crew: ws.run(ws.SSSP, crews.share(chain, crew), source=0, engine="cuda"),
+            ),
+        )
+    )
     for label, run in runs:
         recorder.label = label
         run()
