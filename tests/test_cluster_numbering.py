@@ -243,6 +243,11 @@ def test_ids_on_a_gpu(dtype):
         assert here.downloads == asked, "what cannot be here is not looked for"
         every = _OwnIds(ids)
         assert every.encode([ids[::-1].copy()]).tolist() == list(range(len(ids)))[::-1]
+        for other in TYPES:
+            extremes = np.array([np.iinfo(other).min, 5, np.iinfo(other).max], other)
+            known = ids.tolist()
+            expected = [known.index(one) if one in known else -1 for one in extremes.tolist()]
+            assert every.encode([extremes]).tolist() == expected
         assert _OwnIds(ids[:0]).encode([ids]).tolist() == [-1] * len(ids)
 
 

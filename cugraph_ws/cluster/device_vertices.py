@@ -345,7 +345,7 @@ class _OwnIds:
         return int(self._ids.nbytes)
 
     def encode(self, columns: Sequence[Any]) -> npt.NDArray[np.int64]:
-        """Return the places of ids of the own dtype, -1 where unknown.
+        """Return the places of ids of any integer dtype, -1 where unknown.
 
         The GPU is asked for those alone that may be here: of a few ids that is often none.
         """
@@ -354,7 +354,7 @@ class _OwnIds:
         near = np.flatnonzero((wanted >= self.least) & (wanted <= self.greatest))
         if len(near):
             places = device().xp.empty(len(near), np.int64)
-            asked = device().xp.asarray(wanted[near])
+            asked = device().xp.asarray(wanted[near].astype(self._ids.dtype))
             run(
                 device(), "find_ids", len(near), asked, len(near), self._ids, self.size, places,
                 module="ranks",
