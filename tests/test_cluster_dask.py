@@ -847,15 +847,21 @@ def test_a_local_cluster():
 
 
 @pytest.mark.parametrize(
-    ("given", "pools", "expected"),
+    ("given", "pools", "lacking", "expected"),
     [
-        ({}, True, {"rmm_async": True}),
-        ({}, False, {"rmm_async": False}),
-        ({"rmm_pool_size": 0.5}, True, {"rmm_pool_size": 0.5}),
-        ({"rmm_async": False, "silence_logs": 30}, True, {"rmm_async": False, "silence_logs": 30}),
+        ({}, True, (), {"rmm_async": True}),
+        ({}, True, ("rmm",), {}),
+        ({}, False, (), {"rmm_async": False}),
+        ({"rmm_pool_size": 0.5}, True, (), {"rmm_pool_size": 0.5}),
+        (
+            {"rmm_async": False, "silence_logs": 9},
+            True,
+            (),
+            {"rmm_async": False, "silence_logs": 9},
+        ),
     ],
 )
-def test_memory_of_a_local_cluster_on_gpus(given, pools, expected, monkeypatch):
+def test_memory_of_a_local_cluster_on_gpus(given, pools, lacking, expected, monkeypatch):
     asked = []
 
     def cluster(**options):
@@ -869,7 +875,9 @@ def test_memory_of_a_local_cluster_on_gpus(given, pools, expected, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask_cuda", module)
     monkeypatch.setattr(devices, "has_device", lambda: True)
     monkeypatch.setattr(driver, "installed_gpus", lambda: gpus)
-    monkeypatch.setattr(local.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(
+        local.importlib.util, "find_spec", lambda name: None if name in lacking else name
+    )
     monkeypatch.setattr("distributed.Client", contextlib.nullcontext)
     with ws.local_cluster(2, **given) as client:
         assert client == "cluster"

@@ -46,8 +46,8 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
         How many; as many as there are GPUs or cores, if not given.
     **options : Any
         What `dask_cuda.LocalCUDACluster` or `distributed.LocalCluster` takes beside.  Without one that
-        begins with `rmm_`, workers with GPUs take memory from the driver's pool (`rmm_async=True`)
-        instead of asking the driver for every array, where it keeps one.
+        begins with `rmm_`, workers with GPUs and RMM take memory from the driver's pool
+        (`rmm_async=True`) instead of asking the driver for every array, where it keeps one.
 
     Yields
     ------
@@ -77,7 +77,8 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
     if has_device() and importlib.util.find_spec("dask_cuda") is not None:
         from dask_cuda import LocalCUDACluster
 
-        if not any(name.startswith("rmm_") for name in options):
+        asked = any(name.startswith("rmm_") for name in options)
+        if not asked and importlib.util.find_spec("rmm") is not None:
             options["rmm_async"] = all(gpu.pools for gpu in installed_gpus())
         started = LocalCUDACluster(n_workers=workers, **options)
     else:
