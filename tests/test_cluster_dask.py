@@ -142,7 +142,8 @@ def test_every_exchange(crowd, exchange):
             assert_same(result.frame, ws.run(program, whole, **options).frame, **tolerance)
             assert result.converged
             assert result.stopped == "converged"
-            assert len(result.trace) == result.iterations
+            assert len(result.trace) == result.iterations == len(result.rows.superstep)
+            assert result.trace is result.trace, "it is made once, and where it is asked for"
             assert (result.trace["bytes_sent"] > 0).any()
 
 

@@ -40,9 +40,11 @@ from cugraph_ws.cluster.members import (
 from cugraph_ws.cluster.scan import cluster_scan
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.errors import InputError, WorkerLostError
+from cugraph_ws.frames import FrameKind
 from cugraph_ws.graph import Balance, GraphReport
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
+from cugraph_ws.trace import Trace
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 
@@ -63,7 +65,7 @@ class ClusterResult:
     residual : float
     stopped : str
     trace : DataFrame
-        One row a superstep, over all workers.
+        One row a superstep, over all workers; made where it is asked for.
     """
 
     frame: Any
@@ -71,7 +73,13 @@ class ClusterResult:
     converged: bool
     residual: float
     stopped: str
-    trace: Any = field(repr=False)
+    rows: Trace = field(repr=False)
+    kind: FrameKind = field(repr=False)
+
+    @functools.cached_property
+    def trace(self) -> Any:
+        """One row a superstep, over all workers, as a frame of the same kind."""
+        return self.kind.make(self.rows.columns())
 
 
 class ClusterGraph:

@@ -90,7 +90,8 @@ class Returned:
     frames : list of DataFrame
         The member's own rows of each frame that the function returned.
     facts : dict
-        Of a run: iterations, converged, residual, stopped, and the first member's trace.
+        Of a run: iterations, converged, residual, stopped, the first member's rows of the trace, and of
+        what kind frames are.
     error : tuple of (type, str), optional
         Of an error that carries a result.
     """
@@ -393,7 +394,8 @@ def _returned(value: Any) -> Returned:
             "converged": value.converged,
             "residual": value.residual,
             "stopped": value.stopped,
-            "trace": value.trace,
+            "rows": value.rows,
+            "kind": value.graph._kind,
         }
         return Returned([frame], facts)
     frames = list(value) if isinstance(value, tuple) else [value]
