@@ -17,7 +17,7 @@ from whole import assert_same, build, check, cut, deal, described
 
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Alone
-from cugraph_ws.cluster.cuts import balanced_cuts
+from cugraph_ws.cluster.cuts import VERTEX_WORK, balanced_cuts
 from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.frames import VertexNumbers
@@ -269,7 +269,7 @@ def test_alone():
 @pytest.mark.parametrize("directed", [True, False])
 def test_cuts_are_those_of_one_process(size, directed):
     graph = check(some_edges(200, 40), directed=directed, size=size)
-    work = graph.csc.offsets + np.arange(len(graph.csc.offsets))
+    work = graph.csc.offsets + VERTEX_WORK * np.arange(len(graph.csc.offsets))
     goals = work[-1] * np.arange(1, size) // size
     expected = [0, *np.searchsorted(work, goals).tolist(), graph.number_of_vertices]
     told = build(size, deal(cut(some_edges(200, 40), 4), size), directed=directed, work=described)
@@ -292,7 +292,7 @@ def test_cuts_share_work_by_weight(monkeypatch, buckets, weights):
     cuts = told[0]
     assert cuts[0] == 0
     assert cuts[-1] == 1000
-    work = np.bincount(targets, minlength=1000) + 1
+    work = np.bincount(targets, minlength=1000) + VERTEX_WORK
     shares = np.array([work[a:b].sum() for a, b in itertools.pairwise(cuts)])
     wanted = np.array(weights or [1, 1, 1])
     starts = -(-np.arange(3 * buckets + 1) * 1000 // (3 * buckets)) if 3 * buckets < 1000 else None

@@ -251,11 +251,11 @@ def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
 
 
 @pytest.mark.parametrize("hub", [200, 1000])
-@pytest.mark.parametrize("part", [2, 29, 299])
+@pytest.mark.parametrize("part", [2, 99])
 def test_predecessors_in_rows_that_lanes_share(part, hub, monkeypatch):
-    """Of 900 neighbours one in so many is on a shortest path; a block looks at them, or a warp."""
+    """Of 300 neighbours one in so many is on a shortest path; a block looks at them, or a warp."""
     set_classes(monkeypatch, block=64, hub=hub, chunk=64, middle=32)
-    many = 900
+    many = 300
     middle = np.random.default_rng(part).permutation(many) + 1
     weights = np.concatenate([np.ones(many), np.where(middle % part == part - 1, 1.0, 2.0)])
     edges = Edges(
