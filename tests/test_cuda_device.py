@@ -470,12 +470,11 @@ class RmmPool(Pool):
 @pytest.fixture
 def rmm(monkeypatch):
     """RMM on a GPU of 1,000 bytes, and a CuPy that takes memory from it."""
-    state = SimpleNamespace(allocated=[], allocator="CuPy's", pool=None)
+    state = SimpleNamespace(allocator="CuPy's", pool=None)
 
     def allocate(size):
         if state.pool.kept + size > 1000:
             raise MemoryError("std::bad_alloc")
-        state.allocated.append(size)
         return size
 
     def make_pool(given):

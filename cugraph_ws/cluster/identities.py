@@ -219,14 +219,12 @@ class ShardNumbering:
         places = [order[first:last] for first, last in pairwise(cuts.tolist())]
         boxes = [[a for part in parts for a in wire.pack(_pick(part, held))] for held in places]
         asked = [_unpack(box, self._forms) for box in self._crew.alltoall(boxes)]
-        joined = [
-            wire.join([box[which] for box in asked], form) for which, form in enumerate(self._forms)
-        ]
         ends = np.cumsum([len(box[0]) for box in asked])
-        answers = [[found] for found in np.split(self._among_own(joined), ends[:-1])]
+        found = self._among_own(_joined(asked, self._forms))
+        answers = [[one] for one in np.split(found, ends[:-1])]
         numbers = np.full(len(owners), -1, np.int64)
-        for held, (found,) in zip(places, self._crew.alltoall(answers), strict=True):
-            numbers[held] = found
+        for held, (answer,) in zip(places, self._crew.alltoall(answers), strict=True):
+            numbers[held] = answer
         return numbers
 
     def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
@@ -310,8 +308,7 @@ def _ask(
     bounds = np.searchsorted(distinct, cuts)
     asked = crew.alltoall([[distinct[a:b]] for a, b in pairwise(bounds.tolist())])
     boxes = [[a for part in answer(wanted[0]) for a in wire.pack(part)] for wanted in asked]
-    came = [_unpack(box, forms) for box in crew.alltoall(boxes)]
-    parts = [wire.join([box[which] for box in came], form) for which, form in enumerate(forms)]
+    parts = _joined([_unpack(box, forms) for box in crew.alltoall(boxes)], forms)
     if len(distinct) == len(numbers) and (back[1:] > back[:-1]).all():
         return parts  # in order already, as ids that move to their owners are
     return [_pick(part, back) for part in parts]
@@ -325,6 +322,11 @@ def _unpack(box: Sequence[Any], forms: Sequence[Form]) -> list[Values]:
         parts.append(wire.unpack(box[first:last], form))
         first = last
     return parts
+
+
+def _joined(boxes: Sequence[Sequence[Values]], forms: Sequence[Form]) -> list[Values]:
+    """Return ids from several members, each a value of every part, one after another."""
+    return [wire.join([box[which] for box in boxes], form) for which, form in enumerate(forms)]
 
 
 def _not_below(parts: Sequence[Values], bound: Sequence[Any]) -> npt.NDArray[np.bool_]:
