@@ -64,6 +64,18 @@ from cugraph_ws.kernels.cuda.rows import (
 __all__ = ["branch", "hear_attached", "list_attached", "tell_attached", "tell_levels"]
 
 
+@inline
+def add_to_list(attached: Any, vertex: Any, offsets: Any, listed: Any, control: Any) -> Any:
+    """List the vertices of a warp that are attached, behind the others; return the lane's out-arcs."""
+    arcs = np.int64(0)
+    if any_of(FULL, attached):
+        slot = reserve(control, COUNT, np.int32(attached))
+        if attached:
+            listed[slot] = vertex
+            arcs += offsets[vertex + 1] - offsets[vertex]
+    return arcs
+
+
 @kernel
 def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control: Any) -> None:
     """List the vertices of level 0, and count their out-arcs."""
@@ -73,11 +85,7 @@ def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control
         attached = False
         if vertex < vertices:
             attached = levels[vertex] == 0
-        if any_of(FULL, attached):
-            slot = reserve(control, COUNT, np.int32(attached))
-            if attached:
-                listed[slot] = vertex
-                arcs += offsets[vertex + 1] - offsets[vertex]
+        arcs += add_to_list(attached, vertex, offsets, listed, control)
     arcs = sum_of_lanes(arcs)
     if lane() == 0 and arcs > 0:
         atomic_add(control, AHEAD, arcs)
@@ -101,12 +109,9 @@ def hear_attached(
         attached, ghost = False, np.int64(0)
         if place < count:
             attached, ghost = told[place] != 0, np.int64(ghosts[place])
-        if any_of(FULL, attached):
-            slot = reserve(control, COUNT, np.int32(attached))
-            if attached:
-                levels[ghost] = 0
-                listed[slot] = ghost
-                arcs += offsets[ghost + 1] - offsets[ghost]
+        if attached:
+            levels[ghost] = 0
+        arcs += add_to_list(attached, ghost, offsets, listed, control)
     arcs = sum_of_lanes(arcs)
     if lane() == 0 and arcs > 0:
         atomic_add(control, AHEAD, arcs)

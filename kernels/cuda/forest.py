@@ -98,7 +98,7 @@ def least_tight(
     """Return the least number of a better in-neighbour with a tight arc, of every `stride`-th arc.
 
     States are read before numbers, since few arcs are tight: of an R-MAT graph one in seven for BFS, one
-    in twenty for shortest paths.  Four are read before the first is judged, to be on their way together.
+    in 25 for shortest paths.  Four are read before the first is judged, to be on their way together.
     """
     offsets, indices = adjacency
     own = load(state, constants, vertex)

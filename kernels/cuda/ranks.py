@@ -32,7 +32,7 @@ def count_bits(words: Any, number: Any, counts: Any) -> None:
 
 @kernel
 def find_ids(wanted: Any, rows: Any, ids: Any, size: Any, places: Any) -> None:
-    """Write where in ascending ids each wanted one is, or -1; for a few, of which there is no list."""
+    """Write where in ascending ids each wanted one is, or -1: a binary search, for so few that no bits pay."""
     for row in range(block() * threads() + thread(), rows, blocks() * threads()):
         low, high = np.int64(0), np.int64(size)
         while low < high:
