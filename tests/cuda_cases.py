@@ -458,8 +458,8 @@ def set_classes(monkeypatch: Any, *, block: int, hub: int, chunk: int, middle: i
     monkeypatch.setattr(schedule, "HUB", hub)
     monkeypatch.setattr(schedule, "CHUNK", chunk)
     monkeypatch.setattr(schedule, "MIDDLE", middle)
-    monkeypatch.setattr(forest, "WIDE", middle)
-    monkeypatch.setattr(forest, "WIDEST", hub)
+    halves = (max(1, middle >> order) for order in range(len(forest.CLASSES) - 2))
+    monkeypatch.setattr(forest, "CLASSES", (hub, *halves, 1))
 
 
 def _plain(column: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

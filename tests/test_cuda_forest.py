@@ -111,6 +111,30 @@ def test_many_ties(case, kind, alone, monkeypatch):
     assert notes.launches("branch") > 0
 
 
+@pytest.mark.parametrize("members", [1, 2])
+def test_rows_of_all_lengths(members, monkeypatch):
+    """Each class of in-degrees has its number of threads; of each row the least number is chosen."""
+    most = 75
+    monkeypatch.setattr(forest, "CLASSES", (70, *forest.CLASSES[1:]))
+    generator = np.random.default_rng(members)
+    names = generator.permutation(2 * most + 1)
+    start, middle, ends = names[0], names[1 : most + 1], names[most + 1 :]
+    rows = [generator.choice(middle, degree, replace=False) for degree in range(1, most + 1)]
+    # From others that are as far they are reached no sooner.
+    aside = generator.choice(ends, (40, 2))
+    source = np.concatenate([np.full(most, start), *rows, aside[:, 0]])
+    destination = np.concatenate([middle, np.repeat(ends, np.arange(1, most + 1)), aside[:, 1]])
+    case = Case("levels", ws.BFS, {"start": [int(start)]})
+    with graph_of(Edges(source, destination, len(names))) as graph, tuned():
+        found = check(case, graph, members)
+    expected = {end: row.min() for end, row in zip(ends.tolist(), rows, strict=True)}
+    frame = found.frame.set_index("vertex")["predecessor"]
+    assert {end: frame[end] for end in expected if end in frame.index} == {
+        end: least for end, least in expected.items() if end in frame.index
+    }
+    assert len(frame) == len(names) or members > 1
+
+
 @pytest.mark.parametrize(
     ("way", "direction"),
     [*((way, "auto") for way in CHAINS), *zip(CHAINS, DIRECTIONS[1:], strict=False)],

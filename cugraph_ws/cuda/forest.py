@@ -32,11 +32,12 @@ __all__ = ["DeviceForest"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
-WIDE = 32  # in-degree from which a warp looks for a vertex's predecessor
+# In-degrees from which a block looks for a vertex's predecessor, from which a warp does, and so on, at
+# last one thread; there are as many classes in `kernels/cuda/forest.py`
+CLASSES = (4096, 64, 32, 16, 8, 4, 1)
 LEVELS_A_LAUNCH = 1024
 CONTROL, BRANCHING = 12, 32  # numbers that `grow` keeps on the device, and those of `branch`
 NOBODY = 1 << 62  # as in `kernels/cuda/forest.py`, which takes a compiler to import
-WIDEST = 4096  # and from which a block does
 DROPPED = 4  # after so many tellings vertices that have their place are told of no more
 ALONE, ALONE_ARCS = (
     256,
@@ -108,13 +109,12 @@ class DeviceForest:
         self._kernels.launch(
             "plant", *shape, part.size, part.vertices, part.numbers, *self._state, *trees
         )
-        widest, wide = part.vertices_with(WIDEST), part.vertices_with(WIDE)
-        for low, high, lanes in ((0, widest, shape[1]), (widest, wide, 32), (wide, part.owned, 1)):
-            if high > low:
-                self._kernels.launch(
-                    "choose", *self._shape((high - low) * lanes), low, high, lanes, part.vertices,
-                    part.numbers, *self._program, *trees,
-                )  # fmt: skip
+        ends = tuple(part.vertices_with(degree) for degree in CLASSES)
+        if part.arcs:
+            self._kernels.launch(
+                "choose", *self._shape(part.arcs), ends, part.vertices, part.numbers, *self._program,
+                *trees,
+            )  # fmt: skip
         waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
         self._kernels.launch("list_waiting", *shape, part.owned, *trees, waiting, self._control)
         self.missing = int(self._device.to_host(self._control)[WAITERS_LEFT])

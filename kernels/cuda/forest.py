@@ -43,6 +43,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     kernel,
     lane,
     load_fresh,
+    load_once,
     shuffle,
     shuffle_xor,
     sync_grid,
@@ -66,7 +67,7 @@ NOBODY = 1 << 62  # above every vertex number
 @inline
 def source_along(arc: Any, last: Any, vertex: Any, indices: Any) -> Any:
     """Return the position of the in-neighbour along an arc; past the last one, of the vertex itself."""
-    return np.int64(indices[arc]) if arc < last else np.int64(vertex)
+    return np.int64(load_once(indices, arc)) if arc < last else np.int64(vertex)
 
 
 @inline
@@ -139,30 +140,57 @@ def plant(
 
 @kernel
 def choose(
-    low: Any, high: Any, lanes: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
-    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any,
+    ends: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
+    parameters: Any, sums: Any, number: Any, levels: Any, found: Any,
 ) -> None:  # fmt: skip
-    """Bring `found` down to the least better in-neighbour, for waiting vertices in [low, high).
+    """Bring `found` down to the least better in-neighbour, for vertices that wait.
 
-    Each vertex has `lanes` threads: 1, 32, or a whole block.
+    `ends` says where classes of in-degrees end, the highest first.  A vertex of the first has a block,
+    one of the second a warp, and from class to class half as many threads, down to one: four arcs for
+    each of them, so that most rows are read at once, and together.
     """
     values = with_sums(parameters, sums, vertices, number)
-    group = (block() * threads() + thread()) // lanes
-    for vertex in range(low + group, high, blocks() * threads() // lanes):
-        if levels[vertex] < WAITING:
-            continue
-        least = least_tight(
-            vertex, thread() % lanes, lanes, numbers, adjacency, edges, state, constants, values
-        )
-        if lanes > 1:
-            bits = np.int32(16)
+    here = np.int64(block() * threads() + thread())
+    lanes, low = np.int64(threads()), np.int64(0)
+    for order in range(7):
+        high = ends[0]
+        if order == 1:
+            high = ends[1]
+        elif order == 2:
+            high = ends[2]
+        elif order == 3:
+            high = ends[3]
+        elif order == 4:
+            high = ends[4]
+        elif order == 5:
+            high = ends[5]
+        elif order == 6:
+            high = ends[6]
+        if order == 1:
+            lanes = np.int64(32)
+        elif order > 1:
+            lanes >>= 1
+        first = (here - lane()) // lanes  # of the warp's groups of threads
+        for base in range(low + first, high, blocks() * threads() // lanes):
+            vertex = base + here // lanes - first
+            waits = False
+            if vertex < high:
+                waits = levels[vertex] >= WAITING
+            least = np.int64(NOBODY)
+            if waits:
+                least = least_tight(
+                    vertex, thread() % lanes, lanes, numbers, adjacency, edges, state, constants, values
+                )
+            bits = np.int32(min(lanes, 32) >> 1)
             while bits > 0:
                 least = min(least, shuffle_xor(FULL, least, bits))
                 bits = np.int32(bits >> 1)
-            if lane() == 0:
-                atomic_min(found, vertex, least)
-        else:
-            found[vertex] = least
+            if waits and lane() % lanes == 0:
+                if order == 0:
+                    atomic_min(found, vertex, least)
+                else:
+                    found[vertex] = least
+        low = high
 
 
 @inline
