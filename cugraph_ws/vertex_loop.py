@@ -317,14 +317,12 @@ class VertexLoop:
 
         links = _links_of(graph)
         if links is not None:
-            terms, inner = len(self._program.aggregates), part.arcs
-            if plan.swaps and part.arcs:
-                inner = int(part.graph.csr.offsets[part.owned])
+            terms = len(self._program.aggregates)
             return DeviceCrewExchange(
                 graph,
                 part,
                 links,
-                inner=inner,
+                swaps=plan.swaps,
                 figures=FRONTIER_FIGURES if plan.swaps else FIGURES + terms,
                 method=self._sends,
                 frontier=plan.frontier,

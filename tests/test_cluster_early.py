@@ -151,6 +151,35 @@ class TestCalls:
         gc.collect()
         eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
 
+    def test_tasks_of_a_call_that_takes_long_are_submitted_later(
+        self, pair, graph, tree, counts, monkeypatch
+    ):
+        noted: list[float] = []
+
+        def noting(function: Any) -> Any:
+            def noted_first(*given: Any) -> Any:
+                noted.append(time.monotonic())
+                return function(*given)
+
+            return noted_first
+
+        monkeypatch.setattr(driver, "LONG", -1.0)
+        monkeypatch.setattr(driver, "LATER", 0.4)
+        monkeypatch.setattr(Summons, "of", noting(Summons.of))
+        monkeypatch.setattr(driver, "submit_together", noting(driver.submit_together))
+        assert_same(ws.bfs(graph, 0), tree)
+        summoned, submitted = noted
+        assert submitted - summoned >= 0.4
+        assert set(counts().values()) == {1}
+
+    def test_ctrl_c_before_tasks_are_submitted_ends_the_run(self, pair, graph, monkeypatch):
+        monkeypatch.setattr(driver, "LONG", -1.0)
+        monkeypatch.setattr(driver, "LATER", 1.0)
+        threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+        with pytest.raises(ws.Interrupted) as caught:
+            ws.run(Endless, graph)
+        assert caught.value.result.stopped == "interrupt"
+
     def test_a_result_whose_worker_dies_at_once_is_an_error_and_no_hang(self, pair):
         pair.wait_for(2)
         with on_workers(SKEWED) as lost:

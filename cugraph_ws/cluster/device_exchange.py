@@ -31,6 +31,20 @@ __all__ = ["DeviceCrewExchange"]
 LEAST_APART = 1 << 18  # vertices that travel, from which most of them leave before a superstep ends
 
 
+def _extents(shard: ShardGraph, part: DevicePartition, *, outward: bool) -> npt.NDArray[np.int64]:
+    """Return how much each member has: own vertices, arcs, arcs of news, vertices of each boundary.
+
+    They are told once, together; `outward` arcs of news are those out of own vertices, or else all.
+    """
+    name = f"extents {outward}"
+    if name not in shard.learned:
+        news = int(part.graph.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
+        own = [part.owned, part.arcs, news, *map(len, part.boundaries)]
+        shard.learned[name] = np.array(list(map(list, shard.crew.allgather(own))), np.int64)
+    told: npt.NDArray[np.int64] = shard.learned[name]
+    return told
+
+
 class DeviceCrewExchange(CrewExchange):
     """Moves boundary state between GPUs; see `CrewExchange`, which it agrees with to the bit.
 
@@ -42,8 +56,8 @@ class DeviceCrewExchange(CrewExchange):
         The same on the device.
     links : Links
         To the other members' GPUs.
-    inner : int
-        How many arcs of the share lead out of own vertices.
+    swaps : bool
+        Whether those who have news tell it along their arcs: then they count which lead out of them.
     figures : int
         How many numbers a member tells of a superstep.
     method : {"auto", "vr", "ms", "all"}
@@ -60,7 +74,7 @@ class DeviceCrewExchange(CrewExchange):
         part: DevicePartition,
         links: Links,
         *,
-        inner: int,
+        swaps: bool,
         figures: int,
         method: ExchangeMethod,
         frontier: bool,
@@ -76,8 +90,7 @@ class DeviceCrewExchange(CrewExchange):
         self._links = links
         self._frontier, self._in_place = frontier, in_place
         size = self._crew.size
-        facts = [part.owned, part.arcs, inner, *[len(one) for one in part.boundaries]]
-        told = np.array([list(one) for one in self._crew.allgather(facts)], np.int64)
+        told = _extents(shard, part, outward=swaps)
         self._owned, self._arcs, self._inner = told[:, :3].sum(axis=0).tolist()
         held = told[:, 3:]
         # By sender and receiver: how many vertices may travel, and which of the lengths is theirs.

@@ -268,12 +268,15 @@ class DeviceShardVertices(ShardVertices):
     def _ask_for(self, strange: DeviceArray, wanted: DeviceArray, ids: DeviceArray) -> None:
         """Fill in ids of vertices that are not known here, each asked for once, together."""
         xp = device().xp
-        distinct, back = wanted[strange], strange
-        if len(strange):
-            distinct, back = xp.unique(distinct, return_inverse=True)
+        distinct = numbers = wanted[strange]
+        if len(strange):  # most of a graph is one component: few are left to be sorted
+            new = xp.ones(len(numbers), np.bool_)
+            new[1:] = numbers[1:] != numbers[:-1]
+            distinct = xp.unique(numbers[new])
         (told,) = self.numbering.decode(as_host(distinct))
         if len(strange):
-            ids[strange] = xp.asarray(told.to_numpy(zero_copy_only=False), ids.dtype)[back]
+            names = xp.asarray(told.to_numpy(zero_copy_only=False), ids.dtype)
+            ids[strange] = names[xp.searchsorted(distinct, numbers)]
 
 
 def _stretches(firsts: Sequence[Any], owned: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:

@@ -47,6 +47,8 @@ FIRST_LOOK = 0.1  # seconds until it is looked who is there at all
 LOOK = 0.5  # seconds between two looks at who is left
 ANSWER = 3.0  # seconds in which a worker that others say is lost must answer
 GRACE = 20.0  # seconds in which the members left must give a lost run up
+LONG = 3e-2  # seconds of a call of which most is waiting for GPUs
+LATER = 1e-2  # seconds by which its tasks are submitted later
 
 
 class LeftBeforeError(WorkerLostError):
@@ -142,6 +144,9 @@ class Crewed:
     early : sequence of tuple, optional
         For each member a callable that does the same before its task is there, and what it is given
         between a `Duty` and the worker; see `cugraph_ws.cluster.early`.
+    lasts : float
+        How many seconds that is likely to take.  To take in a task keeps a worker's interpreter busy for
+        two milliseconds: of a long call it may come when the member waits for its GPU.
 
     Attributes
     ----------
@@ -163,6 +168,7 @@ class Crewed:
         nccl: bool = False,
         frames: bool = False,
         early: Sequence[tuple[Any, ...]] | None = None,
+        lasts: float = 0.0,
     ) -> None:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
@@ -183,6 +189,10 @@ class Crewed:
                 for duty, (function, *given) in zip(duties, early, strict=True)
             ]
             self._summons = Summons.of(client, self._addresses, keys, work)
+        if self._summons is not None and lasts > LONG:
+            with HeldInterrupts() as interrupts:
+                self._summons.wait(LATER)
+            self._unheard = "interrupt" if interrupts.pressed else None
         members = [
             Piece(key, task, (duty, *given), address)
             for key, duty, given, address in zip(

@@ -10,6 +10,7 @@ import functools
 import math
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -137,6 +138,7 @@ class ClusterGraph:
         self._lock = threading.RLock()  # members meet in the same order in every run
         self._shares: list[Future[Any]] | None = None
         self._metas: dict[bytes, Any] = {}  # empty frames of results, by columns and dtypes
+        self._took: dict[str, float] = {}  # seconds of the last call of each function
         self._open = True
         self._build()
         self._wanted = len(self._addresses)
@@ -376,6 +378,7 @@ class ClusterGraph:
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if progress else None
         shown = reporter(progress, name)
         calls = [Call(share.key, function, options, topic) for share in shares]
+        begun = time.perf_counter()
         crewed = Crewed(
             client,
             self._addresses,
@@ -397,6 +400,7 @@ class ClusterGraph:
             frames=True,
             # Partitions of arguments come with the task only.
             early=None if divided else [(call_early, call) for call in calls],
+            lasts=self._took.get(name, 0.0) if self._nccl else 0.0,
         )
         try:
             with _Listener(client, topic, shown, crewed):
@@ -405,6 +409,7 @@ class ClusterGraph:
             crewed.abandon()  # members that nobody waits for would wait for each other
             crewed.release()  # the error's traceback holds this frame
             raise
+        self._took[name] = time.perf_counter() - begun
         try:
             return self._assembled(crewed)
         finally:

@@ -179,8 +179,9 @@ def choose(
             least = np.int64(NOBODY)
             if waits:
                 least = least_tight(
-                    vertex, thread() % lanes, lanes, numbers, adjacency, edges, state, constants, values
-                )
+                    vertex, thread() % lanes, lanes, numbers, adjacency, edges, state, constants,
+                    values,
+                )  # fmt: skip
             bits = np.int32(min(lanes, 32) >> 1)
             while bits > 0:
                 least = min(least, shuffle_xor(FULL, least, bits))
