@@ -458,8 +458,9 @@ def set_classes(monkeypatch: Any, *, block: int, hub: int, chunk: int, middle: i
     monkeypatch.setattr(schedule, "HUB", hub)
     monkeypatch.setattr(schedule, "CHUNK", chunk)
     monkeypatch.setattr(schedule, "MIDDLE", middle)
-    halves = (max(1, middle >> order) for order in range(len(forest.CLASSES) - 2))
-    monkeypatch.setattr(forest, "CLASSES", (hub, *halves, 1))
+    halves = [(max(1, middle >> order), 32 >> order) for order in range(5)]
+    monkeypatch.setattr(forest, "WIDEST", hub)
+    monkeypatch.setattr(forest, "CLASSES", (*halves, (1, 1)))
 
 
 def _plain(column: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -115,7 +115,7 @@ def test_many_ties(case, kind, alone, monkeypatch):
 def test_rows_of_all_lengths(members, monkeypatch):
     """Each class of in-degrees has its number of threads; of each row the least number is chosen."""
     most = 75
-    monkeypatch.setattr(forest, "CLASSES", (70, *forest.CLASSES[1:]))
+    monkeypatch.setattr(forest, "WIDEST", 70)
     generator = np.random.default_rng(members)
     names = generator.permutation(2 * most + 1)
     start, middle, ends = names[0], names[1 : most + 1], names[most + 1 :]

@@ -32,9 +32,9 @@ __all__ = ["DeviceForest"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
-# In-degrees from which a block looks for a vertex's predecessor, from which a warp does, and so on, at
-# last one thread; there are as many classes in `kernels/cuda/forest.py`
-CLASSES = (4096, 64, 32, 16, 8, 4, 1)
+WIDEST = 4096  # in-degree from which a block looks for a vertex's predecessor
+# In-degrees from which so many threads do: four arcs for each, so that most rows are read at once
+CLASSES = ((64, 32), (32, 16), (16, 8), (8, 4), (4, 2), (1, 1))
 LEVELS_A_LAUNCH = 1024
 CONTROL, BRANCHING = 12, 32  # numbers that `grow` keeps on the device, and those of `branch`
 NOBODY = 1 << 62  # as in `kernels/cuda/forest.py`, which takes a compiler to import
@@ -109,12 +109,18 @@ class DeviceForest:
         self._kernels.launch(
             "plant", *shape, part.size, part.vertices, part.numbers, *self._state, *trees
         )
-        ends = tuple(part.vertices_with(degree) for degree in CLASSES)
-        if part.arcs:
-            self._kernels.launch(
-                "choose", *self._shape(part.arcs), ends, part.vertices, part.numbers, *self._program,
-                *trees,
-            )  # fmt: skip
+        choose = self._kernels.prepare(
+            "choose", *self._shape(part.arcs), 0, 0, 0, part.vertices, part.numbers, *self._program,
+            *trees,
+        )  # fmt: skip
+        low = 0
+        for degree, lanes in ((WIDEST, shape[1]), *CLASSES):
+            high = part.vertices_with(degree)
+            if high > low:
+                for place, value in enumerate((low, high, lanes)):
+                    choose.change(place, value)
+                choose()
+            low = high
         waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
         self._kernels.launch("list_waiting", *shape, part.owned, *trees, waiting, self._control)
         self.missing = int(self._device.to_host(self._control)[WAITERS_LEFT])

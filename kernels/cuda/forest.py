@@ -65,9 +65,9 @@ NOBODY = 1 << 62  # above every vertex number
 
 
 @inline
-def source_along(arc: Any, last: Any, vertex: Any, indices: Any) -> Any:
-    """Return the position of the in-neighbour along an arc; past the last one, of the vertex itself."""
-    return np.int64(load_once(indices, arc)) if arc < last else np.int64(vertex)
+def source_along(row: Any, place: Any, degree: Any, vertex: Any, indices: Any) -> Any:
+    """Return the position of an in-neighbour by its place in the row; past the last, of the vertex."""
+    return np.int64(load_once(indices, row + place)) if place < degree else np.int64(vertex)
 
 
 @inline
@@ -78,12 +78,12 @@ def is_tight(source: Any, own: Any, before: Any, edges: Any, arc: Any, values: A
 
 @inline
 def lesser(
-    least: Any, position: Any, source: Any, arc: Any, last: Any, own: Any, before: Any, numbers: Any,
-    edges: Any, values: Any,
+    least: Any, position: Any, source: Any, arc: Any, belongs: Any, own: Any, before: Any,
+    numbers: Any, edges: Any, values: Any,
 ) -> Any:  # fmt: skip
     """Return the number of an in-neighbour if it is less, and it is a better one whose arc is tight."""
     if (
-        arc < last
+        belongs
         and is_active(own, keep(source), values)
         and is_tight(source, own, before, edges, arc, values)
     ):
@@ -105,22 +105,25 @@ def least_tight(
     own = load(state, constants, vertex)
     before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
     least = np.int64(NOBODY)
-    last = offsets[vertex + 1]
-    for arc in range(offsets[vertex] + begin, last, 4 * stride):
-        two, three, four = arc + stride, arc + 2 * stride, arc + 3 * stride
-        at_one = source_along(arc, last, vertex, indices)
-        at_two = source_along(two, last, vertex, indices)
-        at_three = source_along(three, last, vertex, indices)
-        at_four = source_along(four, last, vertex, indices)
-        one = load(state, constants, at_one)
+    row = offsets[vertex]
+    degree = np.int32(offsets[vertex + 1] - row)  # as in `frontier.py`: registers are scarce
+    for one in range(np.int32(begin), degree, np.int32(4 * stride)):
+        two = np.int32(one + stride)
+        three = np.int32(two + stride)
+        four = np.int32(three + stride)
+        at_one = source_along(row, one, degree, vertex, indices)
+        at_two = source_along(row, two, degree, vertex, indices)
+        at_three = source_along(row, three, degree, vertex, indices)
+        at_four = source_along(row, four, degree, vertex, indices)
+        first = load(state, constants, at_one)
         second = load(state, constants, at_two)
         third = load(state, constants, at_three)
         fourth = load(state, constants, at_four)
         given = own, before, numbers, edges, values
-        least = lesser(least, at_one, one, arc, last, *given)
-        least = lesser(least, at_two, second, two, last, *given)
-        least = lesser(least, at_three, third, three, last, *given)
-        least = lesser(least, at_four, fourth, four, last, *given)
+        least = lesser(least, at_one, first, row + one, one < degree, *given)
+        least = lesser(least, at_two, second, row + two, two < degree, *given)
+        least = lesser(least, at_three, third, row + three, three < degree, *given)
+        least = lesser(least, at_four, fourth, row + four, four < degree, *given)
     return least
 
 
@@ -140,58 +143,37 @@ def plant(
 
 @kernel
 def choose(
-    ends: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
-    parameters: Any, sums: Any, number: Any, levels: Any, found: Any,
+    low: Any, high: Any, lanes: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
+    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any,
 ) -> None:  # fmt: skip
-    """Bring `found` down to the least better in-neighbour, for vertices that wait.
+    """Bring `found` down to the least better in-neighbour, for waiting vertices in [low, high).
 
-    `ends` says where classes of in-degrees end, the highest first.  A vertex of the first has a block,
-    one of the second a warp, and from class to class half as many threads, down to one: four arcs for
-    each of them, so that most rows are read at once, and together.
+    Each vertex has `lanes` threads: a power of two, 32 at most, or a whole block.
     """
     values = with_sums(parameters, sums, vertices, number)
-    here = np.int64(block() * threads() + thread())
-    lanes, low = np.int64(threads()), np.int64(0)
-    for order in range(7):
-        high = ends[0]
-        if order == 1:
-            high = ends[1]
-        elif order == 2:
-            high = ends[2]
-        elif order == 3:
-            high = ends[3]
-        elif order == 4:
-            high = ends[4]
-        elif order == 5:
-            high = ends[5]
-        elif order == 6:
-            high = ends[6]
-        if order == 1:
-            lanes = np.int64(32)
-        elif order > 1:
-            lanes >>= 1
-        first = (here - lane()) // lanes  # of the warp's groups of threads
-        for base in range(low + first, high, blocks() * threads() // lanes):
-            vertex = base + here // lanes - first
-            waits = False
-            if vertex < high:
-                waits = levels[vertex] >= WAITING
-            least = np.int64(NOBODY)
-            if waits:
-                least = least_tight(
-                    vertex, thread() % lanes, lanes, numbers, adjacency, edges, state, constants,
-                    values,
-                )  # fmt: skip
-            bits = np.int32(min(lanes, 32) >> 1)
-            while bits > 0:
-                least = min(least, shuffle_xor(FULL, least, bits))
-                bits = np.int32(bits >> 1)
-            if waits and lane() % lanes == 0:
-                if order == 0:
-                    atomic_min(found, vertex, least)
-                else:
-                    found[vertex] = least
-        low = high
+    lanes = np.int32(lanes)
+    here = np.int32(block() * threads() + thread())
+    first = (here - lane()) // lanes  # of the groups of threads in the warp
+    for base in range(low + first, high, blocks() * threads() // lanes):
+        vertex = base + here // lanes - first
+        waits = False
+        if vertex < high:
+            waits = levels[vertex] >= WAITING
+        least = np.int64(NOBODY)
+        if waits:
+            least = least_tight(
+                vertex, thread() % lanes, lanes, numbers, adjacency, edges, state, constants,
+                values,
+            )  # fmt: skip
+        bits = np.int32(min(lanes, 32) >> 1)
+        while bits > 0:
+            least = min(least, shuffle_xor(FULL, least, bits))
+            bits = np.int32(bits >> 1)
+        if waits and lane() % lanes == 0:
+            if lanes > 32:
+                atomic_min(found, vertex, least)
+            else:
+                found[vertex] = least
 
 
 @inline
