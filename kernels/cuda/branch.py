@@ -119,27 +119,33 @@ def hear_attached(
 
 @inline
 def lead(
-    place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any, levels: Any,
-    found: Any, key: Any, numbers: Any,
+    place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any, found: Any,
+    key: Any, numbers: Any,
 ) -> Any:  # fmt: skip
-    """Return where an arc of the lanes' rows leads, from whom, by what word, and whether that is less."""
+    """Return where an arc of the lanes' rows leads, from whom, by what word, and whether that is less.
+
+    It is not for who has a better in-neighbour, whose number is less than any word of a level: so no
+    other array is read for most arcs.
+    """
     mine, arc = arc_at(place, ends, start, row, begin, 1)
     other, word = np.int64(0), np.int64(NOBODY)
     if place < total:
         other = np.int64(load_once(indices, arc))
-        if levels[other] != 0:
-            word = key + np.int64(numbers[mine])
+        word = key + np.int64(numbers[mine])
     return other, mine, arc, word, word < load_fresh(found, other)
 
 
 @inline
 def attach(
-    other: Any, source: Any, arc: Any, word: Any, less: Any, numbers: Any, edges: Any, state: Any,
-    constants: Any, values: Any, found: Any, offsets: Any,
+    other: Any, source: Any, arc: Any, word: Any, less: Any, levels: Any, numbers: Any, edges: Any,
+    state: Any, constants: Any, values: Any, found: Any, offsets: Any,
 ) -> Any:  # fmt: skip
     """Keep a word that is less, if its arc is tight; return whether it is the first, and out-arcs."""
     first, degree = False, np.int64(0)
+    waits = False
     if less:
+        waits = levels[other] != 0  # or it is its own beginning
+    if waits:
         own = load(state, constants, other)
         before = replace(own, initial(constants, other, np.int64(numbers[other]), values))
         if is_tight(load(state, constants, source), own, before, edges, arc, values):
@@ -261,20 +267,20 @@ def branch(
                 for window in range(np.int32(0), total, np.int32(64)):
                     place = np.int32(window + lane())
                     one, from_one, arc_one, word_one, less_one = lead(
-                        place, total, ends, start, row, begin, indices, levels, found, key, numbers
+                        place, total, ends, start, row, begin, indices, found, key, numbers
                     )
                     two, from_two, arc_two, word_two, less_two = lead(
-                        np.int32(place + 32), total, ends, start, row, begin, indices, levels, found,
-                        key, numbers,
+                        np.int32(place + 32), total, ends, start, row, begin, indices, found, key,
+                        numbers,
                     )  # fmt: skip
                     if any_of(FULL, less_one or less_two):
                         new_one, degree_one = attach(
-                            one, from_one, arc_one, word_one, less_one, numbers, edges, state,
-                            constants, values, found, offsets,
+                            one, from_one, arc_one, word_one, less_one, levels, numbers, edges,
+                            state, constants, values, found, offsets,
                         )  # fmt: skip
                         new_two, degree_two = attach(
-                            two, from_two, arc_two, word_two, less_two, numbers, edges, state,
-                            constants, values, found, offsets,
+                            two, from_two, arc_two, word_two, less_two, levels, numbers, edges,
+                            state, constants, values, found, offsets,
                         )  # fmt: skip
                         ahead += degree_one + degree_two
                         wanted = np.int32(new_one) + np.int32(new_two)
