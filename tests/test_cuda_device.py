@@ -451,7 +451,25 @@ def test_the_current_gpu(fake_driver, compiles):
 
 
 class Resource(SimpleNamespace):
-    """One of RMM's resources."""
+    """One of RMM's resources; its memory's address is the handle of the driver's pool, or 0."""
+
+    pool = 0
+    given = 0  # arrays that are with somebody
+
+    def allocate(self, size):
+        self.given += 1
+        return self.pool
+
+    def deallocate(self, pointer, size):
+        self.given -= 1
+
+
+def use(monkeypatch, resource):
+    """Let RMM take memory from a resource."""
+    monkeypatch.setattr(devices, "pool_of", lambda pointer: pointer)
+    module = sys.modules.get("rmm") or SimpleNamespace(mr=SimpleNamespace())
+    module.mr.get_current_device_resource = lambda: resource
+    monkeypatch.setitem(sys.modules, "rmm", module)
 
 
 class RmmPool(Pool):
@@ -484,10 +502,11 @@ def rmm(monkeypatch):
 
     module = SimpleNamespace(
         allocators=SimpleNamespace(cupy=SimpleNamespace()),
-        mr=SimpleNamespace(get_current_device_resource=Resource),
+        mr=SimpleNamespace(),
     )
     module.allocators.cupy.rmm_cupy_allocator = allocate
     monkeypatch.setitem(sys.modules, "rmm", module)
+    use(monkeypatch, Resource())
     monkeypatch.setitem(sys.modules, "rmm.allocators", module.allocators)
     monkeypatch.setitem(sys.modules, "rmm.allocators.cupy", module.allocators.cupy)
     monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: name == "rmm")
@@ -518,14 +537,14 @@ def test_what_is_kept_is_given_back_before_memory_runs_out(rmm, monkeypatch):
 def test_where_rmm_has_a_pool_less_is_kept(rmm, monkeypatch, fake_driver):
     monkeypatch.setattr(devices, "POOLED", 100)
     pool = devices._shared_pool(rmm.xp, 300)
-    sys.modules["rmm"].mr.get_current_device_resource = lambda: Resource(pool_size=lambda: 0)
+    use(monkeypatch, Resource(pool_size=lambda: 0))
     assert [rmm.allocator(size) for size in (100, 101, 300)] == [100, 101, 300]
     assert pool.kept == 100
 
     monkeypatch.setattr(devices, "KEPT_PART", 4)
     here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0], pool)
-    for resource, kept in ((Resource(), 1 << 31), (Resource(pool_handle=lambda: 1), 0)):
-        sys.modules["rmm"].mr.get_current_device_resource = lambda one=resource: one
+    for resource, kept in ((Resource(), 1 << 31), (Resource(pool=1), 0)):
+        use(monkeypatch, resource)
         pool.kept = 1 << 31
         here.trim()
         assert pool.kept == kept
@@ -542,19 +561,33 @@ def test_free_memory_counts_what_rmm_holds(fake_driver, monkeypatch):
     cupy = cupy_of(stream)
     cupy.cuda.runtime.cudaMemPoolAttrReservedMemCurrent = 5
     cupy.cuda.runtime.cudaMemPoolAttrUsedMemCurrent = 7
-    told = {("pool", 5): 700, ("pool", 7): 400}
+    told = {(9, 5): 700, (9, 7): 400}
     cupy.cuda.runtime.memPoolGetAttribute = lambda *asked: told[asked]
     here = devices.CudaDevice(cupy, installed_gpus()[0])
     usual = Resource()
-    driver_pool = Resource(pool_handle=lambda: "pool")
-    pool = Resource(pool_size=lambda: 55, get_upstream=lambda: usual)
-    counted = Resource(get_upstream=lambda: driver_pool)
-    for resource, more in ((usual, 0), (driver_pool, 300), (pool, 55), (counted, 300)):
-        module = SimpleNamespace(
-            mr=SimpleNamespace(get_current_device_resource=lambda one=resource: one)
-        )
-        monkeypatch.setitem(sys.modules, "rmm", module)
+    of_driver = Resource(pool=9)
+    of_rmm = Resource(pool=9, pool_size=lambda: 55, get_upstream=lambda: usual)
+    counted = Resource(get_upstream=lambda: of_driver)
+    for resource, more in ((usual, 0), (of_driver, 300), (of_rmm, 55), (counted, 300), (usual, 0)):
+        use(monkeypatch, resource)
         assert here.free_memory() == 1000 + more
+        assert here.free_memory() == 1000 + more, "asked of the driver or known"
+        assert resource.given == 0
+
+
+def test_the_driver_tells_of_which_pool_memory_is(fake_driver):
+    pools = {77: 1 << 40, 78: None}
+
+    def tell(handle, attribute, pointer):
+        assert attribute == 17
+        handle._obj.value = pools[pointer.value]
+        return 0
+
+    fake_driver.do_PointerGetAttribute = tell
+    assert driver.pool_of(77) == 1 << 40
+    assert driver.pool_of(78) == 0
+    fake_driver.refuses = ("cuPointerGetAttribute",)
+    assert driver.pool_of(77) == 0
 
 
 def test_a_number_of_a_prepared_launch_is_changed(fake_driver, compiles):

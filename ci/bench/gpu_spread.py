@@ -14,7 +14,7 @@ from typing import Any
 from gpu_graphs import GENERATED, RMAT, Case, Weights, rmat
 
 import cugraph_ws as ws
-from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.device import device, driver_pool
 
 __all__ = [
     "PartedCase",
@@ -183,15 +183,13 @@ def forget_peak() -> None:
 def give_back() -> None:
     """Give the driver back what pools of this process keep: another one may build on the same GPU."""
     import cupy
-    import rmm
 
     gc.collect()
     device().trim(everything=True)
     cupy.get_default_memory_pool().free_all_blocks()
-    resource = rmm.mr.get_current_device_resource()
-    if hasattr(resource, "pool_handle"):
+    if driver_pool():
         device().synchronize()
-        cupy.cuda.runtime.memPoolTrimTo(resource.pool_handle(), 0)
+        cupy.cuda.runtime.memPoolTrimTo(driver_pool(), 0)
 
 
 def peak() -> int:

@@ -20,7 +20,7 @@ import numpy as np
 from cugraph_ws.codegen import import_text, kernel_file
 from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import load_or_compile
-from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function
+from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function, pool_of
 from cugraph_ws.cuda.signature import Kind, flatten, kind_of, parameters
 from cugraph_ws.errors import EngineError
 
@@ -32,6 +32,7 @@ __all__ = [
     "array_module",
     "as_host",
     "device",
+    "driver_pool",
     "has_device",
     "installed",
 ]
@@ -40,6 +41,7 @@ POOLED = 1 << 28  # bytes of an array above which its memory goes straight back
 KEPT = 1 << 30  # bytes of freed memory that are kept for the next arrays
 # The same as parts of the GPU's memory, where that is more and RMM asks the driver for every array
 POOLED_PART, KEPT_PART = 128, 16
+PROBE = 256  # bytes of an array whose pool is asked for
 BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
 
 
@@ -441,23 +443,45 @@ def _resource() -> Any:
     return resource
 
 
+_asked: tuple[Any, int] = None, 0  # a resource of RMM's, and the driver's pool that it has
+
+
+def driver_pool() -> int:
+    """Return the handle of the driver's pool that RMM takes memory from, 0 where there is none.
+
+    Not all of RMM's resources tell it, but the driver does, of memory that comes from one.
+    """
+    global _asked  # noqa: PLW0603 - one for the process, as what RMM takes memory from is
+    resource = _resource()
+    if resource is None:
+        return 0
+    known, pool = _asked
+    if known is not resource:
+        pointer = resource.allocate(PROBE)
+        pool = pool_of(pointer)
+        resource.deallocate(pointer, PROBE)
+        _asked = resource, pool
+    return pool
+
+
 def _rmm_has_pool() -> bool:
     """Tell whether RMM takes memory from a pool, of its own or of the driver's."""
-    resource = _resource()
-    return hasattr(resource, "pool_size") or hasattr(resource, "pool_handle")
+    return hasattr(_resource(), "pool_size") or driver_pool() != 0
 
 
 def _kept_by_rmm(runtime: Any) -> int:
     """Return how many bytes RMM has of the driver and can still give out; or more, for its own pool."""
     resource = _resource()
-    if hasattr(resource, "pool_handle"):
-        held, used = (
-            int(runtime.memPoolGetAttribute(resource.pool_handle(), one))
-            for one in (runtime.cudaMemPoolAttrReservedMemCurrent, runtime.cudaMemPoolAttrUsedMemCurrent)
-        )  # fmt: skip
-        return held - used
-    # RMM's pool does not tell how much of it is in use: nothing is refused for its sake.
-    return int(resource.pool_size()) if hasattr(resource, "pool_size") else 0
+    if hasattr(resource, "pool_size"):  # which does not tell how much of it is in use:
+        return int(resource.pool_size())  # nothing is refused for its sake
+    pool = driver_pool()
+    if not pool:
+        return 0
+    held, used = (
+        int(runtime.memPoolGetAttribute(pool, one))
+        for one in (runtime.cudaMemPoolAttrReservedMemCurrent, runtime.cudaMemPoolAttrUsedMemCurrent)
+    )  # fmt: skip
+    return held - used
 
 
 def _shared_pool(xp: Any, most: int) -> Any:

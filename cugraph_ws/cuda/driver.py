@@ -15,12 +15,13 @@ from typing import Any
 
 from cugraph_ws.errors import EngineError
 
-__all__ = ["Function", "Gpu", "installed_gpus", "load_function"]
+__all__ = ["Function", "Gpu", "installed_gpus", "load_function", "pool_of"]
 
 _MULTIPROCESSORS = 16
 _L2_SIZE = 38
 _MAJOR, _MINOR = 75, 76
 _POOLS = 115
+_POOL_OF_POINTER = 17
 _NO_CONTEXT = 201
 
 
@@ -212,6 +213,26 @@ class Function:
 
         _insist(ask(), ask, "asking for a kernel's occupancy")
         return number.value
+
+
+def pool_of(pointer: int) -> int:
+    """Return which of the driver's pools some memory is from.
+
+    Parameters
+    ----------
+    pointer : int
+        Its address.
+
+    Returns
+    -------
+    int
+        The pool's handle, 0 if the memory is from none.
+    """
+    handle = ctypes.c_void_p()
+    failed = _library().cuPointerGetAttribute(
+        ctypes.byref(handle), _POOL_OF_POINTER, ctypes.c_uint64(pointer)
+    )
+    return 0 if failed else handle.value or 0
 
 
 def load_function(code: bytes, name: str) -> Function:
