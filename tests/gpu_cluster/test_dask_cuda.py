@@ -99,23 +99,23 @@ def whole(frame: Any) -> Iterator[Any]:
         yield graph
 
 
-def free_beside(size: int) -> tuple[int, int, int]:
-    """Return what of a worker's GPU is free before an array, beside it, and after it."""
-    from cugraph_ws.cuda.device import device, driver_pool
-
-    assert driver_pool() != 0
-    before = device().free_memory()
-    array = cp.empty(size, np.uint8)
-    beside = device().free_memory()
-    del array
-    return before, beside, device().free_memory()
-
-
 def test_what_the_pool_of_a_worker_keeps_is_free() -> None:
     """Else what follows a graph would be refused for the memory that its build took."""
     size = 1 << 30
+
+    def told() -> tuple[int, int, int]:
+        """Return what of the GPU is free before an array, beside it, and after it."""
+        from cugraph_ws.cuda.device import device, driver_pool
+
+        assert driver_pool() != 0
+        before = device().free_memory()
+        array = cp.empty(size, np.uint8)
+        beside = device().free_memory()
+        del array
+        return before, beside, device().free_memory()
+
     with ws.local_cluster(1) as client:
-        ((before, beside, after),) = client.run(free_beside, size).values()
+        ((before, beside, after),) = client.run(told).values()
     assert beside <= before - size // 2
     assert after >= before - size // 2
 
