@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from gpu_breakdown import Breakdown, breakdown
 from gpu_frames import build, build_figures, check_build
-from gpu_graphs import RMAT, Weights
+from gpu_graphs import Weights
 from gpu_measure import Entrant, Measured, Section, by_library, compare, race
 from gpu_programs import Labels
 from gpu_spread import PartedCase, Spread, forget_peak, give_back, off_by, peak
@@ -45,9 +45,6 @@ ONE = "one GPU"
 BUILD = "build from a frame"
 SUPERSTEPS = 20
 REPEATS = 3  # at most: machines with several GPUs are dear
-# Edges above which each kind of weights has workers of its own: a pool keeps every chunk of which a
-# part is in use, and one GPU's graph has to fit beside the first worker's
-CROWDING = 1 << 30
 # By number of GPUs, how many times faster than one: supersteps of dense programs, calls of others
 SPEEDUPS = {2: (1.8, 1.5), 4: (3.2, 2.2)}
 BUILD_TARGET = 2.0  # times one GPU's build, of the same frame
@@ -227,45 +224,41 @@ def cluster(
         from gpu_peers import TARGETS
 
         pieces, only = ("build", "functions", "peers"), tuple(TARGETS)
-    crowded = name in RMAT and RMAT[name][1] > CROWDING
-    exchanged = Exchanged()
-    for kinds in [[kind] for kind in KINDS] if crowded else [KINDS]:
-        with workers(HUB if hub else {}) as client:
-            if only is None:
-                take_memory_as_workers()
-            spread = Spread(name, client)
-            lent = Lent(spread, PartedCase(name, spread.places), alone=only is None, hub=hub)
-            gpus, start = spread.workers, lent.case.start
-            _pieces(lent, section, repeats, pieces, only, kinds, exchanged)
-            lent.let_go()
-        del lent, spread  # other workers, or cuGraph's pool, may have the first GPU
-    if exchanged.timings:
-        exchange_targets(section, gpus, exchanged, hub=hub)
-        exchange_table(section, gpus, exchanged)
-    speedups(section, gpus)
+    with workers(HUB if hub else {}) as client:
+        if only is None:
+            take_memory_as_workers()
+        spread = Spread(name, client)
+        lent = Lent(spread, PartedCase(name, spread.places), alone=only is None, hub=hub)
+        print(f"  {lent.case}, {spread.workers} GPUs", flush=True)
+        start = lent.case.start
+        _pieces(lent, section, repeats, pieces, only)
+        lent.let_go()
     if peers or "peers" in pieces:
         from gpu_peers import cugraph_cluster
 
+        del lent  # cuGraph's pool may have the first GPU
         found = section.attempt("cuGraph", lambda: cugraph_cluster(name, start, section, repeats))
         print(f"  cuGraph: {found or 'nothing'}", flush=True)
 
 
 def _pieces(
-    lent: Lent, section: Section, repeats: int, pieces: Sequence[str], only: Sequence[str] | None,
-    kinds: Sequence[Weights | None], exchanged: Exchanged,
-) -> None:  # fmt: skip
-    """Run what is wanted on graphs with weights of some kinds, so that each is built once."""
-    if KINDS[0] in kinds:
-        print(f"  {lent.case}, {lent.spread.workers} GPUs", flush=True)
-        if "build" in pieces:
-            section.attempt("builds", lambda: builds(lent, section, repeats))
-    for kind in kinds:
+    lent: Lent, section: Section, repeats: int, pieces: Sequence[str], only: Sequence[str] | None
+) -> None:
+    """Run what is wanted, graph by graph, so that each is built once; and add the tables."""
+    if "build" in pieces:
+        section.attempt("builds", lambda: builds(lent, section, repeats))
+    exchanged = Exchanged()
+    for kind in KINDS:
         if "functions" in pieces:
             functions(lent, section, repeats, kind, only)
         if "exchange" in pieces:
             exchange(lent, section, repeats, kind, exchanged)
-    if "memory" in pieces and KINDS[-1] in kinds:
+    if "memory" in pieces:
         section.attempt("memory", lambda: memory(lent, section))
+    if exchanged.timings:
+        exchange_targets(section, lent.spread.workers, exchanged, hub=lent.hub)
+        exchange_table(section, lent.spread.workers, exchanged)
+    speedups(section, lent.spread.workers)
 
 
 @contextmanager
