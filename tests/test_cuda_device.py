@@ -534,7 +534,7 @@ def test_what_is_kept_is_given_back_before_memory_runs_out(rmm, monkeypatch):
         rmm.allocator(1001)
 
 
-def test_where_rmm_has_a_pool_less_is_kept(rmm, monkeypatch, fake_driver):
+def test_where_rmm_has_its_own_pool_less_is_kept(rmm, monkeypatch, fake_driver):
     monkeypatch.setattr(devices, "POOLED", 100)
     pool = devices._shared_pool(rmm.xp, 300)
     use(monkeypatch, Resource(pool_size=lambda: 0))
@@ -543,7 +543,8 @@ def test_where_rmm_has_a_pool_less_is_kept(rmm, monkeypatch, fake_driver):
 
     monkeypatch.setattr(devices, "KEPT_PART", 4)
     here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0], pool)
-    for resource, kept in ((Resource(), 1 << 31), (Resource(pool=1), 0)):
+    own = Resource(pool_size=lambda: 0)
+    for resource, kept in ((Resource(), 1 << 31), (Resource(pool=1), 1 << 31), (own, 0)):
         use(monkeypatch, resource)
         pool.kept = 1 << 31
         here.trim()
