@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import threading
 import time
@@ -172,10 +173,12 @@ class TestCalls:
         assert submitted - summoned >= 0.4
         assert set(counts().values()) == {1}
 
+    @pytest.mark.usefixtures("usual_handler")
     def test_ctrl_c_before_tasks_are_submitted_ends_the_run(self, pair, graph, monkeypatch):
+        ws.run(Endless, graph, max_iter=1)
         monkeypatch.setattr(driver, "LONG", -1.0)
         monkeypatch.setattr(driver, "LATER", 1.0)
-        threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(ws.Interrupted) as caught:
             ws.run(Endless, graph)
         assert caught.value.result.stopped == "interrupt"

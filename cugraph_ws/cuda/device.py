@@ -40,7 +40,7 @@ __all__ = [
 POOLED = 1 << 28  # bytes of an array above which its memory goes straight back
 KEPT = 1 << 30  # bytes of freed memory that are kept for the next arrays
 # The same as parts of the GPU's memory, where that is more and RMM has no pool of its own: one of the
-# driver's takes longer, of searches of 130 million vertices 2 to 4 % of the call
+# driver's takes longer, of searches of 130 million vertices on two GPUs 2 to 6 % of the call
 POOLED_PART, KEPT_PART = 128, 16
 PROBE = 256  # bytes of an array whose pool is asked for
 BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
