@@ -127,12 +127,11 @@ def test_rows_of_all_lengths(members, monkeypatch):
     case = Case("levels", ws.BFS, {"start": [int(start)]})
     with graph_of(Edges(source, destination, len(names))) as graph, tuned():
         found = check(case, graph, members)
-    expected = {end: row.min() for end, row in zip(ends.tolist(), rows, strict=True)}
-    frame = found.frame.set_index("vertex")["predecessor"]
-    assert {end: frame[end] for end in expected if end in frame.index} == {
-        end: least for end, least in expected.items() if end in frame.index
-    }
-    assert len(frame) == len(names) or members > 1
+    chosen = found.frame.set_index("vertex")["predecessor"]
+    for end, row in zip(ends, rows, strict=True):
+        if end in chosen.index:  # with the first member
+            assert chosen[end] == row.min()
+    assert len(chosen) == len(names) or members > 1
 
 
 @pytest.mark.parametrize(

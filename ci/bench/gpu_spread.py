@@ -187,9 +187,9 @@ def give_back() -> None:
     gc.collect()
     device().trim(everything=True)
     cupy.get_default_memory_pool().free_all_blocks()
-    if driver_pool():
+    if pool := driver_pool():
         device().synchronize()
-        cupy.cuda.runtime.memPoolTrimTo(driver_pool(), 0)
+        cupy.cuda.runtime.memPoolTrimTo(pool, 0)
 
 
 def peak() -> int:

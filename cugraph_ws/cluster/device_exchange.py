@@ -40,7 +40,7 @@ def _extents(shard: ShardGraph, part: DevicePartition, *, outward: bool) -> npt.
     if name not in shard.learned:
         news = int(part.graph.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
         own = [part.owned, part.arcs, news, *map(len, part.boundaries)]
-        shard.learned[name] = np.array(list(map(list, shard.crew.allgather(own))), np.int64)
+        shard.learned[name] = np.array(shard.crew.allgather(own), np.int64)
     told: npt.NDArray[np.int64] = shard.learned[name]
     return told
 
@@ -138,7 +138,7 @@ class DeviceCrewExchange(CrewExchange):
             heads = [
                 int(one.searchsorted(cut.astype(one.dtype))[0]) for one in self._sender.boundaries
             ]
-            self._heads = np.array([list(one) for one in self._crew.allgather(heads)], np.int64)
+            self._heads = np.array(self._crew.allgather(heads), np.int64)
         executor.midway = partial(self._send_tails, executor)
 
     def _send_tails(self, executor: CudaExecutor) -> None:
