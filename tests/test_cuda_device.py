@@ -13,7 +13,7 @@ import pytest
 from emulator.device import EmulatedDevice, emulated
 
 import cugraph_ws as ws
-from cugraph_ws.cuda import compiler, driver
+from cugraph_ws.cuda import compiler, driver, pools
 from cugraph_ws.cuda import device as devices
 from cugraph_ws.cuda.compiler import Binary, load_or_compile
 from cugraph_ws.cuda.driver import Gpu, installed_gpus
@@ -421,7 +421,7 @@ def test_the_current_gpu(fake_driver, compiles):
     assert pool.kept == 234, "little is kept for the next arrays"
     here.trim(everything=True)
     assert pool.kept == 0
-    pool.kept = devices.KEPT
+    pool.kept = pools.KEPT
     here.trim()
     assert pool.kept > 0
     pool.kept += 1
@@ -466,7 +466,7 @@ class Resource(SimpleNamespace):
 
 def use(monkeypatch, resource):
     """Let RMM take memory from a resource."""
-    monkeypatch.setattr(devices, "pool_of", lambda pointer: pointer)
+    monkeypatch.setattr(pools, "pool_of", lambda pointer: pointer)
     module = sys.modules.get("rmm") or SimpleNamespace(mr=SimpleNamespace())
     module.mr.get_current_device_resource = lambda: resource
     monkeypatch.setitem(sys.modules, "rmm", module)
@@ -509,7 +509,7 @@ def rmm(monkeypatch):
     use(monkeypatch, Resource())
     monkeypatch.setitem(sys.modules, "rmm.allocators", module.allocators)
     monkeypatch.setitem(sys.modules, "rmm.allocators.cupy", module.allocators.cupy)
-    monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: name == "rmm")
+    monkeypatch.setattr(pools.importlib.util, "find_spec", lambda name: name == "rmm")
     state.xp = SimpleNamespace(
         get_default_memory_pool=lambda: SimpleNamespace(malloc="CuPy's"),
         cuda=SimpleNamespace(
@@ -522,8 +522,8 @@ def rmm(monkeypatch):
 
 
 def test_what_is_kept_is_given_back_before_memory_runs_out(rmm, monkeypatch):
-    monkeypatch.setattr(devices, "POOLED", 100)
-    pool = devices._shared_pool(rmm.xp, 300)
+    monkeypatch.setattr(pools, "POOLED", 100)
+    pool = pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
     assert [rmm.allocator(size) for size in (300, 301, 300)] == [300, 301, 300]
     assert pool.kept == 600, "greater ones go straight back"
     assert rmm.allocator(500) == 500
@@ -535,13 +535,13 @@ def test_what_is_kept_is_given_back_before_memory_runs_out(rmm, monkeypatch):
 
 
 def test_where_rmm_has_its_own_pool_less_is_kept(rmm, monkeypatch, fake_driver):
-    monkeypatch.setattr(devices, "POOLED", 100)
-    pool = devices._shared_pool(rmm.xp, 300)
+    monkeypatch.setattr(pools, "POOLED", 100)
+    pool = pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
     use(monkeypatch, Resource(pool_size=lambda: 0))
     assert [rmm.allocator(size) for size in (100, 101, 300)] == [100, 101, 300]
     assert pool.kept == 100
 
-    monkeypatch.setattr(devices, "KEPT_PART", 4)
+    monkeypatch.setattr(pools, "KEPT_PART", 4)
     here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0], pool)
     own = Resource(pool_size=lambda: 0)
     for resource, kept in ((Resource(), 1 << 31), (Resource(pool=1), 1 << 31), (own, 0)):
@@ -553,7 +553,7 @@ def test_where_rmm_has_its_own_pool_less_is_kept(rmm, monkeypatch, fake_driver):
 
 def test_an_allocator_of_the_callers_stays(rmm):
     rmm.allocator = "the caller's"
-    assert devices._shared_pool(rmm.xp, 300) is None
+    assert pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART) is None
     assert rmm.allocator == "the caller's"
 
 

@@ -14,7 +14,8 @@ from typing import Any
 from gpu_graphs import GENERATED, RMAT, Case, Weights, rmat
 
 import cugraph_ws as ws
-from cugraph_ws.cuda.device import device, driver_pool
+from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.pools import driver_pool
 
 __all__ = [
     "PartedCase",

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import importlib.util
-import sys
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, lru_cache
@@ -20,7 +19,8 @@ import numpy as np
 from cugraph_ws.codegen import import_text, kernel_file
 from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import load_or_compile
-from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function, pool_of
+from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function
+from cugraph_ws.cuda.pools import kept_at_most, kept_by_rmm, shared_pool
 from cugraph_ws.cuda.signature import Kind, flatten, kind_of, parameters
 from cugraph_ws.errors import EngineError
 
@@ -32,17 +32,10 @@ __all__ = [
     "array_module",
     "as_host",
     "device",
-    "driver_pool",
     "has_device",
     "installed",
 ]
 
-POOLED = 1 << 28  # bytes of an array above which its memory goes straight back
-KEPT = 1 << 30  # bytes of freed memory that are kept for the next arrays
-# The same as parts of the GPU's memory, where that is more and RMM has no pool of its own: one of the
-# driver's takes longer, of searches of 130 million vertices on two GPUs 2 to 6 % of the call
-POOLED_PART, KEPT_PART = 128, 16
-PROBE = 256  # bytes of an array whose pool is asked for
 BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
 
 
@@ -323,7 +316,7 @@ class CudaDevice:
         """Return how many bytes can still be allocated, in the pools that may be used included."""
         free: int = self.xp.cuda.runtime.memGetInfo()[0]
         free += 0 if self._pool is None else int(self._pool.free_bytes())
-        return free + _kept_by_rmm(self.xp.cuda.runtime)
+        return free + kept_by_rmm(self.xp.cuda.runtime)
 
     def synchronize(self) -> None:
         """Wait until all launches are done."""
@@ -333,8 +326,7 @@ class CudaDevice:
         """Give back memory that is kept for the next arrays: what is more than a little, or all."""
         if self._pool is None:
             return
-        most = KEPT if _has_own_pool(_resource()) else max(KEPT, self.gpu.memory // KEPT_PART)
-        if everything or self._pool.free_bytes() > most:
+        if everything or self._pool.free_bytes() > kept_at_most(self.gpu.memory):
             self._pool.free_all_blocks()
 
 
@@ -428,89 +420,4 @@ def device() -> Device:
 def _of_gpu(place: int, xp: Any) -> CudaDevice:
     # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
     gpu = installed_gpus()[place]
-    return CudaDevice(xp, gpu, _shared_pool(xp, max(POOLED, gpu.memory // POOLED_PART)))
-
-
-def _resource() -> Any:
-    """Return what RMM takes memory from, None where it is not in use.
-
-    Resources that only count or report what another one gives are looked through.
-    """
-    if "rmm" not in sys.modules:
-        return None
-    resource = sys.modules["rmm"].mr.get_current_device_resource()
-    while hasattr(resource, "get_upstream") and not _has_own_pool(resource):
-        resource = resource.get_upstream()
-    return resource
-
-
-_asked: tuple[Any, int] = None, 0  # a resource of RMM's, and the driver's pool that it has
-
-
-def driver_pool() -> int:
-    """Return the handle of the driver's pool that RMM takes memory from, 0 where there is none.
-
-    Not all of RMM's resources tell it, but the driver does, of memory that comes from one.
-    """
-    global _asked  # noqa: PLW0603 - one for the process, as what RMM takes memory from is
-    resource = _resource()
-    if resource is None:
-        return 0
-    known, pool = _asked
-    if known is not resource:
-        pointer = resource.allocate(PROBE)
-        pool = pool_of(pointer)
-        resource.deallocate(pointer, PROBE)
-        _asked = resource, pool
-    return pool
-
-
-def _has_own_pool(resource: Any) -> bool:
-    """Tell whether one of RMM's resources gives from a pool that it keeps itself."""
-    return hasattr(resource, "pool_size")
-
-
-def _kept_by_rmm(runtime: Any) -> int:
-    """Return how many bytes RMM has of the driver and can still give out; or more, for its own pool."""
-    resource = _resource()
-    if _has_own_pool(resource):  # which does not tell how much of it is in use:
-        return int(resource.pool_size())  # nothing is refused for its sake
-    pool = driver_pool()
-    if not pool:
-        return 0
-    held, used = (
-        int(runtime.memPoolGetAttribute(pool, one))
-        for one in (runtime.cudaMemPoolAttrReservedMemCurrent, runtime.cudaMemPoolAttrUsedMemCurrent)
-    )  # fmt: skip
-    return held - used
-
-
-def _shared_pool(xp: Any, most: int) -> Any:
-    """Let CuPy take memory from RMM where that is installed, blocks up to a size to be kept a while.
-
-    RMM's usual resource asks the driver for every array, which takes as long as a small graph's
-    superstep; where it has its own pool, blocks above `POOLED` are its matter.  An allocator that somebody
-    has set stays; then None is returned.
-    """
-    usual = xp.get_default_memory_pool()
-    if importlib.util.find_spec("rmm") is None:
-        return usual if xp.cuda.get_allocator() == usual.malloc else None
-    from rmm.allocators.cupy import rmm_cupy_allocator
-
-    if xp.cuda.get_allocator() not in (usual.malloc, rmm_cupy_allocator):
-        return None
-    pool = xp.cuda.MemoryPool(rmm_cupy_allocator)
-
-    def attempt(size: int) -> Any:
-        kept = size <= POOLED or (size <= most and not _has_own_pool(_resource()))
-        return pool.malloc(size) if kept else rmm_cupy_allocator(size)
-
-    def allocate(size: int) -> Any:
-        try:
-            return attempt(size)
-        except MemoryError:  # RMM's, of which CuPy does not know that something may be given back
-            pool.free_all_blocks()
-            return attempt(size)
-
-    xp.cuda.set_allocator(allocate)
-    return pool
+    return CudaDevice(xp, gpu, shared_pool(xp, gpu.memory))

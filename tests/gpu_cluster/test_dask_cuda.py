@@ -105,7 +105,8 @@ def test_what_the_pool_of_a_worker_keeps_is_free() -> None:
 
     def told() -> tuple[int, int, int]:
         """Return what of the GPU is free before an array, beside it, and after it."""
-        from cugraph_ws.cuda.device import device, driver_pool
+        from cugraph_ws.cuda.device import device
+        from cugraph_ws.cuda.pools import driver_pool
 
         assert driver_pool() != 0
         before = device().free_memory()
