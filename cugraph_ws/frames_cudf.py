@@ -310,7 +310,9 @@ def time_counts(series: Series) -> DeviceArray:
     return xp.asarray(series.astype("int64")) if len(series) else xp.empty(0, np.int64)
 
 
-def id_column(values: Any, valid: DeviceArray | None, kind: IdType) -> Series:
+def id_column(
+    values: Any, valid: DeviceArray | None, kind: IdType, *, fresh: bool = False
+) -> Series:
     """Return ids in the dtype that they came in as.
 
     Parameters
@@ -319,6 +321,8 @@ def id_column(values: Any, valid: DeviceArray | None, kind: IdType) -> Series:
     valid : device array of bool, or None
         Which are not null.
     kind : IdType
+    fresh : bool
+        Whether nobody else has the array, so that its memory may become the column's.
 
     Returns
     -------
@@ -328,7 +332,7 @@ def id_column(values: Any, valid: DeviceArray | None, kind: IdType) -> Series:
         if isinstance(values, device().xp.ndarray) and pt.is_null(kind.arrow):
             series = _series([])
         elif isinstance(values, device().xp.ndarray):
-            series = _restored(values, kind.arrow)
+            series = _restored(values, kind.arrow, fresh=fresh)
         else:
             series = values
         if kind.dtype is not None and series.dtype != kind.dtype:
@@ -394,20 +398,20 @@ def _column(column: Any) -> Series:
 
 def _with_nulls(series: Series, valid: Any) -> Series:
     """Return a Series with nulls; numbers stay where they are, and a mask is put beside them."""
+    xp = device().xp
+    valid = xp.asarray(valid)
+    nulls = len(valid) - int(xp.count_nonzero(valid))
+    if not nulls:
+        return series
     if not _is_plain(series.dtype):
         return series.where(_series(valid))
     from pylibcudf import gpumemoryview
 
-    xp = device().xp
-    valid = xp.asarray(valid)
-    nulls, mask = len(valid) - int(xp.count_nonzero(valid)), None
-    if nulls:
-        # Made here, since RMM's usual resource asks the driver for each array that libcudf would need.
-        bits = xp.zeros(-(-len(valid) // (8 * MASK_BYTES)) * MASK_BYTES, np.uint8)
-        bits[: -(-len(valid) // 8)] = xp.packbits(valid, bitorder="little")
-        mask = gpumemoryview(bits)
+    # Made here, since RMM's usual resource asks the driver for each array that libcudf would need.
+    bits = xp.zeros(-(-len(valid) // (8 * MASK_BYTES)) * MASK_BYTES, np.uint8)
+    bits[: -(-len(valid) // 8)] = xp.packbits(valid, bitorder="little")
     column, _ = series.to_pylibcudf()
-    return _cudf().Series.from_pylibcudf(column.with_mask(mask, nulls))
+    return _cudf().Series.from_pylibcudf(column.with_mask(gpumemoryview(bits), nulls))
 
 
 def _series(values: Any) -> Series:
@@ -426,11 +430,11 @@ def _is_plain(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
-def _restored(values: DeviceArray, arrow: pa.DataType) -> Series:
+def _restored(values: DeviceArray, arrow: pa.DataType, *, fresh: bool) -> Series:
     """Return numbered integers as a Series of the type that they stand for."""
     if pt.is_integer(arrow):
-        return _series(values.astype(arrow.to_pandas_dtype()))
-    counts = _series(values.astype(np.int64))
+        return _series(values.astype(arrow.to_pandas_dtype(), copy=not fresh))
+    counts = _series(values.astype(np.int64, copy=not fresh))
     if pt.is_duration(arrow):
         return counts.astype(f"timedelta64[{arrow.unit}]")
     moments = counts.astype(f"datetime64[{arrow.unit}]")

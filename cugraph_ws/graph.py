@@ -379,14 +379,7 @@ class Graph(Queries):
             columns.
         """
         self._open()
-        xp: Any = np
-        if self.device_resident:
-            from cugraph_ws.cuda.device import device
-
-            xp = device().xp
-        everyone = VertexNumbers(xp.arange(self.number_of_vertices))
-        ids = self._vertices.columns(None, everyone)
-        return self._kind.make({**ids, **self._decoded(columns)})
+        return self._kind.make({**self._vertices.everyone(), **self._decoded(columns)})
 
     def frame_like(self, columns: Mapping[str, ResultColumn]) -> Any:
         """Return a frame of the caller's kind.

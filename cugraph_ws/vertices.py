@@ -105,6 +105,10 @@ class Vertices:
             names = [f"{name}_{part}" for part in self.sources]
         return dict(zip(names, self._outputs(numbers), strict=True))
 
+    def everyone(self) -> dict[str, Any]:
+        """Return the ids of all vertices as result columns."""
+        return self.columns(None, VertexNumbers(self._xp.arange(self.size)))
+
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         """Return the parts of ids as result columns."""
         parts = self.numbering.decode(np.asarray(on_host(numbers.numbers)))

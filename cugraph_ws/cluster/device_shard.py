@@ -139,14 +139,14 @@ class DeviceShard(ShardGraph):
 
         Parameters
         ----------
-        numbers : device array of int64
+        numbers : device array of int32 or int64
             Below the number of vertices; those below 0 are of none.
 
         Returns
         -------
-        device array of int64
+        device array of int32 or int64
         """
-        found = device().xp.empty(len(numbers), np.int64)
+        found = device().xp.empty(len(numbers), number_dtype(self.length))
         run(
             device(), "find_places", len(numbers), numbers, len(numbers), self.low, self.owned,
             *self._ranks, found, module="ranks",

@@ -239,31 +239,33 @@ class DeviceShardVertices(ShardVertices):
     def own_columns(self) -> dict[str, Any]:
         """Return the ids of own vertices as result columns."""
         shard = self._shard()
-        ids = device().xp.arange(shard.low, shard.low + shard.owned)
-        if self._ids is not None:
-            ids = self._ids[: shard.owned]
         (name,), (kind,) = self.names, self.types
-        return {name: id_column(ids, None, kind)}
+        if self._ids is not None:
+            return {name: id_column(self._ids[: shard.owned], None, kind)}
+        numbers = device().xp.arange(shard.low, shard.low + shard.owned)
+        return {name: id_column(numbers, None, kind, fresh=True)}
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         xp, shard = device().xp, self._shard()
         wanted = numbers.numbers
         if not isinstance(wanted, xp.ndarray):
             return super()._outputs(numbers)
-        ids, valid = wanted, wanted >= 0
-        missing, unknown = len(valid) - xp.count_nonzero(valid), 0
+        ids, valid = wanted, wanted >= 0 if numbers.nullable else None
         if self._ids is not None:
             places = shard.places_of(wanted)
-            ids = xp.zeros(len(places), self._ids.dtype)
             if len(self._ids):
                 ids = self._ids[places]  # of those that are not here it is overwritten, or null
-            missing, unplaced = read_scalars(missing, (places < 0).sum())
-            unknown = unplaced - missing  # some are neither here nor none at all
+            else:
+                ids = xp.zeros(len(places), self._ids.dtype)
+            strange = places < 0
+            if valid is not None:
+                strange &= valid
+            unknown = int(xp.count_nonzero(strange))
             if shard.any_member(unknown > 0):
-                strange = xp.flatnonzero(valid & (places < 0)) if unknown else xp.empty(0, np.int64)
-                self._ask_for(strange, wanted, ids)
+                rows = xp.flatnonzero(strange) if unknown else xp.empty(0, np.int64)
+                self._ask_for(rows, wanted, ids)
         (kind,) = self.types
-        return [id_column(ids, valid if int(missing) else None, kind)]
+        return [id_column(ids, valid, kind, fresh=ids is not wanted)]
 
     def _ask_for(self, strange: DeviceArray, wanted: DeviceArray, ids: DeviceArray) -> None:
         """Fill in ids of vertices that are not known here, each asked for once, together."""

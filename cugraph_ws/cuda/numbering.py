@@ -166,7 +166,7 @@ class Integers:
         """Look the ids up."""
         if self.ids is None:
             return [numbers]
-        return [self.ids[device().xp.maximum(numbers, 0)]]
+        return [self.ids[numbers]]  # -1 is the last
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.numbering import read_scalars
+from cugraph_ws.cuda.numbering import Integers, read_scalars
 from cugraph_ws.frames import Column, VertexNumbers
 from cugraph_ws.frames_cudf import id_column, move_to_device
 from cugraph_ws.vertices import Vertices
@@ -21,14 +21,19 @@ class DeviceVertices(Vertices):
 
     on_device: ClassVar[bool] = True
 
+    def everyone(self) -> dict[str, Any]:
+        """Return the ids of all vertices as result columns."""
+        numbering = self.numbering
+        if not isinstance(numbering, Integers) or numbering.ids is None:
+            return super().everyone()
+        return dict(zip(self.names, [id_column(numbering.ids, None, *self.types)], strict=True))
+
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         places = device().xp.asarray(numbers.numbers)
-        valid = places >= 0
-        missing = len(places) and not read_scalars(valid.all())[0]
-        parts = self.numbering.decode(places)
+        valid = places >= 0 if numbers.nullable else None
         return [
-            id_column(part, valid if missing else None, kind)
-            for kind, part in zip(self.types, parts, strict=True)
+            id_column(part, valid, kind, fresh=part is not places)
+            for kind, part in zip(self.types, self.numbering.decode(places), strict=True)
         ]
 
     def _plain(self, number: int) -> list[Any]:
