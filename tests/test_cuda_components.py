@@ -71,6 +71,31 @@ def test_the_largest_components_rows_are_skipped():
     assert arcs == {True: 400, False: 0}
 
 
+@pytest.mark.parametrize("size", [32, 200])
+def test_arcs_within_the_largest_component_so_far_are_not_linked(size, monkeypatch):
+    """Where rows are of in-neighbours alone: their ends are compared by their bits."""
+    edges = random_edges(size, size, seed=size)
+    marked = []
+
+    def step(self):
+        made = usual(self)
+        if self._sampled == algorithm.SAMPLED and not marked:
+            bits = np.unpackbits(np.asarray(self._tree).view(np.uint8), bitorder="little")
+            marked.append((bits[: len(self.trees)], np.asarray(self.trees).copy()))
+        return made
+
+    usual = algorithm.DeviceComponents.step
+    monkeypatch.setattr(algorithm.DeviceComponents, "step", step)
+    with build(edges) as graph, emulated(seed=7):
+        expected, _ = labels(graph)
+        found, _ = labels(graph, engine="cuda")
+    ((bits, trees),) = marked
+    roots, counts = np.unique(trees, return_counts=True)
+    assert len(roots) > 1
+    assert np.array_equal(bits == 1, trees == roots[np.argmax(counts)])
+    assert np.array_equal(found, expected)
+
+
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("steps", [1, 2, 3, 5])
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ __all__ = ["DeviceComponents"]
 BLOCK = 256
 SAMPLED = 2  # neighbours of each vertex that are linked at first: one at each end of its row
 PROBES = 1024  # vertices asked for their root to find the largest component
-ARCS_A_STEP = 1 << 29
+ARCS_A_STEP = 1 << 31  # thirty milliseconds; after each the whole forest is compressed
 
 
 class DeviceComponents:
@@ -67,6 +67,7 @@ class DeviceComponents:
         self._sampled = 0  # neighbours of every vertex linked so far
         self._arc = 0  # arcs before this one are done
         self._largest = -1  # the root whose rows are skipped
+        self._tree = xp.zeros(-(-graph.size // 32), np.uint32)  # bits: who need not be linked
 
     @property
     def converged(self) -> bool:
@@ -139,8 +140,8 @@ class DeviceComponents:
             self._sampled, self._arc = state["linked"].tolist()
         elif state["reached"][1] >= graph.arcs:
             self._sampled, self._arc = SAMPLED, graph.arcs
-        if self._sampled == SAMPLED and graph.undirected and not self.converged:
-            self._largest = self._most_frequent()
+        if self._sampled == SAMPLED and not self.converged:
+            self._know_largest()
 
     def columns(self) -> dict[str, VertexNumbers]:
         """Return the label of each vertex."""
@@ -152,9 +153,8 @@ class DeviceComponents:
         self._launch("link_samples", graph.size, *graph.csc, self._parent, graph.size, last)
         self._compress()
         self._sampled += 1
-        # Where edges stand in the rows of both ends, the rest of a component's rows can be skipped.
-        if self._sampled == SAMPLED and graph.undirected:
-            self._largest = self._most_frequent()
+        if self._sampled == SAMPLED:
+            self._know_largest()
         read = graph.vertices_with(1 + last)
         return Step(graph.size, read, direction="sample", filter="all")
 
@@ -163,7 +163,7 @@ class DeviceComponents:
         self._arc = min(first + ARCS_A_STEP, graph.arcs)
         self._launch(
             "link_arcs", self._arc - first, *graph.csc, self._parent, graph.size, first, self._arc,
-            self._largest, self._counts,
+            self._largest, self._tree, self._counts,
         )  # fmt: skip
         self._compress()
         read, active = self._device.to_host(self._counts).tolist()
@@ -184,6 +184,20 @@ class DeviceComponents:
         if name == "link_arcs":
             self._counts[:1] = 0
         self._module.launch(name, self._device.blocks_for(items, BLOCK), BLOCK, *arguments)
+
+    def _know_largest(self) -> None:
+        """Find what need not be linked, now that most vertices are in one tree."""
+        if not self._graph.size:
+            return
+        root = self._most_frequent()
+        if (
+            self._graph.undirected
+        ):  # an edge is in the rows of both ends: one tree's rows are skipped
+            self._largest = root
+        else:
+            self._launch(
+                "mark_tree", self._graph.size, self._parent, self._graph.size, root, self._tree
+            )
 
     def _most_frequent(self) -> int:
         """Return the most frequent root of a few vertices: a guess that affects time alone."""

@@ -6,7 +6,9 @@ of positions, so a root is its tree's vertex of the highest in-degree; `least_nu
 labels afterwards.
 
 Parents are read and written while others hook and halve.  That does no harm: a parent changes
-only from an ancestor to a higher one, so whichever is read is an ancestor.
+only from an ancestor to a higher one, so whichever is read is an ancestor.  Where nothing is decided
+by a parent's being the last, it may as well come from the multiprocessor's cache, in which the roots of
+large trees are: all the GPU would ask one place of the L2 for them.
 """
 
 from __future__ import annotations
@@ -15,27 +17,27 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.bitmaps import has, put_word
 from cugraph_ws.kernels.cuda.primitives import (
-    FULL,
     atomic_add,
     atomic_compare_and_swap,
     atomic_min,
-    ballot,
     block,
     blocks,
     inline,
     jit,
     kernel,
     lane,
+    load_cached,
     load_fresh,
-    popc,
+    load_once,
     store_fresh,
     thread,
     threads,
 )
 from cugraph_ws.kernels.cuda.rows import row_of, sum_of_lanes
 
-__all__ = ["compress", "join_pairs", "least_numbers", "link_arcs", "link_samples"]
+__all__ = ["compress", "join_pairs", "least_numbers", "link_arcs", "link_samples", "mark_tree"]
 
 READ, OUTSIDE = 0, 1  # places among the counts
 ARCS = 1024  # that a warp takes in turn
@@ -58,7 +60,7 @@ def find(parent: Any, vertex: Any) -> Any:
 @inline
 def link(parent: Any, one: Any, other: Any) -> None:
     """Join the trees of two vertices."""
-    if load_fresh(parent, one) != load_fresh(parent, other):
+    if load_cached(parent, one) != load_cached(parent, other):
         first, second = find(parent, one), find(parent, other)
         while first != second:
             high, low = max(first, second), min(first, second)
@@ -98,6 +100,7 @@ def link_arcs(
     first: Any,
     stop: Any,
     skipped: Any,
+    tree: Any,
     counts: Any,
 ) -> None:
     """Link the ends of the arcs from `first` to `stop`.
@@ -117,6 +120,9 @@ def link_arcs(
     skipped : int
         Rows of the tree that this vertex is the root of are skipped (every edge that leaves it must
         also be in the row of its other end); -1 for none.
+    tree : uint32[words]
+        Bits of vertices that `mark_tree` has found in one tree, so that an arc between two of them need
+        not be linked: they take a 32nd of the room of parents, and are read from the L2.
     counts : int64[2]
         Arcs read are added to the first.
     """
@@ -127,7 +133,7 @@ def link_arcs(
         high = min(low + ARCS, stop)
         arc = low + lane()
         row, end = np.int64(0), np.int64(-1)
-        wanted = False
+        wanted = inside = False
         if arc < high:
             row = row_of(offsets, size, arc)
         while arc < high:
@@ -137,8 +143,11 @@ def link_arcs(
                 end = offsets[row + 1]
                 # Its root is asked for by number: it may have been hooked a moment ago.
                 wanted = row != skipped and load_fresh(parent, row) != skipped
+                inside = has(tree, row)
             if wanted:
-                link(parent, row, indices[arc])
+                other = np.int64(load_once(indices, arc))
+                if not inside or not has(tree, other):
+                    link(parent, row, other)
                 read += 1
                 arc += 32
             else:
@@ -146,6 +155,25 @@ def link_arcs(
     read = sum_of_lanes(read)
     if lane() == 0 and read > 0:
         atomic_add(counts, READ, read)
+
+
+@kernel
+def mark_tree(parent: Any, size: Any, root: Any, tree: Any) -> None:
+    """Write a bit for each vertex: whether it is a child of a root, or the root itself.
+
+    Parameters
+    ----------
+    parent : int[size]
+        The forest, compressed.
+    size : int
+        Vertices.
+    root : int
+    tree : uint32[words]
+        A word for 32 vertices.
+    """
+    for first in range(block() * threads() + thread() - lane(), size, blocks() * threads()):
+        vertex = first + lane()
+        put_word(tree, first, vertex < size and parent[min(vertex, size - 1)] == root)
 
 
 @kernel
@@ -163,21 +191,19 @@ def compress(parent: Any, size: Any, watched: Any, counts: Any) -> None:
     counts : int64[2]
         Vertices that are not below `watched` are added to the second.
     """
-    for first in range(block() * threads() + thread() - lane(), size, blocks() * threads()):
-        vertex = first + lane()
-        outside = False
-        if vertex < size:
-            above = np.int64(load_fresh(parent, vertex))
-            root = np.int64(load_fresh(parent, above))
-            if root != above:
-                while root != above:
-                    above = root
-                    root = np.int64(load_fresh(parent, above))
-                store_fresh(parent, vertex, root)  # others meet a parent or the root: both lead up
-            outside = root != watched
-        found = popc(ballot(FULL, outside))
-        if lane() == 0 and found > 0:
-            atomic_add(counts, OUTSIDE, found)
+    outside = np.int64(0)
+    for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
+        above = np.int64(load_cached(parent, vertex))
+        root = np.int64(load_cached(parent, above))
+        if root != above:
+            while root != above:
+                above = root
+                root = np.int64(load_cached(parent, above))
+            store_fresh(parent, vertex, root)  # others meet a parent or the root: both lead up
+        outside += root != watched
+    outside = sum_of_lanes(outside)
+    if lane() == 0 and outside > 0:
+        atomic_add(counts, OUTSIDE, outside)
 
 
 @kernel
