@@ -33,6 +33,7 @@ from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
 __all__ = [
+    "INFINITY",
     "Access",
     "Types",
     "adaptors",

@@ -134,6 +134,29 @@ def test_rows_of_all_lengths(members, monkeypatch):
     assert len(chosen) == len(names) or members > 1
 
 
+@pytest.mark.parametrize("case", [WIDEST, SHORTEST], ids=lambda case: case.name)
+@pytest.mark.parametrize("members", [1, 2])
+def test_states_with_codes_and_without(case, members):
+    """A byte says states from 0 to 253 and infinite ones; others are read whole."""
+    states = np.array([1, 2, 252, 253, 254, 255, 256, 2**40])
+    if case is WIDEST:
+        states = np.array([-3, *states])
+    hubs, leaves = np.arange(1, 2 * len(states) + 1), np.arange(len(states)) + 2 * len(states) + 1
+    names = np.concatenate([[0], np.random.default_rng(members).permutation(leaves[-1]) + 1])
+    above = np.repeat(states, 2)  # of pairs of hubs, one of which is chosen by their leaf
+    below = np.ones_like(above) if case is SHORTEST else above - 1
+    source, destination = np.concatenate([0 * hubs, hubs]), np.concatenate([hubs, leaves.repeat(2)])
+    lengths = np.concatenate([above, below])
+    with graph_of(Edges(names[source], names[destination], len(names), lengths)) as graph, tuned():
+        check(case, graph, members)
+        found = case.run(graph, engine="python").arrays
+    values = found["distance" if case is SHORTEST else "width"].values[names]
+    assert np.array_equal(values[hubs], above)
+    assert np.array_equal(
+        found["predecessor"].numbers[names[leaves]], names[hubs].reshape(-1, 2).min(1)
+    )
+
+
 @pytest.mark.parametrize(
     ("way", "direction"),
     [*((way, "auto") for way in CHAINS), *zip(CHAINS, DIRECTIONS[1:], strict=False)],

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cugraph_ws.codegen import (
+    INFINITY,
     Access,
     Types,
     adaptors,
@@ -25,14 +26,15 @@ from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
 __all__ = [
-    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "interface_source", "module_source",
-    "sent_fields",
+    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "has_codes", "interface_source",
+    "module_source", "sent_fields",
 ]  # fmt: skip
 
 LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
 # Where states are changed by compare-and-swap, and where only its own thread changes a vertex
 FRONTIER_LOOPS = (*LOOPS, "branch", "frontier", "border")
 RELAY_LOOPS = (*LOOPS, "relay")
+FAR, UNCODED = 254, 255  # codes of an infinite state, and of one that has none
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,15 @@ class _DeviceAccess(Access):
         if role == "state" and self._in_place:
             return f"store_fresh({array}, {index}, {value})"
         return f"{array}[{index}] = {value}"
+
+
+class _CodedAccess(_DeviceAccess):
+    """State is known by its code."""
+
+    def read(self, role: str, array: str, index: str, kind: str) -> str:
+        if role == "state":
+            return f"np.int64(code if code < {FAR} else {INFINITY[kind]})"
+        return super().read(role, array, index, kind)
 
 
 def module_source(interface: str, loops: tuple[str, ...] = LOOPS) -> str:
@@ -179,6 +190,21 @@ def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
     return tuple(place for place, name in enumerate(program.state) if name in reads)
 
 
+def has_codes(types: Types) -> bool:
+    """Tell whether states may have codes of one byte, of which the GPU's cache holds more.
+
+    Parameters
+    ----------
+    types : Types
+
+    Returns
+    -------
+    bool
+        Where the state is one integer; whether that is a small one shows for each vertex.
+    """
+    return len(types.state) == 1 and types.state[0] in INFINITY
+
+
 @lru_cache
 def _loop_text(loop: str) -> str:
     tree = parse(kernel_file("cuda", loop).read_text())
@@ -210,6 +236,7 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
     compared = " or ".join(f"old[{place}][vertex] != new[{place}][vertex]" for place in sent)
     held = row([f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message])
     lines = [
+        *_codes(program, types, variant),
         f"OUTBOX = {variant.outbox}",
         f"FRONTIER = {variant.frontier}",
         f"SWAPS = {variant.swaps}",
@@ -258,6 +285,27 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
             "    return atomic_compare_and_swap(state[0], vertex, old[0], new[0]) == old[0]",
         ]
     return "\n".join(lines)
+
+
+def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
+    """Write what reads states by their codes, or does without where they have none."""
+    coded = has_codes(types)
+    code, whole = f"np.uint8({UNCODED})", "load(state, constants, vertex)"
+    known = whole
+    if coded:
+        beyond = f"{FAR} if vertex[0] == {INFINITY[types.state[0]]} else {UNCODED}"
+        code = f"np.uint8(vertex[0] if 0 <= vertex[0] < {FAR} else {beyond})"
+        vertex = vertex_text(program, types, _CodedAccess(variant))
+        known = f"{whole} if code == {UNCODED} else {vertex}"
+    return [
+        f"CODED = {coded}",
+        "@inline\ndef code_of(vertex):",
+        f"    return {code}",
+        "@inline\ndef code_at(codes, vertex):",
+        f"    return {'codes[vertex]' if coded else code}",
+        "@inline\ndef load_coded(code, state, constants, vertex):",
+        f"    return {known}",
+    ]
 
 
 def _shuffle(function: str, kind: str, value: str, argument: str) -> str:

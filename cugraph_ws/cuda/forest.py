@@ -60,6 +60,8 @@ class DeviceForest:
         As the program's kernels take them; the run is at its end.
     values : tuple
         The program's parameters, the aggregates' array and the number of the superstep.
+    coded : bool
+        Whether states have codes; see `cugraph_ws.cuda.codegen.has_codes`.
 
     Attributes
     ----------
@@ -76,6 +78,8 @@ class DeviceForest:
         constants: tuple[Any, ...],
         edges: tuple[Any, ...],
         values: tuple[Any, ...],
+        *,
+        coded: bool = False,
     ) -> None:
         self._device = device
         self._part = part
@@ -88,6 +92,7 @@ class DeviceForest:
         xp = device.xp
         self._levels = xp.empty(part.size, np.int32)
         self._found = xp.empty(part.size, np.int64)
+        self._codes = xp.empty(part.size if coded else 1, np.uint8)
         self._control = xp.zeros(CONTROL, np.int64)
         self._branching = xp.zeros(BRANCHING, np.int64)
         self.missing = 0
@@ -107,11 +112,12 @@ class DeviceForest:
         part, trees = self._part, (self._levels, self._found)
         shape = self._shape(part.size)
         self._kernels.launch(
-            "plant", *shape, part.size, part.vertices, part.numbers, *self._state, *trees
-        )
+            "plant", *shape, part.size, part.vertices, part.numbers, *self._state, *trees,
+            self._codes,
+        )  # fmt: skip
         choose = self._kernels.prepare(
             "choose", *self._shape(part.arcs), 0, 0, 0, part.vertices, part.numbers, *self._program,
-            *trees,
+            *trees, self._codes,
         )  # fmt: skip
         low = 0
         for degree, lanes in ((WIDEST, shape[1]), *CLASSES):
@@ -286,7 +292,7 @@ class DeviceForest:
             self._kernels.launch(
                 "tell_levels", *shape, owned, self._bits, self._levels, self._found
             )
-        found = self._device.xp.empty(owned, np.int64)
+        found = self._device.xp.empty(owned, self._part.numbers.dtype)
         self._kernels.launch("write_out", *shape, owned, self._found, found)
         return found
 

@@ -21,6 +21,7 @@ from cugraph_ws.cuda.codegen import (
     LOOPS,
     RELAY_LOOPS,
     Variant,
+    has_codes,
     interface_source,
     sent_fields,
 )
@@ -479,7 +480,7 @@ class CudaExecutor:
         values = (self._bound.values, self._sums, self._number)
         self._forest = DeviceForest(
             self._device, self._part, self._kernels, self._state, self._constants,
-            self._edges, values,
+            self._edges, values, coded=has_codes(self._bound.types),
         )  # fmt: skip
         return self._forest.begin() if self._part.size else 0
 

@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cuda.interface import (
+    CODED,
+    code_at,
+    code_of,
     initial,
     is_active,
     keep,
     load,
+    load_coded,
     message,
     replace,
     same,
@@ -77,36 +81,35 @@ def is_tight(source: Any, own: Any, before: Any, edges: Any, arc: Any, values: A
 
 
 @inline
-def lesser(
-    least: Any, position: Any, source: Any, arc: Any, belongs: Any, own: Any, before: Any,
-    numbers: Any, edges: Any, values: Any,
+def leads(
+    belongs: Any, source: Any, own: Any, before: Any, edges: Any, arc: Any, values: Any
 ) -> Any:  # fmt: skip
-    """Return the number of an in-neighbour if it is less, and it is a better one whose arc is tight."""
-    if (
-        belongs
-        and is_active(own, keep(source), values)
-        and is_tight(source, own, before, edges, arc, values)
-    ):
-        least = min(least, np.int64(numbers[position]))
-    return least
+    """Tell whether an arc of the row comes from a better in-neighbour, and is tight."""
+    better = belongs and is_active(own, keep(source), values)
+    return better and is_tight(source, own, before, edges, arc, values)
+
+
+@inline
+def number_if(leading: Any, position: Any, vertex: Any, numbers: Any) -> Any:
+    """Return the number of an in-neighbour that leads to a vertex, or that of nobody."""
+    number = np.int64(numbers[position if leading else vertex])
+    return number if leading else np.int64(NOBODY)
 
 
 @inline
 def least_tight(
-    vertex: Any, begin: Any, stride: Any, numbers: Any, adjacency: Any, edges: Any, state: Any,
-    constants: Any, values: Any,
+    vertex: Any, row: Any, degree: Any, begin: Any, stride: Any, numbers: Any, indices: Any,
+    edges: Any, state: Any, constants: Any, values: Any, codes: Any,
 ) -> Any:  # fmt: skip
     """Return the least number of a better in-neighbour with a tight arc, of every `stride`-th arc.
 
     States are read before numbers, since few arcs are tight: of an R-MAT graph one in seven for BFS, one
-    in 25 for shortest paths.  Four are read before the first is judged, to be on their way together.
+    in 25 for shortest paths.  Of four arcs all states are read before the first is judged, and all are
+    judged before the first number is read: a wait for memory each, and not four.
     """
-    offsets, indices = adjacency
     own = load(state, constants, vertex)
     before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
     least = np.int64(NOBODY)
-    row = offsets[vertex]
-    degree = np.int32(offsets[vertex + 1] - row)  # as in `frontier.py`: registers are scarce
     for one in range(np.int32(begin), degree, np.int32(4 * stride)):
         two = np.int32(one + stride)
         three = np.int32(two + stride)
@@ -115,56 +118,69 @@ def least_tight(
         at_two = source_along(row, two, degree, vertex, indices)
         at_three = source_along(row, three, degree, vertex, indices)
         at_four = source_along(row, four, degree, vertex, indices)
-        first = load(state, constants, at_one)
-        second = load(state, constants, at_two)
-        third = load(state, constants, at_three)
-        fourth = load(state, constants, at_four)
-        given = own, before, numbers, edges, values
-        least = lesser(least, at_one, first, row + one, one < degree, *given)
-        least = lesser(least, at_two, second, row + two, two < degree, *given)
-        least = lesser(least, at_three, third, row + three, three < degree, *given)
-        least = lesser(least, at_four, fourth, row + four, four < degree, *given)
+        code_one, code_two = code_at(codes, at_one), code_at(codes, at_two)
+        code_three, code_four = code_at(codes, at_three), code_at(codes, at_four)
+        first = load_coded(code_one, state, constants, at_one)
+        second = load_coded(code_two, state, constants, at_two)
+        third = load_coded(code_three, state, constants, at_three)
+        fourth = load_coded(code_four, state, constants, at_four)
+        given = own, before, edges
+        leads_one = leads(one < degree, first, *given, row + one, values)
+        leads_two = leads(two < degree, second, *given, row + two, values)
+        leads_three = leads(three < degree, third, *given, row + three, values)
+        leads_four = leads(four < degree, fourth, *given, row + four, values)
+        number_one = number_if(leads_one, at_one, vertex, numbers)
+        number_two = number_if(leads_two, at_two, vertex, numbers)
+        number_three = number_if(leads_three, at_three, vertex, numbers)
+        number_four = number_if(leads_four, at_four, vertex, numbers)
+        least = min(least, number_one, number_two, number_three, number_four)
     return least
 
 
 @kernel
 def plant(
     size: Any, vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
-    number: Any, levels: Any, found: Any,
+    number: Any, levels: Any, found: Any, codes: Any,
 ) -> None:  # fmt: skip
-    """Begin the forest with the vertices, ghosts too, that are still in their first state: level 0."""
+    """Begin the forest with the vertices, ghosts too, that are still in their first state: level 0.
+
+    Where states have codes of one byte, these are kept in `codes`.
+    """
     values = with_sums(parameters, sums, vertices, number)
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         own = load(state, constants, vertex)
         first = initial(constants, vertex, np.int64(numbers[vertex]), values)
         levels[vertex] = 0 if same(own, first) else WAITING
         found[vertex] = NOBODY
+        if CODED:
+            codes[vertex] = code_of(own)
 
 
 @kernel
 def choose(
     low: Any, high: Any, lanes: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
     state: Any, constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any,
+    codes: Any,
 ) -> None:  # fmt: skip
     """Bring `found` down to the least better in-neighbour, for waiting vertices in [low, high).
 
     Each vertex has `lanes` threads: a power of two, 32 at most, or a whole block.
     """
+    offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
     lanes = np.int32(lanes)
     here = np.int32(block() * threads() + thread())
     first = (here - lane()) // lanes  # of the groups of threads in the warp
     for base in range(low + first, high, blocks() * threads() // lanes):
-        vertex = base + here // lanes - first
-        waits = False
-        if vertex < high:
-            waits = levels[vertex] >= WAITING
-        least = np.int64(NOBODY)
-        if waits:
-            least = least_tight(
-                vertex, thread() % lanes, lanes, numbers, adjacency, edges, state, constants,
-                values,
-            )  # fmt: skip
+        vertex = min(base + here // lanes - first, high - 1)
+        # Asked for with its row, which may be in vain, not before it
+        row, end, level = offsets[vertex], offsets[vertex + 1], levels[vertex]
+        waits = base + here // lanes - first < high and level >= WAITING
+        degree = np.int32(end - row if waits else 0)  # as in `frontier.py`: registers are scarce
+        least = least_tight(
+            vertex, row, degree, thread() % lanes, lanes, numbers, indices, edges, state,
+            constants, values, codes,
+        )  # fmt: skip
         bits = np.int32(min(lanes, 32) >> 1)
         while bits > 0:
             least = min(least, shuffle_xor(FULL, least, bits))

@@ -44,6 +44,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 
 __all__ = [
     "ANY",
+    "CODED",
     "FRONTIER",
     "LANES",
     "ORDERED",
@@ -53,6 +54,8 @@ __all__ = [
     "TERMS",
     "add_terms",
     "change",
+    "code_at",
+    "code_of",
     "copy_sent",
     "differs",
     "glance",
@@ -61,6 +64,7 @@ __all__ = [
     "is_settled",
     "keep",
     "load",
+    "load_coded",
     "load_own",
     "merge",
     "message",
@@ -91,6 +95,9 @@ LANES = 8  # of a virtual warp
 SWAPS = False  # whether states are changed by compare-and-swap, and who is active is in a bitmap
 OUTBOX = False  # whether what a vertex sends is the same on every arc, and kept in an outbox
 TERMS = 0  # number of the program's aggregates
+CODED = True  # whether states that are small numbers have codes of one byte
+
+_UNCODED = 255
 
 
 def with_sums(parameters: Any, sums: Any, vertices: Any, number: Any) -> Any:
@@ -116,6 +123,21 @@ def differs(old: Any, new: Any, vertex: Any) -> Any:
 def load_own(state: Any, constants: Any, vertex: Any) -> Any:
     """Return a vertex as `load` does, past the cache: nobody else is about to read it."""
     return load(state, constants, vertex)
+
+
+def code_of(vertex: Any) -> Any:
+    """Return the code of a vertex's state."""
+    return np.uint8(vertex[0] if 0 <= vertex[0] < _UNCODED else _UNCODED)
+
+
+def code_at(codes: Any, vertex: Any) -> Any:
+    """Read a vertex's code."""
+    return codes[vertex]
+
+
+def load_coded(code: Any, state: Any, constants: Any, vertex: Any) -> Any:
+    """Return a vertex as `load` does, from its code alone where that says its state."""
+    return load(state, constants, vertex) if code == _UNCODED else (np.int64(code),)
 
 
 def add_terms(first: Any, second: Any) -> Any:
