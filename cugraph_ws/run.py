@@ -533,7 +533,7 @@ def as_columns(
         Its state fields.
     infinities : mapping
         For integer types, the value that stands for math.inf.
-    predecessors : array of int32 or int64, shape (n,), or None
+    predecessors : ndarray of int64, shape (n,), or None
         Vertex numbers, −1 for none.
     vertices : int
         Number of vertices of the graph, of which `state` may hold a share.

@@ -250,16 +250,14 @@ class DeviceShardVertices(ShardVertices):
         wanted = numbers.numbers
         if not isinstance(wanted, xp.ndarray):
             return super()._outputs(numbers)
-        ids, valid = wanted, wanted >= 0 if numbers.nullable else None
+        ids, valid = wanted, wanted >= 0
         if self._ids is not None:
             places = shard.places_of(wanted)
             if len(self._ids):
                 ids = self._ids[places]  # of those that are not here it is overwritten, or null
             else:
                 ids = xp.zeros(len(places), self._ids.dtype)
-            strange = places < 0
-            if valid is not None:
-                strange &= valid
+            strange = valid & (places < 0)
             unknown = int(xp.count_nonzero(strange))
             if shard.any_member(unknown > 0):
                 rows = xp.flatnonzero(strange) if unknown else xp.empty(0, np.int64)

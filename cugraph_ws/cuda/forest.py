@@ -292,7 +292,7 @@ class DeviceForest:
             self._kernels.launch(
                 "tell_levels", *shape, owned, self._bits, self._levels, self._found
             )
-        found = self._device.xp.empty(owned, self._part.numbers.dtype)
+        found = self._device.xp.empty(owned, np.int64)
         self._kernels.launch("write_out", *shape, owned, self._found, found)
         return found
 

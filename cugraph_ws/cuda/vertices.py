@@ -30,7 +30,7 @@ class DeviceVertices(Vertices):
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         places = device().xp.asarray(numbers.numbers)
-        valid = places >= 0 if numbers.nullable else None
+        valid = places >= 0
         return [
             id_column(part, valid, kind, fresh=part is not places)
             for kind, part in zip(self.types, self.numbering.decode(places), strict=True)
