@@ -337,7 +337,8 @@ def id_column(
             series = values
         if kind.dtype is not None and series.dtype != kind.dtype:
             series = series.astype(kind.dtype)
-        return series if valid is None else _with_nulls(series, valid)
+        nulls = 0 if valid is None else _nulls(valid)
+        return _with_nulls(series, valid, nulls) if nulls else series
 
 
 def join_categories(dtypes: Sequence[Any]) -> Any:
@@ -382,7 +383,7 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
 
 def _column(column: Any) -> Series:
     if isinstance(column, Masked):
-        return _with_nulls(_column(column.values), column.valid)
+        return _with_nulls(_column(column.values), column.valid, _nulls(column.valid))
     if isinstance(column, Ids):  # decoded on the host
         series = _cudf().Series.from_arrow(column.values)
         plain = column.dtype is None or isinstance(column.dtype, pa.DataType)
@@ -396,22 +397,26 @@ def _column(column: Any) -> Series:
     return column
 
 
-def _with_nulls(series: Series, valid: Any) -> Series:
+def _nulls(valid: Any) -> int:
+    """Count what is not valid."""
+    return len(valid) - int(device().xp.count_nonzero(device().xp.asarray(valid)))
+
+
+def _with_nulls(series: Series, valid: Any, nulls: int) -> Series:
     """Return a Series with nulls; numbers stay where they are, and a mask is put beside them."""
-    xp = device().xp
-    valid = xp.asarray(valid)
-    nulls = len(valid) - int(xp.count_nonzero(valid))
-    if not nulls:
-        return series
     if not _is_plain(series.dtype):
         return series.where(_series(valid))
     from pylibcudf import gpumemoryview
 
-    # Made here, since RMM's usual resource asks the driver for each array that libcudf would need.
-    bits = xp.zeros(-(-len(valid) // (8 * MASK_BYTES)) * MASK_BYTES, np.uint8)
-    bits[: -(-len(valid) // 8)] = xp.packbits(valid, bitorder="little")
+    mask = None
+    if nulls:
+        # Made here, since RMM's usual resource asks the driver for each array that libcudf would need.
+        xp = device().xp
+        bits = xp.zeros(-(-len(valid) // (8 * MASK_BYTES)) * MASK_BYTES, np.uint8)
+        bits[: -(-len(valid) // 8)] = xp.packbits(xp.asarray(valid), bitorder="little")
+        mask = gpumemoryview(bits)
     column, _ = series.to_pylibcudf()
-    return _cudf().Series.from_pylibcudf(column.with_mask(gpumemoryview(bits), nulls))
+    return _cudf().Series.from_pylibcudf(column.with_mask(mask, nulls))
 
 
 def _series(values: Any) -> Series:

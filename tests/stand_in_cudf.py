@@ -95,7 +95,7 @@ class Bare:
     def from_cuda_array_interface(cls, values):
         assert len(values)
         assert values.flags.c_contiguous
-        return cls(Series(values))
+        return cls(Series(values, copy=False))  # cuDF takes the memory as it is
 
     def with_mask(self, mask, nulls):
         if mask is None:
@@ -125,7 +125,7 @@ class DataFrame(pd.DataFrame):
     @classmethod
     def from_pylibcudf(cls, table, metadata):
         series = [column.series for column in table]
-        return cls(dict(zip(metadata["columns"], series, strict=True)))
+        return cls(dict(zip(metadata["columns"], series, strict=True)), copy=False)
 
     def to_arrow(self, preserve_index=True):
         Series.copies += 1

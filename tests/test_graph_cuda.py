@@ -669,6 +669,24 @@ def test_changing_the_frame_later_changes_nothing():
     assert graph.vertex_values("x", "x", np.int64)[0].tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("ids", [[0, 1, 2, 3], [4, 7, 8, 30]], ids=["dense", "gaps"])
+def test_results_may_be_written_to(ids, dtype):
+    """A frame's columns are nobody else's: neither the graph's, nor the result's arrays."""
+    frame = stand_in_cudf.DataFrame({"source": ids[:-1], "destination": ids[1:]}, dtype=dtype)
+    with ws.Graph(frame) as graph:
+        columns = {"next": VertexNumbers(np.arange(4, dtype=dtype)[::-1].copy())}
+        expected = {"vertex": ids, "next": ids[::-1]}
+        for _ in range(2):
+            found = graph.vertex_frame(columns)
+            assert {name: found[name].to_arrow().to_pylist() for name in found} == expected
+            for name in found:
+                column = found[name].array
+                memory = column._ndarray if hasattr(column, "_ndarray") else column._data
+                memory.setflags(write=True)
+                memory[:] = 5
+
+
 def test_consume_takes_the_columns():
     frame = cudf(edges_of(np.random.default_rng(6), 0, 9).assign(other=1))
     host = Graph(pd.DataFrame(frame), weight="w")

@@ -187,17 +187,15 @@ class DeviceComponents:
 
     def _know_largest(self) -> None:
         """Find what need not be linked, now that most vertices are in one tree."""
-        if not self._graph.size:
+        graph = self._graph
+        if not graph.size:
             return
         root = self._most_frequent()
-        if (
-            self._graph.undirected
-        ):  # an edge is in the rows of both ends: one tree's rows are skipped
+        # Where edges stand in the rows of both ends, the rest of a component's rows can be skipped.
+        if graph.undirected:
             self._largest = root
         else:
-            self._launch(
-                "mark_tree", self._graph.size, self._parent, self._graph.size, root, self._tree
-            )
+            self._launch("mark_tree", graph.size, self._parent, graph.size, root, self._tree)
 
     def _most_frequent(self) -> int:
         """Return the most frequent root of a few vertices: a guess that affects time alone."""

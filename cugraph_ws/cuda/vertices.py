@@ -24,9 +24,12 @@ class DeviceVertices(Vertices):
     def everyone(self) -> dict[str, Any]:
         """Return the ids of all vertices as result columns."""
         numbering = self.numbering
-        if not isinstance(numbering, Integers) or numbering.ids is None:
+        if not isinstance(numbering, Integers):
             return super().everyone()
-        return dict(zip(self.names, [id_column(numbering.ids, None, *self.types)], strict=True))
+        (name,), (kind,) = self.names, self.types
+        if numbering.ids is not None:
+            return {name: id_column(numbering.ids, None, kind)}
+        return {name: id_column(device().xp.arange(self.size), None, kind, fresh=True)}
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         places = device().xp.asarray(numbers.numbers)
