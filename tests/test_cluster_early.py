@@ -11,6 +11,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
 import pytest
 from clusters import WITHIN, Workers, assert_same, eventually, on_workers, workers
 from distributed import Event, Worker, wait
@@ -117,14 +120,45 @@ class TestCalls:
         assert_same(ws.sssp(graph, 0), expected)
         assert set(counts().values()) == {0}
 
-    def test_partitions_of_arguments_come_with_the_task(self, pair, graph, counts):
+    def test_partitions_of_arguments_that_workers_hold_need_not_come(self, pair, graph, counts):
         shares = ws.bfs(graph, 0)[["vertex"]].assign(value=1.0)
         before = counts()
         found = ws.pagerank(graph, personalization=shares)
-        assert counts() == before
+        assert {one: now - before[one] for one, now in counts().items()} == dict.fromkeys(before, 1)
         with build(SKEWED) as whole:
             expected = ws.pagerank(whole)
         assert_same(found, expected, rtol=1e-5)
+
+    def test_partitions_that_are_elsewhere_come_with_the_task(self, pair, graph, counts):
+        """One worker has all of them; the other begins when its task comes."""
+        with build(SKEWED) as whole:
+            vertices = pd.DataFrame({"vertex": np.arange(whole.number_of_vertices), "value": 1.0})
+            expected = ws.pagerank(whole)
+        shares = dd.from_pandas(vertices, npartitions=1).persist()
+        wait(shares)
+        (holders,) = pair.client.who_has(shares).values()
+        assert_same(ws.pagerank(graph, personalization=shares), expected, rtol=1e-5)
+        assert counts() == {one: int(one in holders) for one in pair.client.nthreads()}
+
+    def test_frames_that_are_persisted_are_not_computed_again(self, pair, graph, monkeypatch):
+        with build(SKEWED) as whole:
+            vertices = pd.DataFrame({"vertex": np.arange(whole.number_of_vertices), "value": 1.0})
+            expected = ws.pagerank(whole)
+        lazy = dd.from_pandas(vertices, npartitions=3)
+        kept, computed = lazy.persist(), []
+        usual = type(pair.client).compute
+
+        def compute(self: Any, collections: Any, **options: Any) -> Any:
+            computed.append(len(collections))
+            return usual(self, collections, **options)
+
+        monkeypatch.setattr(type(pair.client), "compute", compute)
+        shares = ws.bfs(graph, 0)[["vertex"]].assign(value=1.0)
+        for frame, tasks in ((kept, []), (shares, [2]), (lazy, [3])):
+            computed.clear()
+            found = ws.pagerank(graph, personalization=frame)
+            assert computed == tasks
+            assert_same(found, expected, rtol=1e-5)
 
     def test_a_task_that_comes_first_does_it_itself(self, pair, graph, tree, counts, monkeypatch):
         """Every call is late: its task has come to the worker, and Dask tells of its end."""
@@ -235,7 +269,7 @@ async def asked_for_nobody(dask_worker: Worker) -> Any:
     plugin = dask_worker.plugins["cugraph_ws"]
     worker.OWNED, usual = 0.2, worker.OWNED
     try:
-        told = await plugin.call("never", dumps(lambda worker: (worker.address, "told")))
+        told = await plugin.call("never", dumps(lambda worker: lambda: (worker.address, "told")))
     finally:
         worker.OWNED = usual
     return told, len(plugin.early._begun)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+from dask._task_spec import Alias
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps
@@ -33,8 +34,8 @@ from cugraph_ws.cluster.members import (
     Call,
     Carried,
     build_member,
-    call_early,
     call_member,
+    early_work,
     meta_of,
     report_member,
 )
@@ -373,6 +374,10 @@ class ClusterGraph:
             if name not in divided
         }
         where = {name: placed(client, parts, self._addresses) for name, parts in divided.items()}
+        own = [
+            {name: [parts[place] for place in where[name][rank]] for name, parts in divided.items()}
+            for rank in range(len(shares))
+        ]
         progress = options.pop("progress", False)
         name = function.__name__
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if progress else None
@@ -384,22 +389,21 @@ class ClusterGraph:
             self._addresses,
             call_member,
             [
-                (
-                    call,
-                    share,
-                    {
-                        one: [metas[one], *(parts[place] for place in where[one][rank])]
-                        for one, parts in divided.items()
-                    },
-                )
-                for rank, (call, share) in enumerate(zip(calls, shares, strict=True))
+                (call, share, {one: [metas[one], *some] for one, some in parts.items()})
+                for call, share, parts in zip(calls, shares, own, strict=True)
             ],
             name,
             self._held(),
             nccl=self._nccl,
             frames=True,
-            # Partitions of arguments come with the task only.
-            early=None if divided else [(call_early, call) for call in calls],
+            early=[
+                (
+                    early_work,
+                    call,
+                    {one: [part.key for part in some] for one, some in parts.items()},
+                )
+                for call, parts in zip(calls, own, strict=True)
+            ],
             lasts=self._took.get(name, 0.0) if self._nccl else 0.0,
         )
         try:
@@ -517,10 +521,31 @@ def _from_graph(layer: Any, meta: Any, divisions: Any, keys: list[Any], prefix: 
 
 def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
     """Have a Dask frame's partitions computed where they fall, and kept."""
-    parts: list[Future[Any]] = client.compute(frame.to_delayed())
+    parts = _kept_partitions(client, frame)
+    if parts is None:
+        parts = client.compute(frame.to_delayed())
     with client.as_current():  # wait() looks for one
         wait(parts)
     for part in parts:
         if part.status == "error":
             part.result()  # raises what went wrong
+    return parts
+
+
+def _kept_partitions(client: Client, frame: Any) -> list[Future[Any]] | None:
+    """Return the futures that a frame is made of, as `persist` makes it; None of any other.
+
+    To have them computed once more would take a way to the workers and back.
+    """
+    if type(getattr(frame, "expr", None)).__name__ != "FromGraph":  # others' graphs may be large
+        return None
+    graph = dict(frame.__dask_graph__())
+    parts = []
+    for key in frame.__dask_keys__():
+        part = graph.get(key)
+        while isinstance(part, Alias):
+            part = graph.get(part.target)
+        if not isinstance(part, Future) or part.client is not client or part.cancelled():
+            return None
+        parts.append(part)
     return parts

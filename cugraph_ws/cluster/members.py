@@ -8,6 +8,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from distributed import Worker, get_worker, secede
@@ -35,6 +36,7 @@ __all__ = [
     "build_member",
     "call_early",
     "call_member",
+    "early_work",
     "meta_of",
     "part_of",
     "report_member",
@@ -286,7 +288,30 @@ def call_member(
     return returned
 
 
-def call_early(duty: Duty, call: Call, worker: Worker) -> tuple[Returned, bytes | None]:
+def early_work(
+    duty: Duty, call: Call, keys: Mapping[str, Sequence[Any]], worker: Worker
+) -> Callable[[], tuple[Returned, bytes | None]] | None:
+    """Return what does `call_early` here, None where the task has to bring something along.
+
+    Parameters
+    ----------
+    duty : Duty
+    call : Call
+    keys : mapping of str to sequence of key
+        Named arguments of which every member has its own partitions: these tasks' results.
+    worker : Worker
+        Whose loop this is called on.
+    """
+    data = worker.data
+    if not all(own and all(key in data for key in own) for own in keys.values()):
+        return None
+    parts = {name: [data[key] for key in own] for name, own in keys.items()}
+    return partial(call_early, duty, call, parts, worker)
+
+
+def call_early(
+    duty: Duty, call: Call, parts: Mapping[str, Sequence[Any]], worker: Worker
+) -> tuple[Returned, bytes | None]:
     """Do what `call_member` does, before its task has come, on a thread of one's own.
 
     Returns
@@ -296,7 +321,9 @@ def call_early(duty: Duty, call: Call, worker: Worker) -> tuple[Returned, bytes 
         See `summary_of`; of the first member.
     """
     with _in_crew(worker, duty) as crew:
-        returned = _called(worker, crew, call, {})
+        # Where a task brings an empty frame first, any partition says the same of its columns.
+        shares = {name: [own[0].iloc[:0], *own] for name, own in parts.items()}
+        returned = _called(worker, crew, call, shares)
     return returned, summary_of(returned) if duty.rank == 0 else None
 
 

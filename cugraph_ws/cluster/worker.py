@@ -114,17 +114,17 @@ class CrewPlugin(WorkerPlugin):
         key : str
             Of the task.
         work : bytes
-            What to do, pickled: takes the worker, and returns what the task will return, and what the
-            client wants to know of it at once.
+            What finds out what to do, pickled: takes the worker, and returns what returns what the task
+            will return, and what the client wants to know of it at once; or None.
 
         Returns
         -------
         list or None
-            What the client wants to know; None if the task has come before, or has failed: it is the
-            task that tells why.
+            What the client wants to know; None if there is nothing to do before the task comes, if it
+            has come before, or has failed: it is the task that tells why.
         """
-        do = loads(work)
-        early = self.early.begin(key, lambda: do(self.worker))
+        do = loads(work)(self.worker)
+        early = None if do is None else self.early.begin(key, do)
         if early is None:
             return None
         outcome, owned = map(asyncio.wrap_future, (early.outcome, early.owned))
