@@ -33,6 +33,7 @@ __all__ = [
     "coded",
     "device_column",
     "id_column",
+    "ids_of_range",
     "join_categories",
     "make_frame",
     "missing",
@@ -339,6 +340,26 @@ def id_column(
             series = series.astype(kind.dtype)
         nulls = 0 if valid is None else _nulls(valid)
         return _with_nulls(series, valid, nulls) if nulls else series
+
+
+def ids_of_range(ids: DeviceArray | None, first: int, last: int, kind: IdType) -> Series:
+    """Return the ids of vertices by number, from `first` to `last`.
+
+    Parameters
+    ----------
+    ids : device array of integers, shape (last - first,), or None
+        None where every id is its own number.
+    first, last : int
+    kind : IdType
+
+    Returns
+    -------
+    cudf.Series
+        With memory of its own.
+    """
+    if ids is not None:
+        return id_column(ids, None, kind)
+    return id_column(device().xp.arange(first, last), None, kind, fresh=True)
 
 
 def join_categories(dtypes: Sequence[Any]) -> Any:

@@ -20,7 +20,7 @@ from cugraph_ws.cuda.grouping import number_dtype, run
 from cugraph_ws.cuda.numbering import look_up, read_scalars
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.frames_cudf import id_column
+from cugraph_ws.frames_cudf import id_column, ids_of_range
 from cugraph_ws.ids import IdType
 from cugraph_ws.numbering import Renumbered
 from cugraph_ws.vertices import id_columns, value_column
@@ -240,10 +240,8 @@ class DeviceShardVertices(ShardVertices):
         """Return the ids of own vertices as result columns."""
         shard = self._shard()
         (name,), (kind,) = self.names, self.types
-        if self._ids is not None:
-            return {name: id_column(self._ids[: shard.owned], None, kind)}
-        numbers = device().xp.arange(shard.low, shard.low + shard.owned)
-        return {name: id_column(numbers, None, kind, fresh=True)}
+        ids = None if self._ids is None else self._ids[: shard.owned]
+        return {name: ids_of_range(ids, shard.low, shard.low + shard.owned, kind)}
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         xp, shard = device().xp, self._shard()

@@ -142,8 +142,8 @@ class Crewed:
     frames : bool
         Whether members return `Returned`.
     early : sequence of tuple, optional
-        For each member a callable that does the same before its task is there, and what it is given
-        between a `Duty` and the worker; see `cugraph_ws.cluster.early`.
+        For each member a callable that returns what does the same before its task is there, or None,
+        and what it is given between a `Duty` and the worker; see `CrewPlugin.call`.
     lasts : float
         How many seconds that is likely to take.  To take in a task keeps a worker's interpreter busy for
         two milliseconds: of a long call it may come when the member waits for its GPU.

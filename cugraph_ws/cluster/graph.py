@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from dask._task_spec import Alias
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps
@@ -537,15 +536,12 @@ def _kept_partitions(client: Client, frame: Any) -> list[Future[Any]] | None:
 
     To have them computed once more would take a way to the workers and back.
     """
-    if type(getattr(frame, "expr", None)).__name__ != "FromGraph":  # others' graphs may be large
+    expression: Any = getattr(frame, "expr", None)
+    if type(expression).__name__ != "FromGraph":
         return None
-    graph = dict(frame.__dask_graph__())
-    parts = []
-    for key in frame.__dask_keys__():
-        part = graph.get(key)
-        while isinstance(part, Alias):
-            part = graph.get(part.target)
+    layer = expression.operand("layer")
+    parts = [layer.get(key) for key in expression.operand("keys")]
+    for part in parts:
         if not isinstance(part, Future) or part.client is not client or part.cancelled():
             return None
-        parts.append(part)
     return parts

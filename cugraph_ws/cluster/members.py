@@ -321,9 +321,7 @@ def call_early(
         See `summary_of`; of the first member.
     """
     with _in_crew(worker, duty) as crew:
-        # Where a task brings an empty frame first, any partition says the same of its columns.
-        shares = {name: [own[0].iloc[:0], *own] for name, own in parts.items()}
-        returned = _called(worker, crew, call, shares)
+        returned = _called(worker, crew, call, parts)
     return returned, summary_of(returned) if duty.rank == 0 else None
 
 

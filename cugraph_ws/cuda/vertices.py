@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.numbering import Integers, read_scalars
 from cugraph_ws.frames import Column, VertexNumbers
-from cugraph_ws.frames_cudf import id_column, move_to_device
+from cugraph_ws.frames_cudf import id_column, ids_of_range, move_to_device
 from cugraph_ws.vertices import Vertices
 
 __all__ = ["DeviceVertices"]
@@ -27,9 +27,7 @@ class DeviceVertices(Vertices):
         if not isinstance(numbering, Integers):
             return super().everyone()
         (name,), (kind,) = self.names, self.types
-        if numbering.ids is not None:
-            return {name: id_column(numbering.ids, None, kind)}
-        return {name: id_column(device().xp.arange(self.size), None, kind, fresh=True)}
+        return {name: ids_of_range(numbering.ids, 0, self.size, kind)}
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         places = device().xp.asarray(numbers.numbers)

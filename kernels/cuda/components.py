@@ -6,9 +6,8 @@ of positions, so a root is its tree's vertex of the highest in-degree; `least_nu
 labels afterwards.
 
 Parents are read and written while others hook and halve.  That does no harm: a parent changes
-only from an ancestor to a higher one, so whichever is read is an ancestor.  Where nothing is decided
-by a parent's being the last, it may as well come from the multiprocessor's cache, in which the roots of
-large trees are: all the GPU would ask one place of the L2 for them.
+only from an ancestor to a higher one, so whichever is read is an ancestor.  Where a stale one decides
+nothing, it may come from the multiprocessor's cache.
 """
 
 from __future__ import annotations
