@@ -33,17 +33,19 @@ from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
     atomic_add,
-    ballot,
+    atomic_or,
     block,
     blocks,
     inline,
     kernel,
     lane,
+    popc,
+    shuffle,
     sync_block,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.refine import of_entry
+from cugraph_ws.kernels.cuda.refine import GROUPS, of_entry, place_of, votes
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
 __all__ = ["count_unlike", "pack_news", "sweep", "tell_frontier", "wake", "wake_alike"]
@@ -60,21 +62,27 @@ def pack_news(
 
     `places` tells which entries of the boundary they are; `lengths[slot]`, which is 0 before, how many.
     """
-    for base in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
-        entry = base + lane()  # every lane of a warp comes along
-        vertex = np.int64(0)
-        news = False
-        if entry < count:
-            vertex = np.int64(boundary[entry])
-            news = has(bitmap, vertex)
-        votes = ballot(FULL, news)
-        if lane() == 0:
-            words[base >> 5] = votes
-        if votes != 0:
-            place = reserve(lengths, slot, np.int32(news))
-            if news:
-                places[place] = entry
-                copy_sent(state, vertex, box, place)
+    warp = (block() * threads() + thread()) // 32
+    step = blocks() * threads() * GROUPS
+    for base in range(32 * GROUPS * warp + lane(), count + lane(), step):  # all lanes come along
+        bits = np.int32(0)
+        for group in range(GROUPS):
+            entry = base + 32 * group
+            vertex = np.int64(boundary[min(entry, count - 1)])  # all loads at once
+            if has(bitmap, vertex) and entry < count:
+                bits |= np.int32(1 << group)
+        mine = votes(bits)
+        word = (base >> 5) + lane()
+        if lane() < GROUPS and 32 * word < count:
+            words[word] = mine
+        if any_of(FULL, mine != 0):
+            first = reserve(lengths, slot, np.int32(popc(mine)))
+            for group in range(GROUPS):
+                news, place = place_of(group, mine, first)
+                if news:
+                    entry = base + 32 * group
+                    places[place] = entry
+                    copy_sent(state, np.int64(boundary[entry]), box, place)
 
 
 @kernel
@@ -91,20 +99,29 @@ def count_unlike(lengths: Any, slot: Any, box: Any, unlike: Any) -> None:
 
 
 @inline
-def enter(
-    news: Any, ghost: Any, bitmap: Any, offsets: Any, entries: Any, room: Any, control: Any
+def list_ghost(
+    first: Any, ghost: Any, offsets: Any, slot: Any, entries: Any, room: Any, control: Any
 ) -> Any:
-    """Put the ghosts of a warp that have news into the frontier; return the lane's out-arcs."""
-    arcs = np.int64(0)
-    if news:
-        news = add(bitmap, ghost)
-    if any_of(FULL, news):
-        begin, degree = row_of_one(news, ghost, offsets)
-        entered = reserve(control, COUNT, np.int32(news))
-        arcs = note(news, ghost, begin, degree, entered, room, entries)
-        if news and entered == room:
-            control[KEPT] = 0  # the list is not whole any more
+    """List a ghost if this is its `first` news; return its out-arcs, else 0."""
+    begin, degree = row_of_one(first, ghost, offsets)
+    arcs = note(first, ghost, begin, degree, slot, room, entries)
+    if first and slot == room:
+        control[KEPT] = 0  # the list is not whole any more
     return arcs
+
+
+@inline
+def add_word(bitmap: Any, first: Any, news: Any) -> Any:
+    """Set bits of 32 vertices in a row, wherever they begin; return those that were not set."""
+    fresh, shift = np.int64(news), np.int64(first & 31)
+    low = np.uint32((fresh << shift) & FULL)
+    high = np.uint32((fresh << shift) >> 32)
+    before = np.int64(0)
+    if low != 0:
+        before = np.int64(atomic_or(bitmap, first >> 5, low)) >> shift
+    if high != 0:
+        before |= np.int64(atomic_or(bitmap, (first >> 5) + 1, high)) << (32 - shift)
+    return np.uint32(fresh & (FULL ^ (before & FULL)))
 
 
 @kernel
@@ -114,17 +131,24 @@ def wake_alike(
 ) -> None:  # fmt: skip
     """Give the ghosts whose bit is set the first value of a box, and put them into the frontier.
 
-    The rest is as for `wake`.
+    A warp takes the bits of 256 ghosts; the rest is as for `wake`.
     """
+    warp = (block() * threads() + thread()) // 32
+    step = blocks() * threads() * GROUPS
     ahead = np.int64(0)
-    for base in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
-        word = np.int64(words[base >> 5])
-        if word != 0:
-            ghost = np.int64(first + base + lane())
-            news = (word >> lane()) & 1 != 0
-            if news:
-                copy_sent(box, 0, state, ghost)
-            ahead += enter(news, ghost, bitmap, offsets, entries, room, control)
+    for base in range(32 * GROUPS * warp, count, step):
+        news, fresh = np.uint32(0), np.uint32(0)
+        if lane() < GROUPS and base + 32 * lane() < count:
+            news = words[(base >> 5) + lane()]
+            fresh = add_word(bitmap, first + base + 32 * lane(), news)
+        if any_of(FULL, news != 0):
+            entered = reserve(control, COUNT, np.int32(popc(fresh)))
+            for group in range(GROUPS):
+                ghost = np.int64(first + base + 32 * group + lane())
+                if (shuffle(FULL, np.int64(news), group) >> lane()) & 1 != 0:
+                    copy_sent(box, 0, state, ghost)
+                one, slot = place_of(group, fresh, entered)
+                ahead += list_ghost(one, ghost, offsets, slot, entries, room, control)
     ahead = sum_of_lanes(ahead)
     if lane() == 0 and ahead > 0:
         atomic_add(control, AHEAD, ahead)
@@ -143,16 +167,29 @@ def wake(
     number = np.int64(count)
     if slot >= 0:
         number = np.int64(headers[slot])
+    warp = (block() * threads() + thread()) // 32
+    step = blocks() * threads() * GROUPS
     ahead = np.int64(0)
-    for base in range(block() * threads() + thread() - lane(), number, blocks() * threads()):
-        entry = base + lane()  # every lane of a warp comes along
-        ghost = np.int64(0)
-        news = False
-        if entry < number:
-            ghost, place = of_entry(first, entry, listed, places)
-            copy_sent(box, place, state, ghost)
-            news = listed == 1 or active[place] != 0
-        ahead += enter(news, ghost, bitmap, offsets, entries, room, control)
+    for base in range(32 * GROUPS * warp + lane(), number + lane(), step):  # all lanes come along
+        bits = np.int32(0)
+        for group in range(GROUPS):
+            entry = base + 32 * group
+            if entry < number:
+                ghost, place = of_entry(first, entry, listed, places)
+                copy_sent(box, place, state, ghost)
+                if add(bitmap, ghost) if listed == 1 else active[place] != 0:
+                    bits |= np.int32(1 << group)
+        mine = votes(bits)
+        if listed != 1 and lane() < GROUPS:  # ghosts in a row
+            mine = add_word(bitmap, first + base + 31 * lane(), mine)
+        if any_of(FULL, mine != 0):
+            entered = reserve(control, COUNT, np.int32(popc(mine)))
+            for group in range(GROUPS):
+                one, at = place_of(group, mine, entered)
+                ghost = np.int64(0)
+                if one:
+                    ghost, _ = of_entry(first, base + 32 * group, listed, places)
+                ahead += list_ghost(one, ghost, offsets, at, entries, room, control)
     ahead = sum_of_lanes(ahead)
     if lane() == 0 and ahead > 0:
         atomic_add(control, AHEAD, ahead)

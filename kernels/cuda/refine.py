@@ -1,9 +1,11 @@
 """Online Vertex Refinement: what of a boundary has changed is packed for a peer, and unpacked there.
 
 A peer holds copies of some of a partition's vertices, its ghosts.  At the end of a superstep the lanes
-of a warp look at 32 of those vertices; each finds its place in the box from the votes of the lanes below,
-behind what one atomic has reserved for the warp (Khorasani, Gupta, Bhuyan, "Scalable SIMD-efficient
-graph processing on GPUs", PACT 2015, Section IV).  The filled length is all that has to travel.
+of a warp look at 32 of those vertices at a time; each finds its place in the box from the votes of the
+lanes below, behind what one atomic has reserved for the warp (Khorasani, Gupta, Bhuyan, "Scalable
+SIMD-efficient graph processing on GPUs", PACT 2015, Section IV).  The paper's warp reserves room for its
+32; here for 256, since all atomics of a boundary are on one number, and take turns there.  The filled
+length is all that has to travel.
 
 Where GPUs meet without their hosts, what a superstep did and the lengths go into a header, and the
 aggregates are added up out of those of all members.
@@ -23,6 +25,7 @@ from cugraph_ws.kernels.cuda.interface import FRONTIER, SWAPS, TERMS, copy_sent,
 from cugraph_ws.kernels.cuda.layout import FIGURES, RECORDS, ROW
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
+    any_of,
     atomic_add,
     ballot,
     block,
@@ -35,9 +38,21 @@ from cugraph_ws.kernels.cuda.primitives import (
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import sum_of_lanes
+from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
-__all__ = ["agree", "of_entry", "pack_all", "pack_changed", "tell", "unpack"]
+__all__ = [
+    "GROUPS",
+    "agree",
+    "of_entry",
+    "pack_all",
+    "pack_changed",
+    "place_of",
+    "tell",
+    "unpack",
+    "votes",
+]
+
+GROUPS = 8  # of 32 entries that a warp reserves room for at once
 
 
 @inline
@@ -50,6 +65,28 @@ def is_outdated(vertex: Any, old: Any, new: Any, flags: Any) -> Any:
     return differs(old, new, vertex)
 
 
+@inline
+def votes(bits: Any) -> Any:
+    """Return in each lane a group's votes, bit by lane; `bits` are the lane's own votes, bit by group."""
+    mine = np.uint32(0)
+    for group in range(GROUPS):
+        word = ballot(FULL, (bits >> group) & 1 != 0)
+        if lane() == group:
+            mine = word
+    return mine
+
+
+@inline
+def place_of(group: Any, mine: Any, first: Any) -> Any:
+    """Return whether the lane's entry of a group was voted for, and its place.
+
+    `mine` is what `votes` gave, and `first` the place of the first entry of the lane's group.
+    """
+    word = shuffle(FULL, np.int64(mine), group)
+    place = shuffle(FULL, first, group) + popc(np.uint32(word & ((np.int64(1) << lane()) - 1)))
+    return (word >> lane()) & 1 != 0, place
+
+
 @kernel
 def pack_changed(
     boundary: Any, count: Any, old: Any, new: Any, flags: Any, lengths: Any, slot: Any,
@@ -59,24 +96,24 @@ def pack_changed(
 
     `places` tells which entries of the boundary they are; `lengths[slot]`, which is 0 before, how many.
     """
-    for base in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
-        entry = base + lane()  # every lane of a warp comes along
-        vertex = np.int64(0)
-        chosen = False
-        if entry < count:
-            vertex = np.int64(boundary[entry])
-            chosen = is_outdated(vertex, old, new, flags)
-        votes = ballot(FULL, chosen)
-        if votes != 0:
-            first = np.int64(0)
-            if lane() == 0:
-                first = np.int64(atomic_add(lengths, slot, popc(votes)))
-            first = shuffle(FULL, first, 0)
-            if chosen:
-                below = np.int64(votes) & ((np.int64(1) << lane()) - 1)
-                place = first + popc(below)
-                places[place] = entry
-                copy_sent(new, vertex, box, place)
+    warp = (block() * threads() + thread()) // 32
+    step = blocks() * threads() * GROUPS
+    for base in range(32 * GROUPS * warp + lane(), count + lane(), step):  # all lanes come along
+        bits = np.int32(0)
+        for group in range(GROUPS):
+            entry = base + 32 * group
+            vertex = np.int64(boundary[min(entry, count - 1)])  # all loads at once
+            if is_outdated(vertex, old, new, flags) and entry < count:
+                bits |= np.int32(1 << group)
+        mine = votes(bits)
+        if any_of(FULL, mine != 0):
+            first = reserve(lengths, slot, np.int32(popc(mine)))
+            for group in range(GROUPS):
+                chosen, place = place_of(group, mine, first)
+                if chosen:
+                    entry = base + 32 * group
+                    places[place] = entry
+                    copy_sent(new, np.int64(boundary[entry]), box, place)
 
 
 @kernel
