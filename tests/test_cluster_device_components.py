@@ -35,13 +35,22 @@ def never_contracted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_components, "FEWEST", 1 << 30)
 
 
-def driven(edges: Edges, cuts: Sequence[int], meet: Callable[..., Any] = together) -> Any:
-    """Return the labels, and the steps that every member reports."""
+def driven(
+    edges: Edges,
+    cuts: Sequence[int],
+    meet: Callable[..., Any] = together,
+    *,
+    turned: bool = False,
+) -> Any:
+    """Return the labels, and the steps that every member reports; perhaps with all rows at hand."""
 
     def work(crew: Any) -> Any:
         loop = ws.WeaklyConnectedComponents().on_crew().on_cuda()
         assert isinstance(loop, DeviceCrewComponents)
-        loop.start(share(graph, crew, cuts))
+        shard = share(graph, crew, cuts)
+        if turned:
+            _ = shard.laid_out()[0].csr
+        loop.start(shard)
         steps = []
         while not loop.converged:
             steps.append(loop.step())
@@ -191,6 +200,50 @@ def test_what_rounds_tell(name: str) -> None:
     assert [(one.active, one.bytes_sent) for one in steps] == oracle.steps()
     assert {one.edges for one in steps[1:]} <= {left}
     assert np.array_equal(labels, oracles.components(edges))
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["in-neighbours", "both"])
+@pytest.mark.parametrize("name", CASES)
+def test_largest_trees_that_members_show_each_other(
+    name: str, turned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The labels are the same, whichever vertices are taken for one component before they are linked."""
+    monkeypatch.setattr(device_components, "LEAST_SHOWN", 0)
+    edges, cuts = CASES[name]
+    labels, _ = driven(edges, cuts, over_links, turned=turned)
+    assert np.array_equal(labels, oracles.components(edges))
+
+
+def test_ghosts_are_taken_into_the_largest_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 300 vertices that one member joins, the other one joins few, and need not join the others."""
+    ring, own = np.arange(300), np.arange(300, 340)
+    rng = np.random.default_rng(1)
+    seen = rng.integers(0, 300, 400)
+    edges = Edges(
+        np.concatenate([ring, own, seen]),
+        np.concatenate([(ring + 1) % 300, np.roll(own, 1), rng.choice(own, 400)]),
+        341,
+    )
+    inside: dict[int, list[int]] = {}
+
+    def adopt(self: Any) -> None:
+        before = count(self)
+        usual(self)
+        inside.setdefault(self._shard.crew.rank, []).append(count(self) - before)
+
+    def count(loop: Any) -> int:
+        tree = np.asarray(loop._local._tree).view(np.uint8)
+        return int(np.unpackbits(tree, bitorder="little")[: loop._graph.size].sum())
+
+    usual = DeviceCrewComponents._adopt
+    monkeypatch.setattr(DeviceCrewComponents, "_adopt", adopt)
+    labels, _ = driven(edges, [0, 300, 341])
+    assert not inside  # so small a graph has no need of it
+    monkeypatch.setattr(device_components, "LEAST_SHOWN", edges.n)
+    labels, _ = driven(edges, [0, 300, 341])
+    assert np.array_equal(labels, oracles.components(edges))
+    assert inside[0] == [0, 0]
+    assert sum(inside[1]) > len(np.unique(seen)) // 2
 
 
 def test_a_giant_component_with_vertex_0_is_told_by_bits() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from test_device_exchange import Silent
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.engines.cuda_border import CudaBorderExecutor
+from cugraph_ws.kernels.cuda.refine import GROUPS
 
 EXCHANGES = ("vr", "ms", "all", "auto")
 DIRECTIONS = ("auto", "push", "pull", "gather")
@@ -137,6 +140,43 @@ def test_a_level_of_a_search_travels_as_bits(alike):
     assert sent["auto"] == (
         [2 * 4 + width, 0, 0] if alike else [40 * (width + 4), 40 * (width + 1), 0]
     )
+
+
+@pytest.mark.parametrize(("place", "exchange"), [(0, "auto"), (6, "vr"), (6, "auto")])
+def test_boundaries_of_several_hundreds(place, exchange):
+    """More than a warp reserves room for at once, and a rest that fills no group of 32."""
+    edges = random_edges(700, 4000, seed=3)
+    with graph_of(edges) as graph, tuned(ALONE=2, ROOM_SHARE=4):
+        found = check(PUSHES[place], graph, 2, (0, 341, 700), exchange=exchange)
+    held = len(np.unique(edges.source[(edges.source < 341) & (edges.destination >= 341)]))
+    assert held > 32 * GROUPS
+    assert held % 32
+    assert found.trace["active"].max() > 32 * GROUPS
+
+
+def test_who_pulls_looks_at_hubs_first_whoever_owns_them():
+    """Two of three members have them as ghosts, which come behind own vertices."""
+    hubs, many = np.arange(3), np.arange(3, 90)
+    inner = random_edges(87, 200, seed=4)
+    source = np.concatenate([np.repeat(hubs, len(many)), 3 + inner.source])
+    destination = np.concatenate([np.tile(many, 3), 3 + inner.destination])
+    source = np.append(source, [3, 40, 0, 0, 1, 2])
+    destination = np.append(destination, [1, 2, 1, 2, 2, 0])
+    read, leads = {}, {}
+
+    def lead(self):
+        leads[self._part.owned] = usual(self)
+        return leads[self._part.owned]
+
+    usual = CudaBorderExecutor._lead
+    setting = {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0}
+    with graph_of(Edges(source, destination, 90)) as graph, tuned(**setting):
+        for name, method in (("hubs", lead), ("front", lambda self: 0)):
+            with patch.object(CudaBorderExecutor, "_lead", method):
+                found = check(PUSHES[5], graph, 3, (0, 3, 40, 90))
+            read[name] = found.trace["edges"].tolist()
+    assert leads == {3: 0, 37: 37, 50: 50}
+    assert sum(read["hubs"]) < sum(read["front"])
 
 
 def test_a_pull_that_finds_nobody_leaves_nothing_behind():

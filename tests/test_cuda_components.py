@@ -71,6 +71,38 @@ def test_the_largest_components_rows_are_skipped():
     assert arcs == {True: 400, False: 0}
 
 
+@pytest.mark.parametrize("name", BATTERY)
+def test_with_rows_of_out_neighbours_at_hand(name, monkeypatch):
+    """Each arc is in a row of either end; those of the largest component are skipped in both."""
+    monkeypatch.setattr(algorithm, "ARCS_A_STEP", 70)
+    with build(BATTERY[name]) as graph, emulated(seed=2):
+        expected, _ = labels(graph)
+        apart, _ = labels(graph, engine="cuda")
+        assert len(graph.on_device().at_hand) == 1
+        _ = graph.on_device().csr
+        kinds = len(graph.on_device().at_hand)
+        assert kinds == 2 - graph.on_device().undirected
+        found, result = labels(graph, engine="cuda")
+        links = result.trace["direction"].tolist().count("link")
+        assert links == kinds * -(-graph.number_of_arcs // 70)
+    assert np.array_equal(found, expected)
+    assert np.array_equal(apart, expected)
+
+
+def test_rows_of_both_kinds_are_skipped():
+    """Only the arcs of the little component are read, from both of their ends."""
+    ring, few = np.arange(200), np.arange(200, 203)
+    source = np.r_[ring, ring, few]
+    destination = np.r_[(ring + 1) % 200, (ring + 7) % 200, few + 1]
+    with build(type(SPARSE)(source, destination, 204)) as graph, emulated(seed=3):
+        _ = graph.on_device().csr
+        found, result = labels(graph, engine="cuda")
+        trace = result.trace
+    assert trace["edges"].tolist()[2:] == [3, 3]
+    assert trace["active"].tolist()[2:] == [4, 4]
+    assert np.array_equal(found, np.r_[np.zeros(200), np.full(4, 200)])
+
+
 @pytest.mark.parametrize("size", [32, 200])
 def test_arcs_within_the_largest_component_so_far_are_not_linked(size, monkeypatch):
     """Where rows are of in-neighbours alone: their ends are compared by their bits."""

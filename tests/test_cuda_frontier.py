@@ -276,3 +276,17 @@ def test_warps_agree_on_the_least_priority():
         found = ws.run(ws.SSSP, graph, source=0, engine="cuda", direction="push")
     assert found.arrays["distance"].values.tolist() == [0.0, *edges.weight]
     assert found.iterations >= 3  # who is not near waits
+
+
+@pytest.mark.parametrize("lead", [1, 7, 19, 40])
+@pytest.mark.parametrize("edges", [random_edges(20, 170, seed=8), rmat(4, 5, seed=1), hub(40)])
+def test_a_pull_may_begin_anywhere_in_a_row(lead, edges):
+    """Rows of more in-arcs than one lane reads in haste, too, and some without anybody from there on."""
+    setting = {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0}
+    with (
+        patch.object(frontier.CudaFrontierExecutor, "_lead", lambda self: lead),
+        tuned(**setting),
+        graph_of(edges) as graph,
+    ):
+        found = check(PUSHES[5], graph, seed=lead, direction="auto")
+        assert "pull" in set(found.trace["direction"])

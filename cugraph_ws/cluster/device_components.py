@@ -1,7 +1,9 @@
 """Weakly connected components of a graph that a crew holds on GPUs.
 
 Each member links what its own arcs join, with the loop for one GPU, ghosts included; the label of a
-tree is its least vertex.  Then come rounds: whoever holds a vertex, as its own or as a ghost, shows
+tree is its least vertex.  While samples are linked, members show each other which vertices are in
+their largest trees, a bit for each: where two such trees have a vertex in common they are of one
+component, and what is in one of them need not be linked to the other.  Then come rounds: whoever holds a vertex, as its own or as a ghost, shows
 the label of its tree to those who hold it too, and every tree takes the least that it is shown.
 Most often two rounds are enough.  Where labels have a long way to go, pairs of those that met are
 contracted instead, as on the host.
@@ -23,7 +25,7 @@ from cugraph_ws.cluster import components as on_host
 from cugraph_ws.cluster.components import Contraction, CrewLabels, distinct, solve
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.cuda.components import DeviceComponents
+from cugraph_ws.cuda.components import SAMPLED, DeviceComponents
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.run import Step
 
@@ -32,6 +34,7 @@ __all__ = ["DeviceCrewComponents"]
 DeviceArray = Any  # CuPy's or NumPy's
 
 FEWEST = 2  # rounds before it is asked whether they lead anywhere
+LEAST_SHOWN = 1 << 20  # arcs of a graph from which on members show each other their largest trees
 PACKED = 1 << 30  # marks made bits at a time: CuPy counts them in 32 bits
 NARROW = 1 << 31  # places below this are kept in half the bytes
 
@@ -94,11 +97,31 @@ class DeviceCrewComponents(CrewLabels):
     def _link(self) -> Step:
         """Link own arcs, find the least vertices of trees, and do the first round."""
         read = 0
+        for _ in range(SAMPLED):
+            if self._local.sampling:
+                read += self._local.step().edges
+            if self._shard.number_of_arcs >= LEAST_SHOWN:
+                self._adopt()
         while not self._local.converged:
             read += self._local.step().edges
         self._least = self._local.least(self._numbers)  # by root
         self._linking = False
         return self._round(self._settle(), read, "link", "all")
+
+    def _adopt(self) -> None:
+        """Take those into the largest tree here who are in their owners' largest trees, together.
+
+        The samples are of own rows: no ghost has one, and so most arcs out of ghosts would have to be
+        linked.
+        """
+        words = [self._local.shown(held) for held in self._boundaries]
+        cuts = [0, *np.cumsum([len(one) for one in words]).tolist()]
+        (came,) = self._exchange((device().xp.concatenate(words), cuts))
+        at = 0
+        for first, last in self._shard.ghosts:
+            after = at - (first - last) // 32
+            self._local.adopt((first, last), came[at:after])
+            at = after
 
     def _round(self, came: DeviceArray, read: int, direction: str, rows: str) -> Step:
         """Take those of the labels shown that are less."""

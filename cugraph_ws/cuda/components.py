@@ -65,18 +65,26 @@ class DeviceComponents:
         self._parent = xp.arange(self._graph.size, dtype=self._graph.csc.indices.dtype)
         self._counts = xp.zeros(2, np.int64)
         self._sampled = 0  # neighbours of every vertex linked so far
-        self._arc = 0  # arcs before this one are done
+        # With rows of both kinds, each arc is in one of either end.
+        self._rows = graph.at_hand
+        self._arc = 0  # arcs before this one are done, those of the first rows first
         self._largest = -1  # the root whose rows are skipped
-        self._tree = xp.zeros(-(-graph.size // 32), np.uint32)  # bits: who need not be linked
+        self._root = -1  # of the tree whose arcs are
+        self._tree = xp.zeros(-(-graph.size // 32), np.uint32)  # its bits
 
     @property
     def converged(self) -> bool:
         """Whether every arc has been linked or skipped."""
-        return self._arc >= self._graph.arcs
+        return self._arc >= self._graph.arcs * len(self._rows)
+
+    @property
+    def sampling(self) -> bool:
+        """Whether the next step links samples."""
+        return self._sampled < SAMPLED and not self.converged
 
     def step(self) -> Step:
         """Link one more neighbour of every vertex, or a block of arcs."""
-        return self._sample() if self._sampled < SAMPLED else self._link()
+        return self._sample() if self.sampling else self._link()
 
     @property
     def trees(self) -> Any:
@@ -111,21 +119,59 @@ class DeviceComponents:
         """
         self._launch("least_numbers", len(roots), roots, numbers, least, len(roots))
 
+    def shown(self, positions: Any) -> Any:
+        """Return a bit for each of some vertices: whether it is in the largest tree so far.
+
+        Parameters
+        ----------
+        positions : device array of int32 or int64, shape (count,)
+
+        Returns
+        -------
+        device array of uint32, shape (words of count,)
+        """
+        count = len(positions)
+        words = self._device.xp.empty(-(-count // 32), np.uint32)
+        if count:
+            self._launch("show_tree", count, self._tree, positions, count, words)
+        return words
+
+    def adopt(self, ghosts: tuple[int, int], words: Any) -> None:
+        """Take ghosts into the largest tree so far that are in their owner's, if the two are one.
+
+        They are if any ghost is in both.
+
+        Parameters
+        ----------
+        ghosts : (int, int)
+            The range of their positions.
+        words : device array of uint32
+            What `shown` returned where they are owned.
+        """
+        first, last = ghosts
+        count = last - first
+        if not count or self._root < 0:
+            return
+        met = self._device.xp.zeros(1, np.int64)
+        self._launch("meet", count, self._tree, first, count, words, met)
+        self._launch("adopt", count, self._parent, first, count, words, self._root, self._tree, met)
+
     def inputs(self) -> dict[str, Any]:
         """Return nothing: the graph alone decides."""
         return {}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the forest, by number, and how far the edges have been linked.
+        """Return the forest, by number, and how many samples have been linked.
 
-        Samples and arcs are not those of other engines: `reached` tells these to link all anew.
+        Samples are not those of other engines: `reached` tells these to link all anew.  So are all arcs
+        from here: those of the largest tree are left out, which may be another one afterwards.
         """
         arcs = self._graph.arcs
         reached = [SAMPLED, arcs, -1] if self.converged else [0, 0, -1]
         return {
             "parent": self._device.to_host(self._labels()),
             "reached": np.array(reached, np.int64),
-            "linked": np.array([self._sampled, self._arc], np.int64),
+            "linked": np.array([self._sampled], np.int64),
         }
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
@@ -136,11 +182,11 @@ class DeviceComponents:
         self._parent = xp.arange(graph.size, dtype=self._parent.dtype)
         self._launch("join_pairs", graph.size, self._parent, others, graph.size)
         self._compress()
-        if "linked" in state:
-            self._sampled, self._arc = state["linked"].tolist()
-        elif state["reached"][1] >= graph.arcs:
-            self._sampled, self._arc = SAMPLED, graph.arcs
-        if self._sampled == SAMPLED and not self.converged:
+        if state["reached"][1] >= graph.arcs:
+            self._sampled, self._arc = SAMPLED, graph.arcs * len(self._rows)
+        elif "linked" in state:
+            self._sampled = int(state["linked"][0])
+        if not self.converged:
             self._know_largest()
 
     def columns(self) -> dict[str, VertexNumbers]:
@@ -150,19 +196,22 @@ class DeviceComponents:
     def _sample(self) -> Step:
         graph = self._graph
         last = int(self._sampled > 0)
-        self._launch("link_samples", graph.size, *graph.csc, self._parent, graph.size, last)
+        self._launch(
+            "link_samples", graph.size, *graph.csc, self._parent, graph.size, last, self._tree
+        )
         self._compress()
         self._sampled += 1
-        if self._sampled == SAMPLED:
-            self._know_largest()
+        self._know_largest()
         read = graph.vertices_with(1 + last)
         return Step(graph.size, read, direction="sample", filter="all")
 
     def _link(self) -> Step:
-        graph, first = self._graph, self._arc
-        self._arc = min(first + ARCS_A_STEP, graph.arcs)
+        graph = self._graph
+        kind, first = divmod(self._arc, graph.arcs)
+        stop = min(first + ARCS_A_STEP, graph.arcs)
+        self._arc += stop - first
         self._launch(
-            "link_arcs", self._arc - first, *graph.csc, self._parent, graph.size, first, self._arc,
+            "link_arcs", stop - first, *self._rows[kind], self._parent, graph.size, first, stop,
             self._largest, self._tree, self._counts,
         )  # fmt: skip
         self._compress()
@@ -190,12 +239,11 @@ class DeviceComponents:
         graph = self._graph
         if not graph.size:
             return
-        root = self._most_frequent()
-        # Where edges stand in the rows of both ends, the rest of a component's rows can be skipped.
-        if graph.undirected:
-            self._largest = root
-        else:
-            self._launch("mark_tree", graph.size, self._parent, graph.size, root, self._tree)
+        self._root = self._most_frequent()
+        self._launch("mark_tree", graph.size, self._parent, graph.size, self._root, self._tree)
+        # Where edges stand in rows of both ends, those of the tree can be skipped whole.
+        if self._sampled == SAMPLED and (graph.undirected or len(self._rows) > 1):
+            self._largest = self._root
 
     def _most_frequent(self) -> int:
         """Return the most frequent root of a few vertices: a guess that affects time alone."""

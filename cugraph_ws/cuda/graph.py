@@ -6,7 +6,7 @@ Kernels treat rows of different lengths differently; in this order a class of de
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -99,6 +99,7 @@ class DeviceGraph:
         self._transposed: DeviceArray = None  # CSC → CSR
         self._out_degrees: DeviceArray = None
         self._at_least: dict[int, int] = {}
+        self._busiest: dict[tuple[tuple[int, int], ...], int] = {}
 
     @property
     def numbers(self) -> DeviceArray:
@@ -135,6 +136,12 @@ class DeviceGraph:
                 )
                 self._out_degrees = None  # the offsets tell
             return self._csr
+
+    @property
+    def at_hand(self) -> tuple[Rows, ...]:
+        """The rows of in-neighbours and, if they have been made, those of out-neighbours."""
+        with self._lock:
+            return (self.csc,) if self._csr is None else (self.csc, self._csr)
 
     @property
     def in_degrees(self) -> DeviceArray:
@@ -251,6 +258,30 @@ class DeviceGraph:
                 counts = self._device.to_host(found)
                 self._at_least.update(zip(wanted.tolist(), counts.tolist(), strict=True))
             return self._at_least[degree]
+
+    def busiest(self, groups: Sequence[tuple[int, int]]) -> int:
+        """Return where the group begins whose vertices have most out-arcs each.
+
+        Parameters
+        ----------
+        groups : sequence of (int, int)
+            Ranges of positions.
+
+        Returns
+        -------
+        int
+            The first position of the first of those groups; looked up once.
+        """
+        key = tuple(groups)
+        with self._lock:
+            if key not in self._busiest:
+                bounds = np.array(groups, np.int64).reshape(-1, 2)
+                offsets = self.csr.offsets
+                ends = self._device.to_host(offsets[self._device.xp.asarray(bounds)])
+                arcs, vertices = np.diff(ends)[:, 0], np.diff(bounds)[:, 0]
+                each = arcs / np.maximum(vertices, 1)
+                self._busiest[key] = int(bounds[each.argmax(), 0]) if len(each) else 0
+            return self._busiest[key]
 
     def by_number(self, array: DeviceArray) -> DeviceArray:
         """Bring values by position into the order of vertex numbers.

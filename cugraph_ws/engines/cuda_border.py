@@ -64,6 +64,19 @@ class CudaBorderExecutor(CudaFrontierExecutor):
             lists=self._lists, room=self._settings[1], control=self._frontiers,
         )  # fmt: skip
 
+    def _lead(self) -> int:
+        """Return the position of the members' vertices here that send along most arcs each.
+
+        In rows ghosts come behind own vertices.  Where those have the hubs, most of who pulls would
+        look at its neighbours of few arcs first, in vain.
+        """
+        part = self._part
+        settles = "settled" in self._bound.program.functions
+        if self._pulls or not settles:
+            return 0
+        groups = [(0, part.owned), *(one for one in part.ghosts if one[0] < one[1])]
+        return part.graph.busiest(groups)
+
     def _take_stock(self, counted: int) -> None:
         """Make the first frontier of the vertices and ghosts that are flagged."""
         super()._take_stock(counted)

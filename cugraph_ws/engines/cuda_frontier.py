@@ -118,7 +118,12 @@ class CudaFrontierExecutor(CudaExecutor):
             wanted = "push"  # a pull that does not end early costs more than a gather from all
         self._settings = (
             _DIRECTIONS[wanted], room, ALONE, ALONE_ARCS, PULL_PART, max(1, n // DUE_PART), LAUNCH_ARCS,
+            self._lead(),
         )  # fmt: skip
+
+    def _lead(self) -> int:
+        """Return the position of the vertices that those who pull look at first: the highest degrees."""
+        return 0
 
     @cached_property
     def _both_edges(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -18,7 +18,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     shuffle,
 )
 
-__all__ = ["add", "drop", "has", "list_words", "put_word"]
+__all__ = ["add", "add_bits", "add_word", "drop", "has", "list_words", "put_word"]
 
 
 @inline
@@ -32,6 +32,27 @@ def add(bitmap: Any, vertex: Any) -> Any:
     """Set a vertex's bit; return whether it was not set."""
     before = atomic_or(bitmap, vertex >> 5, np.uint32(1 << (vertex & 31)))
     return (np.int64(before) >> (vertex & 31)) & 1 == 0
+
+
+@inline
+def add_bits(bitmap: Any, first: Any, bits: Any) -> Any:
+    """Set bits of 32 vertices in a row, wherever they begin; return those that were not set."""
+    given, shift = np.int64(bits), np.int64(first & 31)
+    low, high = np.uint32((given << shift) & FULL), np.uint32((given << shift) >> 32)
+    before = np.int64(0)
+    if low != 0:
+        before = np.int64(atomic_or(bitmap, first >> 5, low)) >> shift
+    if high != 0:
+        before |= np.int64(atomic_or(bitmap, (first >> 5) + 1, high)) << (32 - shift)
+    return np.uint32(given & (FULL ^ (before & FULL)))
+
+
+@inline
+def add_word(bitmap: Any, first: Any, wanted: Any) -> None:
+    """Set the bits of those of 32 vertices in a row that are `wanted`; each lane tells of one."""
+    word = ballot(FULL, wanted)
+    if lane() == 0 and word != 0:
+        add_bits(bitmap, first, word)
 
 
 @inline

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import add, has
+from cugraph_ws.kernels.cuda.bitmaps import add, add_bits, has
 from cugraph_ws.kernels.cuda.frontier import note, row_of_one
 from cugraph_ws.kernels.cuda.interface import copy_sent
 from cugraph_ws.kernels.cuda.layout import (
@@ -33,7 +33,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
     atomic_add,
-    atomic_or,
     block,
     blocks,
     inline,
@@ -110,20 +109,6 @@ def list_ghost(
     return arcs
 
 
-@inline
-def add_word(bitmap: Any, first: Any, news: Any) -> Any:
-    """Set bits of 32 vertices in a row, wherever they begin; return those that were not set."""
-    fresh, shift = np.int64(news), np.int64(first & 31)
-    low = np.uint32((fresh << shift) & FULL)
-    high = np.uint32((fresh << shift) >> 32)
-    before = np.int64(0)
-    if low != 0:
-        before = np.int64(atomic_or(bitmap, first >> 5, low)) >> shift
-    if high != 0:
-        before |= np.int64(atomic_or(bitmap, (first >> 5) + 1, high)) << (32 - shift)
-    return np.uint32(fresh & (FULL ^ (before & FULL)))
-
-
 @kernel
 def wake_alike(
     first: Any, count: Any, words: Any, box: Any, state: Any, bitmap: Any, offsets: Any, entries: Any,
@@ -140,7 +125,7 @@ def wake_alike(
         news, fresh = np.uint32(0), np.uint32(0)
         if lane() < GROUPS and base + 32 * lane() < count:
             news = words[(base >> 5) + lane()]
-            fresh = add_word(bitmap, first + base + 32 * lane(), news)
+            fresh = add_bits(bitmap, first + base + 32 * lane(), news)
         if any_of(FULL, news != 0):
             entered = reserve(control, COUNT, np.int32(popc(fresh)))
             for group in range(GROUPS):
@@ -181,7 +166,7 @@ def wake(
                     bits |= np.int32(1 << group)
         mine = votes(bits)
         if listed != 1 and lane() < GROUPS:  # ghosts in a row
-            mine = add_word(bitmap, first + base + 31 * lane(), mine)
+            mine = add_bits(bitmap, first + base + 31 * lane(), mine)
         if any_of(FULL, mine != 0):
             entered = reserve(control, COUNT, np.int32(popc(mine)))
             for group in range(GROUPS):

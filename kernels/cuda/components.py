@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import has, put_word
+from cugraph_ws.kernels.cuda.bitmaps import add_word, has, put_word
 from cugraph_ws.kernels.cuda.primitives import (
     atomic_add,
     atomic_compare_and_swap,
@@ -36,7 +36,17 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import row_of, sum_of_lanes
 
-__all__ = ["compress", "join_pairs", "least_numbers", "link_arcs", "link_samples", "mark_tree"]
+__all__ = [
+    "adopt",
+    "compress",
+    "join_pairs",
+    "least_numbers",
+    "link_arcs",
+    "link_samples",
+    "mark_tree",
+    "meet",
+    "show_tree",
+]
 
 READ, OUTSIDE = 0, 1  # places among the counts
 ARCS = 1024  # that a warp takes in turn
@@ -70,7 +80,7 @@ def link(parent: Any, one: Any, other: Any) -> None:
 
 
 @kernel
-def link_samples(offsets: Any, indices: Any, parent: Any, size: Any, last: Any) -> None:
+def link_samples(offsets: Any, indices: Any, parent: Any, size: Any, last: Any, tree: Any) -> None:
     """Link each vertex with its first neighbour or, with `last`, its last one if that is another.
 
     Parameters
@@ -83,11 +93,15 @@ def link_samples(offsets: Any, indices: Any, parent: Any, size: Any, last: Any) 
         Vertices.
     last : int
         0 or 1.
+    tree : uint32[words]
+        Bits of vertices that are in one tree already; see `link_arcs`.
     """
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         first, end = offsets[vertex], offsets[vertex + 1]
         if end - first > last:
-            link(parent, vertex, indices[end - 1 if last else first])
+            other = np.int64(load_once(indices, end - 1 if last else first))
+            if not has(tree, vertex) or not has(tree, other):
+                link(parent, vertex, other)
 
 
 @kernel
@@ -118,7 +132,7 @@ def link_arcs(
         Range of arcs.
     skipped : int
         Rows of the tree that this vertex is the root of are skipped (every edge that leaves it must
-        also be in the row of its other end); -1 for none.
+        also be in a row of its other end); -1 for none.
     tree : uint32[words]
         Bits of vertices that `mark_tree` has found in one tree, so that an arc between two of them need
         not be linked: they take a 32nd of the room of parents, and are read from the L2.
@@ -173,6 +187,81 @@ def mark_tree(parent: Any, size: Any, root: Any, tree: Any) -> None:
     for first in range(block() * threads() + thread() - lane(), size, blocks() * threads()):
         vertex = first + lane()
         put_word(tree, first, vertex < size and parent[min(vertex, size - 1)] == root)
+
+
+@kernel
+def show_tree(tree: Any, positions: Any, count: Any, words: Any) -> None:
+    """Write a bit for each of some vertices: whether `mark_tree` has found it in the tree.
+
+    Parameters
+    ----------
+    tree : uint32[words of all vertices]
+    positions : int[count]
+    count : int
+    words : uint32[words of count]
+    """
+    for first in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
+        entry = first + lane()
+        inside = has(tree, np.int64(positions[min(entry, count - 1)]))
+        put_word(words, first, entry < count and inside)
+
+
+@kernel
+def meet(tree: Any, first: Any, count: Any, words: Any, met: Any) -> None:
+    """Count vertices both in the tree here and in the one of the member that owns them, in `met[0]`.
+
+    Parameters
+    ----------
+    tree : uint32[words of all vertices]
+    first, count : int
+        The ghosts: their first position, and how many there are.
+    words : uint32[words of count]
+        A bit for each: whether it is in its owner's tree.
+    met : int64[1]
+    """
+    found = np.int64(0)
+    for entry in range(block() * threads() + thread(), count, blocks() * threads()):
+        if has(words, entry) and has(tree, first + entry):
+            found += 1
+    found = sum_of_lanes(found)
+    if lane() == 0 and found > 0:
+        atomic_add(met, 0, found)
+
+
+@kernel
+def adopt(parent: Any, first: Any, count: Any, words: Any, root: Any, tree: Any, met: Any) -> None:
+    """Put ghosts that are in their owner's tree into the one here, if the two have met.
+
+    Then both are of one component, whatever the arcs here tell.
+
+    Parameters
+    ----------
+    parent : int[size]
+        The forest.
+    first, count, words
+        As for `meet`.
+    root : int
+        Of the tree here.
+    tree : uint32[words of all vertices]
+        Its bits; those of ghosts taken in are set.
+    met : int64[1]
+        As `meet` has left it.
+    """
+    if met[0] == 0:
+        return
+    for base in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
+        ghost = np.int64(first + base + lane())
+        new = False
+        if base + lane() < count:
+            inside = (np.int64(load_fresh(tree, ghost >> 5)) >> (ghost & 31)) & 1 != 0
+            new = has(words, base + lane()) and not inside
+        if new:
+            if ghost > root and load_fresh(parent, ghost) == ghost:
+                # Only to this root is anything hooked meanwhile: all who do so write the same.
+                store_fresh(parent, ghost, root)
+            else:
+                link(parent, ghost, root)
+        add_word(tree, first + base, new)
 
 
 @kernel

@@ -348,17 +348,39 @@ def walk(
 
 
 @inline
+def first_from(lead: Any, indices: Any, begin: Any, length: Any) -> Any:
+    """Return where in an ascending row the positions from `lead` on begin; 0 if there are none."""
+    low, high = np.int64(0), np.int64(length)
+    while low < high:
+        middle = np.int64((low + high) >> 1)
+        if indices[begin + middle] < lead:
+            low = np.int64(middle + 1)
+        else:
+            high = middle
+    return low if low < length else np.int64(0)
+
+
+@inline
 def pull_in_haste(
-    vertex: Any, own: Any, begin: Any, length: Any, indices: Any, edges: Any, now: Any, state: Any,
-    constants: Any, values: Any,
+    vertex: Any, own: Any, begin: Any, length: Any, lead: Any, indices: Any, edges: Any, now: Any,
+    state: Any, constants: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Read the first few in-arcs of a vertex; return whether it has news, and how many were read."""
+    """Read a few in-arcs of a vertex, from position `lead` on and then from the front.
+
+    Returns whether the vertex has news, how many were read, and whether it has settled.
+    """
     news = False
     new = keep(own)
     tried = np.int32(0)
     most = np.int32(min(length, HASTE))
+    skipped = np.int64(0)
+    if lead > 0 and length > 1:
+        skipped = first_from(lead, indices, begin, length)
     while tried < most:
-        arc = begin + tried
+        place = skipped + tried
+        if place >= length:
+            place -= length
+        arc = begin + place
         tried = np.int32(tried + 1)
         sender = np.int64(indices[arc])
         if has(now, sender):
@@ -461,7 +483,8 @@ def traverse(
     settings : tuple of int
         The direction, the room in a list, the vertices and the arcs that a block does alone, the
         part of the unread arcs from which a frontier is pulled, how many vertices a limit shall let
-        through, and the arcs after which the launch ends.
+        through, the arcs after which the launch ends, and the position from which on a vertex that
+        pulls looks at its in-neighbours first.
     horizon : float64[8]
         The limit of priorities, and what the next one is found from.
     control : int64[32]
@@ -469,7 +492,7 @@ def traverse(
     records : int64[3 * steps]
         For each superstep the vertices that were active, the arcs that were read, and how.
     """
-    wanted, bins, few, few_arcs, pull_part, goal, most_arcs = settings
+    wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead = settings
     out_offsets = forward[0]
     words = (vertices + 31) // 32
     local = shared(32, np.int64)
@@ -635,12 +658,15 @@ def traverse(
                                 whole = length
                                 if SETTLES:
                                     news, tried, settled = pull_in_haste(
-                                        row, own, begin, length, indices, attributes, now, state,
-                                        constants, values,
+                                        row, own, begin, length, lead, indices, attributes, now,
+                                        state, constants, values,
                                     )  # fmt: skip
                                     read += tried
-                                    begin += tried
-                                    length = np.int64(0) if settled else length - tried
+                                    if settled or tried == length:
+                                        length = np.int64(0)
+                                    elif lead == 0:  # else what was read is not at the front
+                                        begin += tried
+                                        length -= tried
                                 if news:
                                     found += 1
                                     heirs += out_offsets[row + 1] - out_offsets[row]
