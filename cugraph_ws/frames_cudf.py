@@ -30,8 +30,10 @@ from cugraph_ws.numbering import Renumbered
 __all__ = [
     "Coded",
     "CudfFrame",
+    "Validity",
     "coded",
     "device_column",
+    "empty_mask",
     "id_column",
     "ids_of_range",
     "join_categories",
@@ -311,16 +313,59 @@ def time_counts(series: Series) -> DeviceArray:
     return xp.asarray(series.astype("int64")) if len(series) else xp.empty(0, np.int64)
 
 
-def id_column(
-    values: Any, valid: DeviceArray | None, kind: IdType, *, fresh: bool = False
-) -> Series:
+@dataclass
+class Validity:
+    """Which rows of a column are not null.
+
+    Attributes
+    ----------
+    rows : int
+    nulls : int
+        How many are.
+    mask : device array of uint32, shape (words of an `empty_mask`,), or None
+        A bit for each row, set if it is not null; None only where none is.
+    """
+
+    rows: int
+    nulls: int
+    mask: DeviceArray | None
+
+    @classmethod
+    def of(cls, valid: Any) -> Validity:
+        """Return the same as an array of bool tells, of the host or the device."""
+        xp = device().xp
+        valid = xp.asarray(valid)
+        nulls, mask = len(valid) - int(xp.count_nonzero(valid)), None
+        if nulls:
+            mask = empty_mask(len(valid))
+            mask.view(np.uint8)[: -(-len(valid) // 8)] = xp.packbits(valid, bitorder="little")
+        return cls(len(valid), nulls, mask)
+
+    def spread(self) -> DeviceArray:
+        """Return an array of bool."""
+        if self.mask is None:
+            return device().xp.ones(self.rows, np.bool_)
+        bits = device().xp.unpackbits(self.mask.view(np.uint8), bitorder="little")
+        return bits[: self.rows].view(np.bool_)
+
+
+def empty_mask(rows: int) -> DeviceArray:
+    """Return a mask without a bit set, of as many bytes as cuDF wants.
+
+    Made here, since RMM's usual resource asks the driver for each array that libcudf would need.
+    """
+    words = MASK_BYTES // 4
+    return device().xp.zeros(-(-rows // (32 * words)) * words, np.uint32)
+
+
+def id_column(values: Any, valid: Validity | None, kind: IdType, *, fresh: bool = False) -> Series:
     """Return ids in the dtype that they came in as.
 
     Parameters
     ----------
     values : device array of integers, or Series of text
-    valid : device array of bool, or None
-        Which are not null.
+    valid : Validity, or None
+        Which are not null; all without.
     kind : IdType
     fresh : bool
         Whether nobody else has the array, so that its memory may become the column's.
@@ -338,8 +383,7 @@ def id_column(
             series = values
         if kind.dtype is not None and series.dtype != kind.dtype:
             series = series.astype(kind.dtype)
-        nulls = 0 if valid is None else _nulls(valid)
-        return _with_nulls(series, valid, nulls) if nulls else series
+        return _with_nulls(series, valid) if valid is not None and valid.nulls else series
 
 
 def ids_of_range(ids: DeviceArray | None, first: int, last: int, kind: IdType) -> Series:
@@ -404,7 +448,7 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
 
 def _column(column: Any) -> Series:
     if isinstance(column, Masked):
-        return _with_nulls(_column(column.values), column.valid, _nulls(column.valid))
+        return _with_nulls(_column(column.values), Validity.of(column.valid))
     if isinstance(column, Ids):  # decoded on the host
         series = _cudf().Series.from_arrow(column.values)
         plain = column.dtype is None or isinstance(column.dtype, pa.DataType)
@@ -418,26 +462,18 @@ def _column(column: Any) -> Series:
     return column
 
 
-def _nulls(valid: Any) -> int:
-    """Count what is not valid."""
-    return len(valid) - int(device().xp.count_nonzero(device().xp.asarray(valid)))
-
-
-def _with_nulls(series: Series, valid: Any, nulls: int) -> Series:
+def _with_nulls(series: Series, valid: Validity) -> Series:
     """Return a Series with nulls; numbers stay where they are, and a mask is put beside them."""
     if not _is_plain(series.dtype):
-        return series.where(_series(valid))
+        return series.where(_series(valid.spread()))
     from pylibcudf import gpumemoryview
 
     mask = None
-    if nulls:
-        # Made here, since RMM's usual resource asks the driver for each array that libcudf would need.
-        xp = device().xp
-        bits = xp.zeros(-(-len(valid) // (8 * MASK_BYTES)) * MASK_BYTES, np.uint8)
-        bits[: -(-len(valid) // 8)] = xp.packbits(xp.asarray(valid), bitorder="little")
-        mask = gpumemoryview(bits)
+    if valid.nulls:
+        assert valid.mask is not None
+        mask = gpumemoryview(valid.mask.view(np.uint8))
     column, _ = series.to_pylibcudf()
-    return _cudf().Series.from_pylibcudf(column.with_mask(mask, nulls))
+    return _cudf().Series.from_pylibcudf(column.with_mask(mask, valid.nulls))
 
 
 def _series(values: Any) -> Series:

@@ -149,12 +149,12 @@ class DeviceShard(ShardGraph):
         found = device().xp.empty(len(numbers), number_dtype(self.length))
         run(
             device(), "find_places", len(numbers), numbers, len(numbers), self.low, self.owned,
-            *self._ranks, found, module="ranks",
+            *self.ranks, found, module="ranks",
         )  # fmt: skip
         return found
 
     @property
-    def _ranks(self) -> tuple[DeviceArray, DeviceArray]:
+    def ranks(self) -> tuple[DeviceArray, DeviceArray]:
         """A bit for each vertex number, set for ghosts; how many are set up to each word's end; kept."""
         with self._lock:
             if "ranks" not in self.kept:

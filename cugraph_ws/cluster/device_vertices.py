@@ -17,10 +17,10 @@ from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.columns import DeviceColumn, cast_device_numbers
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.grouping import number_dtype, run
-from cugraph_ws.cuda.numbering import look_up, read_scalars
+from cugraph_ws.cuda.numbering import look_up, name_vertices, read_scalars
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.frames_cudf import id_column, ids_of_range
+from cugraph_ws.frames_cudf import Validity, empty_mask, id_column, ids_of_range
 from cugraph_ws.ids import IdType
 from cugraph_ws.numbering import Renumbered
 from cugraph_ws.vertices import id_columns, value_column
@@ -248,20 +248,19 @@ class DeviceShardVertices(ShardVertices):
         wanted = numbers.numbers
         if not isinstance(wanted, xp.ndarray):
             return super()._outputs(numbers)
-        ids, valid = wanted, wanted >= 0
-        if self._ids is not None:
-            places = shard.places_of(wanted)
-            if len(self._ids):
-                ids = self._ids[places]  # of those that are not here it is overwritten, or null
-            else:
-                ids = xp.zeros(len(places), self._ids.dtype)
-            strange = valid & (places < 0)
-            unknown = int(xp.count_nonzero(strange))
-            if shard.any_member(unknown > 0):
-                rows = xp.flatnonzero(strange) if unknown else xp.empty(0, np.int64)
-                self._ask_for(rows, wanted, ids)
         (kind,) = self.types
-        return [id_column(ids, valid, kind, fresh=ids is not wanted)]
+        if self._ids is None:
+            return [id_column(wanted, Validity.of(wanted >= 0), kind)]
+        mask = empty_mask(len(wanted))
+        named, nulls, strange = name_vertices(
+            wanted, self._ids, mask, low=shard.low, owned=shard.owned, ranks=shard.ranks
+        )
+        if shard.any_member(strange > 0):
+            rows = xp.empty(0, np.int64)
+            if strange:
+                rows = xp.flatnonzero((wanted >= 0) & (shard.places_of(wanted) < 0))
+            self._ask_for(rows, wanted, named)
+        return [id_column(named, Validity(len(wanted), nulls, mask), kind, fresh=True)]
 
     def _ask_for(self, strange: DeviceArray, wanted: DeviceArray, ids: DeviceArray) -> None:
         """Fill in ids of vertices that are not known here, each asked for once, together."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from cugraph_ws.adjacency import index_dtype
 from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.grouping import Ends
+from cugraph_ws.cuda.grouping import Ends, run
 from cugraph_ws.cuda.rows import count_degrees
 from cugraph_ws.errors import InputError
 from cugraph_ws.numbering import Renumbered
@@ -26,6 +26,7 @@ __all__ = [
     "Integers",
     "look_up",
     "mark_present",
+    "name_vertices",
     "number_device_integers",
     "number_device_rows",
     "read_scalars",
@@ -225,6 +226,52 @@ def look_up(column: DeviceArray, low: int, table: DeviceArray | None, numbers: D
     for first in range(0, len(column), _CHUNK):  # the shifted ids are a temporary of 64 bits
         part = column[first : first + _CHUNK].astype(np.int64) - low
         numbers[first : first + _CHUNK] = part if table is None else table[part]
+
+
+def name_vertices(
+    numbers: DeviceArray,
+    ids: DeviceArray,
+    mask: DeviceArray,
+    *,
+    low: int = 0,
+    owned: int | None = None,
+    ranks: tuple[DeviceArray, DeviceArray] | None = None,
+) -> tuple[DeviceArray, int, int]:
+    """Return the ids of vertex numbers, in one pass over them.
+
+    Parameters
+    ----------
+    numbers : device array of int32 or int64, shape (rows,)
+        Those below 0 are nobody's.
+    ids : device array, shape (places,)
+    mask : device array of uint32, at least a word for 32 rows
+        A bit for each row that is somebody's is written.
+    low, owned : int
+        The numbers of the first ids: `owned` of them, from `low` on; all from 0 without.
+    ranks : pair of device arrays, optional
+        A bit for each number that is that of one of the further ids, and how many are up to the end of each
+        word; none of them without.
+
+    Returns
+    -------
+    named : device array, shape (rows,)
+        Some id where the number is nobody's, or of none of them.
+    missing, strange : int
+        How many rows are nobody's, and how many others are of none of the ids.
+    """
+    here, rows = device(), len(numbers)
+    xp = here.xp
+    named, counts = xp.empty(rows, ids.dtype), xp.zeros(2, np.int64)
+    owned = len(ids) if owned is None else owned
+    words, ends = (xp.zeros(0, np.uint32), xp.zeros(0, np.int32)) if ranks is None else ranks
+    if not len(ids):
+        ids = xp.zeros(1, ids.dtype)
+    run(
+        here, "name_vertices", rows, numbers, rows, low, owned, words, ends, ids, named, mask, counts,
+        module="ranks",
+    )  # fmt: skip
+    missing, strange = here.to_host(counts).tolist()
+    return named, missing, strange
 
 
 def read_scalars(*scalars: DeviceArray) -> list[Any]:

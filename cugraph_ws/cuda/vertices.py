@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.numbering import Integers, read_scalars
+from cugraph_ws.cuda.numbering import Integers, name_vertices, read_scalars
 from cugraph_ws.frames import Column, VertexNumbers
-from cugraph_ws.frames_cudf import id_column, ids_of_range, move_to_device
+from cugraph_ws.frames_cudf import (
+    Validity,
+    empty_mask,
+    id_column,
+    ids_of_range,
+    move_to_device,
+)
 from cugraph_ws.vertices import Vertices
 
 __all__ = ["DeviceVertices"]
@@ -31,7 +37,12 @@ class DeviceVertices(Vertices):
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         places = device().xp.asarray(numbers.numbers)
-        valid = places >= 0
+        if isinstance(self.numbering, Integers) and self.numbering.ids is not None:
+            mask = empty_mask(len(places))
+            named, nulls, _ = name_vertices(places, self.numbering.ids, mask)
+            (kind,) = self.types
+            return [id_column(named, Validity(len(places), nulls, mask), kind, fresh=True)]
+        valid = Validity.of(places >= 0)
         return [
             id_column(part, valid, kind, fresh=part is not places)
             for kind, part in zip(self.types, self.numbering.decode(places), strict=True)

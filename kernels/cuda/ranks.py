@@ -10,17 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.bitmaps import put_word
 from cugraph_ws.kernels.cuda.primitives import (
+    atomic_add,
     block,
     blocks,
+    inline,
     kernel,
+    lane,
     load_once,
     popc,
     thread,
     threads,
 )
+from cugraph_ws.kernels.cuda.rows import sum_of_lanes
 
-__all__ = ["count_bits", "find_ids", "find_places"]
+__all__ = ["count_bits", "find_ids", "find_places", "name_vertices"]
 
 
 @kernel
@@ -44,6 +49,20 @@ def find_ids(wanted: Any, rows: Any, ids: Any, size: Any, places: Any) -> None:
         places[row] = low if low < size and ids[low] == wanted[row] else np.int64(-1)
 
 
+@inline
+def place_of(number: Any, low: Any, owned: Any, words: Any, ranks: Any) -> Any:
+    """Return the place of a number, int64; see `find_places`."""
+    place = number - low
+    if place < 0 or place >= owned:
+        place = np.int64(-1)
+        if number >= 0:
+            word = np.uint32(words[number >> 5])
+            above = np.uint32(word >> np.uint32(number & 31))
+            if above & np.uint32(1) != 0:
+                place = np.int64(owned) + np.int64(ranks[number >> 5]) - popc(above)
+    return place
+
+
 @kernel
 def find_places(
     numbers: Any, rows: Any, low: Any, owned: Any, words: Any, ranks: Any, places: Any
@@ -53,13 +72,45 @@ def find_places(
     `ranks` is for each word of bits how many bits there are up to its end.
     """
     for row in range(block() * threads() + thread(), rows, blocks() * threads()):
-        number = np.int64(load_once(numbers, row))
-        place = number - low
-        if place < 0 or place >= owned:
-            place = np.int64(-1)
-            if number >= 0:
-                word = np.uint32(words[number >> 5])
-                above = np.uint32(word >> np.uint32(number & 31))
-                if above & np.uint32(1) != 0:
-                    place = np.int64(owned) + np.int64(ranks[number >> 5]) - popc(above)
-        places[row] = place
+        places[row] = place_of(np.int64(load_once(numbers, row)), low, owned, words, ranks)
+
+
+@kernel
+def name_vertices(
+    numbers: Any, rows: Any, low: Any, owned: Any, words: Any, ranks: Any, ids: Any, named: Any,
+    mask: Any, counts: Any,
+) -> None:  # fmt: skip
+    """Write the id of each vertex number, and a bit for each that is not below 0.
+
+    Parameters
+    ----------
+    numbers : int[rows]
+    rows, low, owned, words, ranks
+        As for `find_places`.
+    ids : int[places]
+        At least one.
+    named : int[rows]
+        The first id where there is no place.
+    mask : uint32[words of rows]
+    counts : int64[2]
+        Those below 0, and those that are not, but have no place, are added.
+    """
+    missing, strange = np.int64(0), np.int64(0)
+    for first in range(block() * threads() + thread() - lane(), rows, blocks() * threads()):
+        row = first + lane()
+        valid = False
+        if row < rows:
+            number = np.int64(load_once(numbers, row))
+            valid = bool(number >= 0)
+            place = place_of(number, low, owned, words, ranks)
+            named[row] = ids[max(place, 0)]
+            if not valid:
+                missing += 1
+            elif place < 0:
+                strange += 1
+        put_word(mask, first, valid)
+    missing, strange = sum_of_lanes(missing), sum_of_lanes(strange)
+    if lane() == 0 and missing > 0:
+        atomic_add(counts, 0, missing)
+    if lane() == 0 and strange > 0:
+        atomic_add(counts, 1, strange)
