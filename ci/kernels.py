@@ -30,6 +30,7 @@ import numpy as np
 import pandas as pd
 
 import cugraph_ws as ws
+from cugraph_ws.cluster import device_components
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Alone
 from cugraph_ws.codegen import import_text, kernel_file
@@ -249,6 +250,11 @@ def _use_share(frame: Any, weight: str | None, directed: bool, crew: Any) -> Non
     assert len(found.frame) == shard.owned
 
 
+def _join_share(graph: ws.Graph, crew: Any) -> None:
+    """Find the components of a graph from a member's share."""
+    ws.run(ws.WeaklyConnectedComponents(), crews.share(graph, crew), engine="cuda")
+
+
 def _weighted(edges: Any, kind: Any, **options: Any) -> ws.Graph:
     weight = (2 * edges.weight).astype(kind)
     return cases.graph_of(type(edges)(edges.source, edges.destination, edges.n, weight, **options))
@@ -266,6 +272,8 @@ def _run_loops() -> None:
             ws.MultiSource(ws.BFS, "start", [0, 3], engine="cpu"),
         ):
             ws.run(loop, graph, engine="cuda")
+        with patch.object(device_components, "LEAST_SHOWN", 0):
+            crews.over_links(2, partial(_join_share, graph))
         priors = pd.DataFrame({"vertex": left, "p0": 0.5 + left / 99.0, "p1": 0.5})
         for coupling in ("weight", [[3.0, 1.0], [1.0, 2.0]]):  # one for each edge; one for all
             loop = ws.BeliefPropagation(priors, coupling, max_iter=1)

@@ -13,6 +13,9 @@ import numpy as np
 from cugraph_ws.cluster.ghosts import order_ghosts
 from cugraph_ws.cluster.nccl import NcclCrew
 from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.cuda.rows import Layout
 from cugraph_ws.graph import Graph
 
 WAIT = 120  # seconds, after which a member that was left alone fails
@@ -141,10 +144,30 @@ class WholeVertices:
 
 def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
     """Lay a share out as one that is built on a GPU is, with ghosts in their owners' order."""
-    graph, numbers, boundaries = shard.laid_out()
-    places = numbers[graph.positions]
-    held = order_ghosts(shard.crew, graph, shard.owned, shard.ghosts, list(boundaries))
-    shard.kept["device"] = graph, places[graph.numbers], held
+    graph, _, boundaries = shard.laid_out()
+    owned, size = shard.owned, graph.size
+    ranges = [(first - owned, last - owned) for first, last in shard.ghosts]
+    held, order = order_ghosts(shard.crew, ranges, list(boundaries))
+    numbers = np.array(graph.numbers)
+    numbers[owned:] = numbers[owned:][order]
+    moved = np.arange(size, dtype=numbers.dtype)
+    moved[owned + order] = moved[owned:].copy()
+    positions = np.empty_like(numbers)
+    positions[numbers] = np.arange(size)
+    offsets, indices = graph.csc
+    indices = moved[indices]
+    rows = np.repeat(np.arange(size), np.diff(offsets))
+    within = np.lexsort((indices, rows))
+    again = DeviceGraph(
+        device(),
+        Layout(numbers, positions, offsets),
+        np.ascontiguousarray(indices[within]),
+        {name: graph.values(name)[within] for name in graph.edge_attributes},
+        undirected=graph.undirected,
+        names=graph.edge_attributes,
+    )
+    whole = np.asarray(shard.positions, held[0].dtype if held else np.int64)
+    shard.kept["device"] = again, whole[numbers], held
     return shard
 
 

@@ -366,7 +366,28 @@ def test_members_meet_as_often_whatever_the_frame_has(monkeypatch: pytest.Monkey
         over_links(
             2, lambda crew, frame=frame: build_shard(crew, parts_of(frame, crew, on_gpu=True))
         )
-        assert meetings == {0: 24, 1: 24}  # rounds are none: who sends has told what
+        assert meetings == {0: 25, 1: 25}  # rounds are none: who sends has told what
+
+
+@pytest.mark.parametrize("apart", [1, 3], ids=["dense ids", "gaps"])
+def test_ghosts_are_in_the_order_of_their_owners_and_rows_ascend(apart: int) -> None:
+    frame = sparse_edges(800)[["source", "destination"]] * apart
+
+    def work(crew: Any) -> Any:
+        shard = build_shard(crew, parts_of(frame, crew, on_gpu=True))
+        graph, numbers, held = shard.laid_out()
+        offsets, indices = (np.asarray(one) for one in graph.csc)
+        rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        assert np.array_equal(np.lexsort((indices, rows)), np.arange(len(indices)))
+        return shard.ghosts, np.asarray(numbers), [np.asarray(one) for one in held]
+
+    members = over_links(3, work)
+    for rank, (ghosts, numbers, _) in enumerate(members):
+        for peer, (first, last) in enumerate(ghosts):
+            _, theirs, held = members[peer]
+            assert np.all(np.diff(held[rank]) > 0)
+            assert np.array_equal(numbers[first:last], theirs[held[rank]])
+            assert (last - first > 8) == (peer != rank)
 
 
 ROWS = 3000  # of graphs whose memory is measured

@@ -8,13 +8,15 @@ is made first, of in-degrees that members add up, and then rows are filled in R 
 arcs into one range of every member's rows are sent, grouped and forgotten.
 
 Bytes that a member holds beside its partitions.  n vertices, o of them own, g ghosts; ids from a range of
-r; k members, and m/k edges of a directed graph for each; i bytes an integer (4, or 8), v of values an arc.
+r; k members, and m/k edges of a directed graph for each; b own vertices that others have as ghosts; i bytes
+an integer (4, or 8), v of values an arc.
 
     step                     kept so far                    beside that
     who is there             r                              2 r / 8
     in-degrees               r + i n + 8 n                  i r, then 8 n
     own vertices laid out    r + 8 n + (i + 8) o            i (o + n), then 8 o, then n and r of kinds
     arcs told apart          … + m/k                        k r / 8 of sources, then r + i r
+    ghosts put in order      …                              8 g, then i (b + g) and 24 b to sort by
     each of R rounds         (i + 8) o + i (r + g) + m/k    2 i m/kR sent and as much come;
                              + (i + v) m/k                  then what came, 8 m/kR of keys, a part sorted
     done                     (2 i + 8) (o + g) + (i + v) m/k
@@ -43,6 +45,7 @@ from cugraph_ws.cluster.cuts import bucket_starts, cuts_of_buckets
 from cugraph_ws.cluster.device_routes import MOST_KINDS, DeviceRoute, kind_dtype, words_for
 from cugraph_ws.cluster.device_shard import DeviceShard
 from cugraph_ws.cluster.device_vertices import DeviceShardVertices
+from cugraph_ws.cluster.ghosts import order_ghosts
 from cugraph_ws.cluster.parts import Parts
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.graph import DeviceGraph
@@ -274,6 +277,10 @@ def build_on_devices(
     strangers = there.numbers(outside)
     there.present = None
     length = owned + len(outside)
+    index = number_dtype(length)
+    bounds = as_host(xp.searchsorted(strangers, xp.asarray(cuts, strangers.dtype)))
+    ghosts = list(pairwise(bounds.tolist()))
+    order = order_ghosts(crew, ghosts, _asked_for(crew, strangers, ghosts, positions, first)[1])
     value_bytes = sum(column.dtype.itemsize for column in values.values())
     needed = _estimate(route, arcs, owned, length, there.span, value_bytes)
     most = max(route.coming)
@@ -284,29 +291,26 @@ def build_on_devices(
             check_order(most, length)
 
     attempt(crew, check)
-    index = number_dtype(length)
     table = xp.empty(there.span, index)
     table[own_places] = positions
-    table[outside] = xp.arange(owned, length, dtype=index)
+    table[outside[order]] = xp.arange(owned, length, dtype=index)
+    del order
     ids = None
     if there.size < there.span or low:
         ids = (xp.concatenate([own_places, outside]) + low).astype(form)
     del own_places, outside
     indices, moved = _fill(route, offsets, goals, table, arcs, length, values)
-    del table, route
     values.clear()
-    # What nobody needs earlier is made now, beside none of what travels.
-    bounds = as_host(xp.searchsorted(strangers, xp.asarray(cuts, strangers.dtype)))
-    held = [
-        wanted - first
-        for (wanted,) in crew.alltoall(
-            [[strangers[one:other]] for one, other in pairwise(bounds.tolist())]
-        )
-    ]
+    outside = strangers if ids is None else (ids[owned:] - low).astype(np.int64)
+    layout = _with_ghosts(positions, table[outside], offsets)
+    del table, route, outside, offsets
+    # Asked for once more, so that it is not kept beside what has travelled meanwhile.
+    held, sent = _asked_for(crew, strangers, ghosts, positions, first)
+    for boundary in sent:
+        boundary.sort()
     numbers = xp.concatenate([xp.arange(first, last, dtype=strangers.dtype), strangers])
     del strangers
-    layout = _with_ghosts(positions, offsets, length)
-    del positions, offsets
+    del positions
     device().trim()
     graph = DeviceGraph(device(), layout, indices, moved, undirected=False, names=tuple(moved))
     return DeviceShard(
@@ -316,6 +320,7 @@ def build_on_devices(
         numbers,
         bounds,
         held,
+        sent,
         vertices=DeviceShardVertices(crew, names[0], kind, cuts, form, ids),
         kind=parts.kind_like(names[0][0]),
         names=names,
@@ -506,12 +511,43 @@ def _fill(
     return indices, moved
 
 
-def _with_ghosts(positions: DeviceArray, offsets: DeviceArray, length: int) -> Layout:
-    """Put ghosts behind own vertices, in their order, without rows."""
+def _asked_for(
+    crew: Crew,
+    strangers: DeviceArray,
+    ghosts: Sequence[tuple[int, int]],
+    positions: DeviceArray,
+    first: int,
+) -> tuple[list[DeviceArray], list[DeviceArray]]:
+    """Return for each member which own vertices it has as ghosts, together: by number, and by position.
+
+    Parameters
+    ----------
+    crew : Crew
+    strangers : device array of int32 or int64
+        The numbers of the own ghosts, ascending.
+    ghosts : sequence of (int, int)
+        Which of them are each member's.
+    positions : device array, shape (owned,)
+        Of the own vertices, which are numbered from `first` on.
+    first : int
+
+    Returns
+    -------
+    held, sent : list of device array
+        How far numbers are beyond the first; positions of the same vertices, in the dtype for the share.
+    """
+    xp, index = device().xp, number_dtype(len(positions) + len(strangers))
+    came = crew.alltoall([[strangers[one:other]] for one, other in ghosts])
+    held = [wanted - first for (wanted,) in came]
+    return held, [xp.take(positions, one).astype(index) for one in held]
+
+
+def _with_ghosts(positions: DeviceArray, ghosts: DeviceArray, offsets: DeviceArray) -> Layout:
+    """Put ghosts behind own vertices, at given positions, without rows."""
+    owned, length = len(positions), len(positions) + len(ghosts)
     xp, index = device().xp, number_dtype(length)
-    owned = len(positions)
-    placed = xp.arange(length, dtype=index)
-    placed[:owned] = positions
+    placed = xp.empty(length, index)
+    placed[:owned], placed[owned:] = positions, ghosts
     numbers = xp.empty(length, index)
     numbers[placed] = xp.arange(length, dtype=index)
     starts = xp.empty(length + 1, np.int64)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.device_vertices import DeviceShardVertices
-from cugraph_ws.cluster.ghosts import order_ghosts
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.arcs import DeviceArcs
 from cugraph_ws.cuda.device import as_host, device
@@ -62,6 +61,7 @@ class DeviceShard(ShardGraph):
         numbers: DeviceArray,
         bounds: npt.NDArray[np.int64],
         held: list[DeviceArray],
+        sent: list[DeviceArray],
         *,
         vertices: DeviceShardVertices,
         kind: FrameKind,
@@ -82,11 +82,7 @@ class DeviceShard(ShardGraph):
         self._numbers = numbers  # by position of the share
         self._vertices = vertices
         self._vertices.settle(self)
-        xp = device().xp
-        sent = order_ghosts(
-            crew, graph, self.owned, self.ghosts, [xp.take(graph.positions, one) for one in held]
-        )
-        self._laid = graph, xp.take(numbers, graph.numbers), sent
+        self._laid = graph, device().xp.take(numbers, graph.numbers), sent
 
     # ------------------------------------------------------------------------------ geometry
 

@@ -208,31 +208,6 @@ class DeviceGraph:
                 self._values[name, order] = gather(self._device, given, places)
             return self._values[name, order]
 
-    def reorder_tail(self, first: int, order: DeviceArray) -> None:
-        """Give the vertices from a position on, which have no in-neighbours, an order of their own.
-
-        Before anything is made of the CSC.
-
-        Parameters
-        ----------
-        first : int
-        order : device array of integers, shape (size - first,)
-            Which of them, counted from `first`, comes to each place.
-        """
-        with self._lock:
-            xp, layout, csc = self._device.xp, self._open(), self.csc
-            tail = layout.numbers[first:][order]
-            layout.numbers[first:] = tail
-            places = xp.arange(first, self.size, dtype=layout.positions.dtype)
-            layout.positions[tail] = places
-            moved = xp.empty(len(order), csc.indices.dtype)
-            moved[order] = places
-            del places, tail
-            run(
-                self._device, "renumber_tail", self.arcs, csc.indices, self.arcs, first, moved,
-                module="renumber",
-            )  # fmt: skip
-
     def vertices_with(self, degree: int) -> int:
         """Return how many vertices have at least an in-degree: they have the first positions.
 
