@@ -6,12 +6,16 @@ one of the highest in-degree, so the first sample joins most of a graph with hub
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.rows import Rows
+from cugraph_ws.cuda.schedule import room_for_long_rows
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.run import Loop, Step
 
@@ -27,8 +31,17 @@ PROBES = 1024  # vertices asked for their root to find the largest component
 ARCS_A_STEP = 1 << 31  # thirty milliseconds; after each the whole forest is compressed
 
 
+class _Task(NamedTuple):
+    """A range of what is to be linked: of vertices, whose rows are meant, or of arcs."""
+
+    rows: Rows
+    first: int
+    last: int
+    by_row: bool
+
+
 class DeviceComponents:
-    """The loop on the CUDA engine: sampled neighbours first, then the arcs in blocks."""
+    """The loop on the CUDA engine: sampled neighbours first, then what is not in the largest tree."""
 
     name = "weakly_connected_components"
     by_vertex = True
@@ -63,19 +76,16 @@ class DeviceComponents:
         self._module = self._device.module("components")
         xp = self._device.xp
         self._parent = xp.arange(self._graph.size, dtype=self._graph.csc.indices.dtype)
-        self._counts = xp.zeros(2, np.int64)
+        self._counts = xp.zeros(3, np.int64)
         self._sampled = 0  # neighbours of every vertex linked so far
-        # With rows of both kinds, each arc is in one of either end.
-        self._rows = graph.at_hand
-        self._arc = 0  # arcs before this one are done, those of the first rows first
-        self._largest = -1  # the root whose rows are skipped
-        self._root = -1  # of the tree whose arcs are
+        self._left: deque[_Task] | None = None  # what is to be linked after the samples
+        self._root = -1  # of the largest tree so far
         self._tree = xp.zeros(-(-graph.size // 32), np.uint32)  # its bits
 
     @property
     def converged(self) -> bool:
         """Whether every arc has been linked or skipped."""
-        return self._arc >= self._graph.arcs * len(self._rows)
+        return not self._graph.arcs or (self._left is not None and not self._left)
 
     @property
     def sampling(self) -> bool:
@@ -83,7 +93,7 @@ class DeviceComponents:
         return self._sampled < SAMPLED and not self.converged
 
     def step(self) -> Step:
-        """Link one more neighbour of every vertex, or a block of arcs."""
+        """Link one more neighbour of every vertex, or a range of rows or of arcs."""
         return self._sample() if self.sampling else self._link()
 
     @property
@@ -183,7 +193,7 @@ class DeviceComponents:
         self._launch("join_pairs", graph.size, self._parent, others, graph.size)
         self._compress()
         if state["reached"][1] >= graph.arcs:
-            self._sampled, self._arc = SAMPLED, graph.arcs * len(self._rows)
+            self._sampled, self._left = SAMPLED, deque()
         elif "linked" in state:
             self._sampled = int(state["linked"][0])
         if not self.converged:
@@ -206,44 +216,70 @@ class DeviceComponents:
         return Step(graph.size, read, direction="sample", filter="all")
 
     def _link(self) -> Step:
-        graph = self._graph
-        kind, first = divmod(self._arc, graph.arcs)
-        stop = min(first + ARCS_A_STEP, graph.arcs)
-        self._arc += stop - first
-        self._launch(
-            "link_arcs", stop - first, *self._rows[kind], self._parent, graph.size, first, stop,
-            self._largest, self._tree, self._counts,
-        )  # fmt: skip
+        if self._left is None:
+            self._left = self._plan()
+        task = self._left.popleft()
+        graph, span = self._graph, task.last - task.first
+        self._counts[:] = 0
+        if task.by_row:
+            queue = self._queue
+            self._launch(
+                "link_rows", span, *task.rows, self._parent, task.first, task.last, self._tree,
+                self._root, queue, self._counts,
+            )  # fmt: skip
+            most = 32 * len(queue[0])
+            self._launch("link_pieces", most, *task.rows, self._parent, queue, self._counts)
+        else:
+            self._launch(
+                "link_strays", span, *task.rows, self._parent, graph.size, task.first, task.last,
+                self._tree, self._counts,
+            )  # fmt: skip
         self._compress()
-        read, active = self._device.to_host(self._counts).tolist()
-        if self._largest < 0:
-            return Step(active, read, direction="link", filter="all")
-        if not self.converged:  # it may have been hooked itself
-            there = self._parent[self._largest : self._largest + 1]
-            self._largest = int(self._device.to_host(there)[0])
+        read, active, _ = self._device.to_host(self._counts).tolist()
+        if self._left:  # the root may have been hooked itself
+            self._root = int(self._device.to_host(self._parent[self._root : self._root + 1])[0])
         return Step(active, read, direction="link", filter="largest skipped")
+
+    def _plan(self) -> deque[_Task]:
+        """Return what is to be linked: first the rows of all who are not in the largest tree.
+
+        Where edges stand in rows of both ends, that is all.  Else arcs to others from them, whose rows
+        are those of vertices in the tree, come after.
+        """
+        graph, tasks = self._graph, deque[_Task]()
+        for rows in graph.at_hand:
+            tasks += [_Task(rows, *part, by_row=True) for part in pairwise(self._cuts(rows))]
+        if not graph.undirected and len(graph.at_hand) == 1:
+            arcs = [*range(0, graph.arcs, ARCS_A_STEP), graph.arcs]
+            tasks += [_Task(graph.csc, *part, by_row=False) for part in pairwise(arcs)]
+        self._queue = room_for_long_rows(self._device, graph)
+        return tasks
+
+    def _cuts(self, rows: Rows) -> list[int]:
+        """Return the vertices between ranges whose rows have about as many arcs as a step takes."""
+        arcs, xp = self._graph.arcs, self._device.xp
+        if arcs <= ARCS_A_STEP:
+            return [0, self._graph.size]
+        goals = xp.arange(ARCS_A_STEP, arcs, ARCS_A_STEP)
+        inner = self._device.to_host(xp.searchsorted(rows.offsets, goals))
+        cuts: list[int] = np.unique([0, *inner.tolist(), self._graph.size]).tolist()
+        return cuts
 
     def _compress(self) -> None:
         """Make every vertex a child of its root; count those outside the largest component."""
         size = self._graph.size
-        self._counts[1:] = 0
-        self._launch("compress", size, self._parent, size, self._largest, self._counts)
+        self._counts[1:2] = 0
+        self._launch("compress", size, self._parent, size, self._root, self._counts)
 
     def _launch(self, name: str, items: int, *arguments: Any) -> None:
-        if name == "link_arcs":
-            self._counts[:1] = 0
         self._module.launch(name, self._device.blocks_for(items, BLOCK), BLOCK, *arguments)
 
     def _know_largest(self) -> None:
-        """Find what need not be linked, now that most vertices are in one tree."""
-        graph = self._graph
-        if not graph.size:
-            return
-        self._root = self._most_frequent()
-        self._launch("mark_tree", graph.size, self._parent, graph.size, self._root, self._tree)
-        # Where edges stand in rows of both ends, those of the tree can be skipped whole.
-        if self._sampled == SAMPLED and (graph.undirected or len(self._rows) > 1):
-            self._largest = self._root
+        """Find the tree that most vertices are in so far."""
+        size = self._graph.size
+        if size:
+            self._root = self._most_frequent()
+            self._launch("mark_tree", size, self._parent, size, self._root, self._tree)
 
     def _most_frequent(self) -> int:
         """Return the most frequent root of a few vertices: a guess that affects time alone."""

@@ -17,7 +17,10 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cuda.bitmaps import add_word, has, put_word
+from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    any_of,
     atomic_add,
     atomic_compare_and_swap,
     atomic_min,
@@ -30,26 +33,37 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_cached,
     load_fresh,
     load_once,
+    shuffle,
     store_fresh,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import row_of, sum_of_lanes
+from cugraph_ws.kernels.cuda.rows import (
+    arc_at,
+    queue_row,
+    row_between,
+    row_of,
+    scan,
+    sum_of_lanes,
+    take_pieces,
+)
 
 __all__ = [
     "adopt",
     "compress",
     "join_pairs",
     "least_numbers",
-    "link_arcs",
+    "link_pieces",
+    "link_rows",
     "link_samples",
+    "link_strays",
     "mark_tree",
     "meet",
     "show_tree",
 ]
 
-READ, OUTSIDE = 0, 1  # places among the counts
-ARCS = 1024  # that a warp takes in turn
+READ, OUTSIDE, PIECES = 0, 1, 2  # places among the counts
+ARCS = 4096  # that a warp takes in turn
 
 
 @jit
@@ -94,7 +108,8 @@ def link_samples(offsets: Any, indices: Any, parent: Any, size: Any, last: Any, 
     last : int
         0 or 1.
     tree : uint32[words]
-        Bits of vertices that are in one tree already; see `link_arcs`.
+        Bits of vertices that are in one tree already, so that an arc between two of them need not be
+        linked.
     """
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         first, end = offsets[vertex], offsets[vertex + 1]
@@ -104,21 +119,30 @@ def link_samples(offsets: Any, indices: Any, parent: Any, size: Any, last: Any, 
                 link(parent, vertex, other)
 
 
-@kernel
-def link_arcs(
-    offsets: Any,
-    indices: Any,
-    parent: Any,
-    size: Any,
-    first: Any,
-    stop: Any,
-    skipped: Any,
-    tree: Any,
-    counts: Any,
-) -> None:
-    """Link the ends of the arcs from `first` to `stop`.
+@inline
+def link_shares(
+    share: Any, row: Any, begin: Any, indices: Any, parent: Any
+) -> None:  # fmt: skip
+    """Link along the arcs of the lanes' rows: `share` of each, int32, from arc `begin` on."""
+    ends = scan(share)
+    start = np.int32(ends - share)
+    total = shuffle(FULL, ends, 31)
+    for at in range(np.int32(0), total, np.int32(32)):
+        place = np.int32(at + lane())
+        vertex, arc = arc_at(place, ends, start, row, begin, 1)
+        if place < total:
+            link(parent, vertex, np.int64(load_once(indices, arc)))
 
-    Arcs are cut, not rows, so the row of a hub is shared out as well.
+
+@kernel
+def link_rows(
+    offsets: Any, indices: Any, parent: Any, first: Any, last: Any, tree: Any, root: Any, queue: Any,
+    counts: Any,
+) -> None:  # fmt: skip
+    """Link those of a range of vertices that are not in a tree with all in their rows.
+
+    A warp takes the rows of 32 vertices, and its lanes share out their arcs; longer rows than `PIECE`
+    are queued for `link_pieces`.
 
     Parameters
     ----------
@@ -126,46 +150,113 @@ def link_arcs(
         Rows of neighbours.
     parent : int[size]
         The forest, compressed.
+    first, last : int
+        Vertices.
+    tree : uint32[words]
+        Bits of vertices that `mark_tree` has found in a tree: they take a 32nd of the room of parents,
+        and are read from the L2.
+    root : int
+        Of that tree: rows of those who have come to it since are left out, too.
+    queue : tuple of (int[n], int32[n])
+        Room for the pieces of all rows longer than one.
+    counts : int64[3]
+        Arcs read are added to the first, pieces to the last.
+    """
+    warp, warps = (block() * threads() + thread()) // 32, blocks() * threads() // 32
+    read = np.int64(0)
+    for base in range(first + 32 * warp, last, 32 * warps):
+        row = np.int64(base + lane())
+        wanted = False
+        if row < last:
+            wanted = not has(tree, row)
+        if any_of(FULL, wanted):
+            begin, length = np.int64(0), np.int64(0)
+            # By number: it may have been hooked a moment ago
+            if wanted and row != root and load_fresh(parent, row) != root:
+                begin = offsets[row]
+                length = offsets[row + 1] - begin
+            read += length
+            if any_of(FULL, length > PIECE):
+                queue_row(
+                    counts, PIECES, queue[0], queue[1], np.int64(0), row,
+                    length if length > PIECE else 0,
+                )  # fmt: skip
+            share = np.int32(0 if length > PIECE else length)
+            if any_of(FULL, share > 0):
+                link_shares(share, row, begin, indices, parent)
+    read = sum_of_lanes(read)
+    if lane() == 0 and read > 0:
+        atomic_add(counts, READ, read)
+
+
+@kernel
+def link_pieces(offsets: Any, indices: Any, parent: Any, queue: Any, counts: Any) -> None:
+    """Link along the pieces of long rows that `link_rows` has queued.
+
+    Parameters
+    ----------
+    offsets, indices, parent, queue, counts
+        As for `link_rows`.
+    """
+    warp, warps = (block() * threads() + thread()) // 32, blocks() * threads() // 32
+    size = counts[PIECES]
+    for base in range(warp, size, 32 * warps):
+        row, begin, share = take_pieces(offsets, queue, size, base, warps)
+        link_shares(share, row, begin, indices, parent)
+
+
+@kernel
+def link_strays(
+    offsets: Any, indices: Any, parent: Any, size: Any, first: Any, stop: Any, tree: Any,
+    counts: Any,
+) -> None:  # fmt: skip
+    """Link along those of the arcs from `first` to `stop` whose other end is not in a tree.
+
+    For rows that tell of an edge at one of its ends only, after `link_rows`.  Whose row an arc is in is
+    looked up for those alone, among the few rows of a warp's arcs.
+
+    Parameters
+    ----------
+    offsets, indices : int64[size + 1], int[arcs]
+        Rows of neighbours.
+    parent : int[size]
+        The forest.
     size : int
         Vertices.
     first, stop : int
         Range of arcs.
-    skipped : int
-        Rows of the tree that this vertex is the root of are skipped (every edge that leaves it must
-        also be in a row of its other end); -1 for none.
     tree : uint32[words]
-        Bits of vertices that `mark_tree` has found in one tree, so that an arc between two of them need
-        not be linked: they take a 32nd of the room of parents, and are read from the L2.
-    counts : int64[2]
+        As for `link_rows`.
+    counts : int64[3]
         Arcs read are added to the first.
     """
-    warp = (block() * threads() + thread()) // 32
-    warps = blocks() * threads() // 32
-    read = 0
+    warp, warps = (block() * threads() + thread()) // 32, blocks() * threads() // 32
+    read = np.int64(0)
     for low in range(first + warp * ARCS, stop, warps * ARCS):
         high = min(low + ARCS, stop)
-        arc = low + lane()
-        row, end = np.int64(0), np.int64(-1)
-        wanted = inside = False
-        if arc < high:
-            row = row_of(offsets, size, arc)
-        while arc < high:
-            if arc >= end:
-                while offsets[row + 1] <= arc:
-                    row += 1
-                end = offsets[row + 1]
-                # Its root is asked for by number: it may have been hooked a moment ago.
-                wanted = row != skipped and load_fresh(parent, row) != skipped
-                inside = has(tree, row)
-            if wanted:
-                other = np.int64(load_once(indices, arc))
-                if not inside or not has(tree, other):
-                    link(parent, row, other)
-                read += 1
-                arc += 32
-            else:
-                arc += 32 * ((min(end, high) - arc + 31) // 32)
-    read = sum_of_lanes(read)
+        begin, end = np.int64(-1), np.int64(0)  # rows, once they are needed
+        for base in range(low + lane(), high + lane(), 128):
+            one = np.int64(load_once(indices, min(base, high - 1)))  # all loads at once
+            two = np.int64(load_once(indices, min(base + 32, high - 1)))
+            three = np.int64(load_once(indices, min(base + 64, high - 1)))
+            four = np.int64(load_once(indices, min(base + 96, high - 1)))
+            in_one, in_two, in_three, in_four = (
+                has(tree, one), has(tree, two), has(tree, three), has(tree, four),
+            )  # fmt: skip
+            if any_of(FULL, not (in_one and in_two and in_three and in_four)):
+                if begin < 0:
+                    begin = row_of(offsets, size, low)
+                    end = row_between(offsets, begin, size, high - 1) + 1
+                if not in_one and base < high:
+                    link(parent, row_between(offsets, begin, end, base), one)
+                if not in_two and base + 32 < high:
+                    link(parent, row_between(offsets, begin, end, base + 32), two)
+                if not in_three and base + 64 < high:
+                    link(parent, row_between(offsets, begin, end, base + 64), three)
+                if not in_four and base + 96 < high:
+                    link(parent, row_between(offsets, begin, end, base + 96), four)
+        if lane() == 0:
+            read += high - low
     if lane() == 0 and read > 0:
         atomic_add(counts, READ, read)
 
@@ -276,7 +367,7 @@ def compress(parent: Any, size: Any, watched: Any, counts: Any) -> None:
         Vertices.
     watched : int
         A root, or -1.
-    counts : int64[2]
+    counts : int64[3]
         Vertices that are not below `watched` are added to the second.
     """
     outside = np.int64(0)

@@ -29,6 +29,7 @@ __all__ = [
     "owner",
     "queue_row",
     "reserve",
+    "row_between",
     "row_of",
     "scan",
     "sum_of_lanes",
@@ -119,9 +120,9 @@ def arc_at(place: Any, ends: Any, start: Any, row: Any, begin: Any, width: Any) 
 
 
 @inline
-def row_of(offsets: Any, rows: Any, arc: Any) -> Any:
-    """Return the row that an arc is in."""
-    low, high = np.int64(0), np.int64(rows)
+def row_between(offsets: Any, low: Any, high: Any, arc: Any) -> Any:
+    """Return the row that an arc is in, of those from `low` on and before `high`."""
+    low, high = np.int64(low), np.int64(high)
     while high - low > 1:
         middle = (low + high) // 2
         if offsets[middle] <= arc:
@@ -129,3 +130,9 @@ def row_of(offsets: Any, rows: Any, arc: Any) -> Any:
         else:
             high = middle
     return low
+
+
+@inline
+def row_of(offsets: Any, rows: Any, arc: Any) -> Any:
+    """Return the row that an arc is in."""
+    return row_between(offsets, 0, rows, arc)
