@@ -62,7 +62,7 @@ class DeviceCrewComponents(CrewLabels):
         self._found = None
         self._graph, self._numbers, self._boundaries = graph.laid_out()
         self._local = DeviceComponents()
-        self._local.begin(self._graph)
+        self._local.begin(self._graph, self._lead())
         self._linking = True
         # Of what others hold too and is not settled: the roots here, where each member's begin and
         # end, and the labels that they were last shown.
@@ -112,16 +112,29 @@ class DeviceCrewComponents(CrewLabels):
         """Take those into the largest tree here who are in their owners' largest trees, together.
 
         The samples are of own rows: no ghost has one, and so most arcs out of ghosts would have to be
-        linked.
+        linked.  Two such trees are of one component if either member finds a vertex that is in both.
         """
+        crew, ghosts = self._shard.crew, self._shard.ghosts
         words = [self._local.shown(held) for held in self._boundaries]
         cuts = [0, *np.cumsum([len(one) for one in words]).tolist()]
         (came,) = self._exchange((device().xp.concatenate(words), cuts))
-        at = 0
-        for first, last in self._shard.ghosts:
-            after = at - (first - last) // 32
-            self._local.adopt((first, last), came[at:after])
-            at = after
+        ends = np.cumsum([-(-(last - first) // 32) for first, last in ghosts])
+        shown = [came[first:last] for first, last in pairwise([0, *ends.tolist()])]
+        met = np.array(crew.allgather(self._local.met(ghosts, shown)))
+        for rank in np.flatnonzero(met[crew.rank] + met[:, crew.rank]).tolist():
+            self._local.adopt(ghosts[rank], shown[rank])
+
+    def _lead(self) -> int:
+        """Return the position of the vertices of the member whose rows are the longest.
+
+        Of whoever has hubs for neighbours, most are one component with the first of them.
+        """
+        shard = self._shard
+        if "lengths" not in shard.learned:
+            own = self._graph.arcs / max(1, shard.owned)
+            shard.learned["lengths"] = shard.crew.allgather(own)
+        rank = int(np.argmax(shard.learned["lengths"]))
+        return 0 if rank == shard.crew.rank else shard.ghosts[rank][0]
 
     def _round(self, came: DeviceArray, read: int, direction: str, rows: str) -> Step:
         """Take those of the labels shown that are less."""

@@ -7,6 +7,7 @@ one of the highest in-degree, so the first sample joins most of a graph with hub
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,16 +64,19 @@ class DeviceComponents:
         """Make every vertex a tree of its own."""
         self.begin(graph.on_device())
 
-    def begin(self, graph: DeviceGraph) -> None:
+    def begin(self, graph: DeviceGraph, lead: int = 0) -> None:
         """Make every vertex of a graph on the device a tree of its own.
 
         Parameters
         ----------
         graph : DeviceGraph
             Vertices may have no rows, and every arc be in one row only, unless it is undirected.
+        lead : int
+            The position from which on a vertex's first neighbour is looked for: who stands there has
+            most neighbours.
         """
         self._device = device()
-        self._graph = graph
+        self._graph, self._lead = graph, lead
         self._module = self._device.module("components")
         xp = self._device.xp
         self._parent = xp.arange(self._graph.size, dtype=self._graph.csc.indices.dtype)
@@ -146,25 +150,38 @@ class DeviceComponents:
             self._launch("show_tree", count, self._tree, positions, count, words)
         return words
 
-    def adopt(self, ghosts: tuple[int, int], words: Any) -> None:
-        """Take ghosts into the largest tree so far that are in their owner's, if the two are one.
+    def met(self, ghosts: Sequence[tuple[int, int]], shown: Sequence[Any]) -> list[int]:
+        """Count the ghosts of each member that are in the largest trees so far, of both.
 
-        They are if any ghost is in both.
+        Parameters
+        ----------
+        ghosts : sequence of (int, int)
+            For each member, the range of their positions.
+        shown : sequence of device array of uint32
+            What `shown` returned where they are owned.
+        """
+        met = self._device.xp.zeros(len(ghosts), np.int64)
+        for slot, ((first, last), words) in enumerate(zip(ghosts, shown, strict=True)):
+            if last > first:
+                count = last - first
+                self._launch("meet", count, self._tree, first, count, words, met, slot)
+        found: list[int] = self._device.to_host(met).tolist()
+        return found
+
+    def adopt(self, ghosts: tuple[int, int], words: Any) -> None:
+        """Take ghosts into the largest tree so far that are in their owner's.
 
         Parameters
         ----------
         ghosts : (int, int)
             The range of their positions.
         words : device array of uint32
-            What `shown` returned where they are owned.
+            What `shown` returned where they are owned; that tree and the one here are of one component.
         """
         first, last = ghosts
-        count = last - first
-        if not count or self._root < 0:
-            return
-        met = self._device.xp.zeros(1, np.int64)
-        self._launch("meet", count, self._tree, first, count, words, met)
-        self._launch("adopt", count, self._parent, first, count, words, self._root, self._tree, met)
+        if last > first and self._root >= 0:
+            count = last - first
+            self._launch("adopt", count, self._parent, first, count, words, self._root, self._tree)
 
     def inputs(self) -> dict[str, Any]:
         """Return nothing: the graph alone decides."""
@@ -207,8 +224,9 @@ class DeviceComponents:
         graph = self._graph
         last = int(self._sampled > 0)
         self._launch(
-            "link_samples", graph.size, *graph.csc, self._parent, graph.size, last, self._tree
-        )
+            "link_samples", graph.size, *graph.csc, self._parent, graph.size, last, self._lead,
+            self._tree,
+        )  # fmt: skip
         self._compress()
         self._sampled += 1
         self._know_largest()

@@ -40,6 +40,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
+    first_from,
     queue_row,
     row_between,
     row_of,
@@ -94,19 +95,23 @@ def link(parent: Any, one: Any, other: Any) -> None:
 
 
 @kernel
-def link_samples(offsets: Any, indices: Any, parent: Any, size: Any, last: Any, tree: Any) -> None:
+def link_samples(
+    offsets: Any, indices: Any, parent: Any, size: Any, last: Any, lead: Any, tree: Any
+) -> None:
     """Link each vertex with its first neighbour or, with `last`, its last one if that is another.
 
     Parameters
     ----------
     offsets, indices : int64[size + 1], int[arcs]
-        Rows of neighbours.
+        Rows of neighbours, ascending.
     parent : int[size]
         The forest; every vertex its own parent at first.
     size : int
         Vertices.
     last : int
         0 or 1.
+    lead : int
+        The first neighbour is the first from this position on, if there is one.
     tree : uint32[words]
         Bits of vertices that are in one tree already, so that an arc between two of them need not be
         linked.
@@ -114,7 +119,12 @@ def link_samples(offsets: Any, indices: Any, parent: Any, size: Any, last: Any, 
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         first, end = offsets[vertex], offsets[vertex + 1]
         if end - first > last:
-            other = np.int64(load_once(indices, end - 1 if last else first))
+            arc = first
+            if last != 0:
+                arc = end - 1
+            elif lead > 0:
+                arc = first + first_from(lead, indices, first, end - first)
+            other = np.int64(load_once(indices, arc))
             if not has(tree, vertex) or not has(tree, other):
                 link(parent, vertex, other)
 
@@ -298,8 +308,8 @@ def show_tree(tree: Any, positions: Any, count: Any, words: Any) -> None:
 
 
 @kernel
-def meet(tree: Any, first: Any, count: Any, words: Any, met: Any) -> None:
-    """Count vertices both in the tree here and in the one of the member that owns them, in `met[0]`.
+def meet(tree: Any, first: Any, count: Any, words: Any, met: Any, slot: Any) -> None:
+    """Count vertices both in the tree here and in the one of the member that owns them.
 
     Parameters
     ----------
@@ -308,7 +318,9 @@ def meet(tree: Any, first: Any, count: Any, words: Any, met: Any) -> None:
         The ghosts: their first position, and how many there are.
     words : uint32[words of count]
         A bit for each: whether it is in its owner's tree.
-    met : int64[1]
+    met : int64[members]
+        They are added to `met[slot]`.
+    slot : int
     """
     found = np.int64(0)
     for entry in range(block() * threads() + thread(), count, blocks() * threads()):
@@ -316,14 +328,12 @@ def meet(tree: Any, first: Any, count: Any, words: Any, met: Any) -> None:
             found += 1
     found = sum_of_lanes(found)
     if lane() == 0 and found > 0:
-        atomic_add(met, 0, found)
+        atomic_add(met, slot, found)
 
 
 @kernel
-def adopt(parent: Any, first: Any, count: Any, words: Any, root: Any, tree: Any, met: Any) -> None:
-    """Put ghosts that are in their owner's tree into the one here, if the two have met.
-
-    Then both are of one component, whatever the arcs here tell.
+def adopt(parent: Any, first: Any, count: Any, words: Any, root: Any, tree: Any) -> None:
+    """Put ghosts that are in their owner's tree into the one here, which is of the same component.
 
     Parameters
     ----------
@@ -335,11 +345,7 @@ def adopt(parent: Any, first: Any, count: Any, words: Any, root: Any, tree: Any,
         Of the tree here.
     tree : uint32[words of all vertices]
         Its bits; those of ghosts taken in are set.
-    met : int64[1]
-        As `meet` has left it.
     """
-    if met[0] == 0:
-        return
     for base in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
         ghost = np.int64(first + base + lane())
         new = False

@@ -99,6 +99,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
+    first_from,
     queue_row,
     reserve,
     scan,
@@ -345,19 +346,6 @@ def walk(
                     slot += np.int32(try_three)
                     ahead += note(try_four, four, begin_four, degree_four, slot, bins, listed)
     return ahead
-
-
-@inline
-def first_from(lead: Any, indices: Any, begin: Any, length: Any) -> Any:
-    """Return where in an ascending row the positions from `lead` on begin; 0 if there are none."""
-    low, high = np.int64(0), np.int64(length)
-    while low < high:
-        middle = np.int64((low + high) >> 1)
-        if indices[begin + middle] < lead:
-            low = np.int64(middle + 1)
-        else:
-            high = middle
-    return low if low < length else np.int64(0)
 
 
 @inline

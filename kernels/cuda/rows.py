@@ -26,6 +26,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 
 __all__ = [
     "arc_at",
+    "first_from",
     "owner",
     "queue_row",
     "reserve",
@@ -136,3 +137,16 @@ def row_between(offsets: Any, low: Any, high: Any, arc: Any) -> Any:
 def row_of(offsets: Any, rows: Any, arc: Any) -> Any:
     """Return the row that an arc is in."""
     return row_between(offsets, 0, rows, arc)
+
+
+@inline
+def first_from(lead: Any, indices: Any, begin: Any, length: Any) -> Any:
+    """Return where in an ascending row the positions from `lead` on begin; 0 if there are none."""
+    low, high = np.int64(0), np.int64(length)
+    while low < high:
+        middle = np.int64((low + high) >> 1)
+        if indices[begin + middle] < lead:
+            low = np.int64(middle + 1)
+        else:
+            high = middle
+    return low if low < length else np.int64(0)
