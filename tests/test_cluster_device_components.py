@@ -235,8 +235,8 @@ def test_ghosts_are_taken_into_the_largest_tree(monkeypatch: pytest.MonkeyPatch)
         tree = np.asarray(loop._local._tree).view(np.uint8)
         return int(np.unpackbits(tree, bitorder="little")[: loop._graph.size].sum())
 
-    usual = DeviceCrewComponents._adopt
-    monkeypatch.setattr(DeviceCrewComponents, "_adopt", adopt)
+    usual = DeviceCrewComponents._show_trees
+    monkeypatch.setattr(DeviceCrewComponents, "_show_trees", adopt)
     labels, _ = driven(edges, [0, 300, 341])
     assert not inside  # so small a graph has no need of it
     monkeypatch.setattr(device_components, "LEAST_SHOWN", edges.n)

@@ -1,9 +1,9 @@
 """Weakly connected components of a graph that a crew holds on GPUs.
 
 Each member links what its own arcs join, with the loop for one GPU, ghosts included; the label of a
-tree is its least vertex.  While samples are linked, members show each other which vertices are in
-their largest trees, a bit for each: where two such trees have a vertex in common they are of one
-component, and what is in one of them need not be linked to the other.  Then come rounds: whoever holds a vertex, as its own or as a ghost, shows
+tree is its least vertex.  Before most arcs are linked, members show
+each other which vertices are in their largest trees, a bit for each, and those are joined everywhere.
+Then come rounds: whoever holds a vertex, as its own or as a ghost, shows
 the label of its tree to those who hold it too, and every tree takes the least that it is shown.
 Most often two rounds are enough.  Where labels have a long way to go, pairs of those that met are
 contracted instead, as on the host.
@@ -25,7 +25,7 @@ from cugraph_ws.cluster import components as on_host
 from cugraph_ws.cluster.components import Contraction, CrewLabels, distinct, solve
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.cuda.components import SAMPLED, DeviceComponents
+from cugraph_ws.cuda.components import DeviceComponents
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.run import Step
 
@@ -35,6 +35,7 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 FEWEST = 2  # rounds before it is asked whether they lead anywhere
 LEAST_SHOWN = 1 << 20  # arcs of a graph from which on members show each other their largest trees
+SHOWN = 2  # times: who is told where the hubs are has a large tree to show only afterwards
 PACKED = 1 << 30  # marks made bits at a time: CuPy counts them in 32 bits
 NARROW = 1 << 31  # places below this are kept in half the bytes
 
@@ -97,38 +98,33 @@ class DeviceCrewComponents(CrewLabels):
     def _link(self) -> Step:
         """Link own arcs, find the least vertices of trees, and do the first round."""
         read = 0
-        for _ in range(SAMPLED):
-            if self._local.sampling:
-                read += self._local.step().edges
-            if self._shard.number_of_arcs >= LEAST_SHOWN:
-                self._adopt()
+        if self._local.sampling:
+            read = self._local.step().edges
+        if self._shard.number_of_arcs >= LEAST_SHOWN:
+            for _ in range(SHOWN):
+                self._show_trees()
         while not self._local.converged:
             read += self._local.step().edges
         self._least = self._local.least(self._numbers)  # by root
         self._linking = False
         return self._round(self._settle(), read, "link", "all")
 
-    def _adopt(self) -> None:
-        """Take those into the largest tree here who are in their owners' largest trees, together.
+    def _show_trees(self) -> None:
+        """Show each member which vertices that it holds are in the largest tree here, together.
 
-        The samples are of own rows: no ghost has one, and so most arcs out of ghosts would have to be
-        linked.  Two such trees are of one component if either member finds a vertex that is in both.
+        All in one tree are of one component, and are joined elsewhere, too.  The samples are of own rows:
+        no ghost has one, so without being told most arcs out of ghosts would have to be linked.
         """
-        crew, ghosts = self._shard.crew, self._shard.ghosts
+        ghosts = self._shard.ghosts
         words = [self._local.shown(held) for held in self._boundaries]
         cuts = [0, *np.cumsum([len(one) for one in words]).tolist()]
         (came,) = self._exchange((device().xp.concatenate(words), cuts))
         ends = np.cumsum([-(-(last - first) // 32) for first, last in ghosts])
         shown = [came[first:last] for first, last in pairwise([0, *ends.tolist()])]
-        met = np.array(crew.allgather(self._local.met(ghosts, shown)))
-        for rank in np.flatnonzero(met[crew.rank] + met[:, crew.rank]).tolist():
-            self._local.adopt(ghosts[rank], shown[rank])
+        self._local.adopt(ghosts, shown)
 
     def _lead(self) -> int:
-        """Return the position of the vertices of the member whose rows are the longest.
-
-        Of whoever has hubs for neighbours, most are one component with the first of them.
-        """
+        """Return the position of the vertices of the member whose rows are the longest: hubs."""
         shard = self._shard
         if "lengths" not in shard.learned:
             own = self._graph.arcs / max(1, shard.owned)

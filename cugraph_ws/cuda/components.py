@@ -29,6 +29,8 @@ __all__ = ["DeviceComponents"]
 BLOCK = 256
 SAMPLED = 2  # neighbours of each vertex that are linked at first: one at each end of its row
 PROBES = 1024  # vertices asked for their root to find the largest component
+FEW = 1 << 14  # vertices of the highest degrees: enough to join two large trees
+ENOUGH = 0.9  # part of the vertices with a row in it that makes further samples needless
 ARCS_A_STEP = 1 << 31  # thirty milliseconds; after each the whole forest is compressed
 
 
@@ -150,38 +152,29 @@ class DeviceComponents:
             self._launch("show_tree", count, self._tree, positions, count, words)
         return words
 
-    def met(self, ghosts: Sequence[tuple[int, int]], shown: Sequence[Any]) -> list[int]:
-        """Count the ghosts of each member that are in the largest trees so far, of both.
+    def adopt(self, groups: Sequence[tuple[int, int]], shown: Sequence[Any]) -> None:
+        """Join ghosts that their owners have found in one tree each.
 
         Parameters
         ----------
-        ghosts : sequence of (int, int)
-            For each member, the range of their positions.
+        groups : sequence of (int, int)
+            For each owner, the range of positions of its vertices here.
         shown : sequence of device array of uint32
-            What `shown` returned where they are owned.
+            What `shown` returned there of the same vertices.
         """
-        met = self._device.xp.zeros(len(ghosts), np.int64)
-        for slot, ((first, last), words) in enumerate(zip(ghosts, shown, strict=True)):
-            if last > first:
-                count = last - first
-                self._launch("meet", count, self._tree, first, count, words, met, slot)
-        found: list[int] = self._device.to_host(met).tolist()
-        return found
-
-    def adopt(self, ghosts: tuple[int, int], words: Any) -> None:
-        """Take ghosts into the largest tree so far that are in their owner's.
-
-        Parameters
-        ----------
-        ghosts : (int, int)
-            The range of their positions.
-        words : device array of uint32
-            What `shown` returned where they are owned; that tree and the one here are of one component.
-        """
-        first, last = ghosts
-        if last > first and self._root >= 0:
-            count = last - first
-            self._launch("adopt", count, self._parent, first, count, words, self._root, self._tree)
+        if self.converged:
+            return
+        xp = self._device.xp
+        for (low, high), words in zip(groups, shown, strict=True):
+            if high > low:
+                first = xp.full(1, high - low, np.int64)
+                self._launch("find_first", len(words), words, len(words), first)
+                self._launch("adopt", high - low, self._parent, low, high - low, words, first)
+        self._link_samples(
+            min(FEW, self._graph.size), last=1
+        )  # what has been joined, with the rest
+        self._compress()
+        self._know_largest()
 
     def inputs(self) -> dict[str, Any]:
         """Return nothing: the graph alone decides."""
@@ -220,15 +213,17 @@ class DeviceComponents:
         """Return the label of each vertex."""
         return {"labels": VertexNumbers(self._labels())}
 
+    def _link_samples(self, size: int, last: int) -> None:
+        self._launch(
+            "link_samples", size, *self._graph.csc, self._parent, size, last, self._lead, self._tree
+        )
+
     def _sample(self) -> Step:
         graph = self._graph
         last = int(self._sampled > 0)
-        self._launch(
-            "link_samples", graph.size, *graph.csc, self._parent, graph.size, last, self._lead,
-            self._tree,
-        )  # fmt: skip
-        self._compress()
+        self._link_samples(graph.size, last)
         self._sampled += 1
+        self._compress()
         self._know_largest()
         read = graph.vertices_with(1 + last)
         return Step(graph.size, read, direction="sample", filter="all")
@@ -293,18 +288,18 @@ class DeviceComponents:
         self._module.launch(name, self._device.blocks_for(items, BLOCK), BLOCK, *arguments)
 
     def _know_largest(self) -> None:
-        """Find the tree that most vertices are in so far."""
-        size = self._graph.size
-        if size:
-            self._root = self._most_frequent()
-            self._launch("mark_tree", size, self._parent, size, self._root, self._tree)
+        """Find the tree that most vertices are in so far, and whether these are enough.
 
-    def _most_frequent(self) -> int:
-        """Return the most frequent root of a few vertices: a guess that affects time alone."""
-        probes = np.random.default_rng(0).integers(0, self._graph.size, PROBES)
+        Of few vertices with a row: a guess that affects time alone.
+        """
+        size = self._graph.size
+        probes = np.random.default_rng(0).integers(0, self._graph.vertices_with(1), PROBES)
         found = self._device.xp.take(self._parent, self._device.xp.asarray(probes))
         roots, counts = np.unique(self._device.to_host(found), return_counts=True)
-        return int(roots[np.argmax(counts)])
+        self._root = int(roots[counts.argmax()])
+        self._launch("mark_tree", size, self._parent, size, self._root, self._tree)
+        if counts.max() >= ENOUGH * PROBES:
+            self._sampled = SAMPLED
 
     def _labels(self) -> Any:
         """Return by number the least vertex of each tree."""

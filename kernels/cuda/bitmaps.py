@@ -18,7 +18,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     shuffle,
 )
 
-__all__ = ["add", "add_bits", "add_word", "drop", "has", "list_words", "put_word"]
+__all__ = ["add", "add_bits", "drop", "has", "list_words", "put_word"]
 
 
 @inline
@@ -45,14 +45,6 @@ def add_bits(bitmap: Any, first: Any, bits: Any) -> Any:
     if high != 0:
         before |= np.int64(atomic_or(bitmap, (first >> 5) + 1, high)) << (32 - shift)
     return np.uint32(given & (FULL ^ (before & FULL)))
-
-
-@inline
-def add_word(bitmap: Any, first: Any, wanted: Any) -> None:
-    """Set the bits of those of 32 vertices in a row that are `wanted`; each lane tells of one."""
-    word = ballot(FULL, wanted)
-    if lane() == 0 and word != 0:
-        add_bits(bitmap, first, word)
 
 
 @inline

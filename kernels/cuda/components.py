@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import add_word, has, put_word
+from cugraph_ws.kernels.cuda.bitmaps import has, put_word
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
@@ -26,6 +26,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     atomic_min,
     block,
     blocks,
+    ffs,
     inline,
     jit,
     kernel,
@@ -34,6 +35,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_fresh,
     load_once,
     shuffle,
+    shuffle_xor,
     store_fresh,
     thread,
     threads,
@@ -52,6 +54,7 @@ from cugraph_ws.kernels.cuda.rows import (
 __all__ = [
     "adopt",
     "compress",
+    "find_first",
     "join_pairs",
     "least_numbers",
     "link_pieces",
@@ -59,7 +62,6 @@ __all__ = [
     "link_samples",
     "link_strays",
     "mark_tree",
-    "meet",
     "show_tree",
 ]
 
@@ -308,57 +310,53 @@ def show_tree(tree: Any, positions: Any, count: Any, words: Any) -> None:
 
 
 @kernel
-def meet(tree: Any, first: Any, count: Any, words: Any, met: Any, slot: Any) -> None:
-    """Count vertices both in the tree here and in the one of the member that owns them.
+def find_first(words: Any, size: Any, first: Any) -> None:
+    """Find the first bit that is set.
 
     Parameters
     ----------
-    tree : uint32[words of all vertices]
-    first, count : int
-        The ghosts: their first position, and how many there are.
-    words : uint32[words of count]
-        A bit for each: whether it is in its owner's tree.
-    met : int64[members]
-        They are added to `met[slot]`.
-    slot : int
+    words : uint32[size]
+    size : int
+    first : int64[1]
+        Lowered to its place, if there is one.
     """
-    found = np.int64(0)
-    for entry in range(block() * threads() + thread(), count, blocks() * threads()):
-        if has(words, entry) and has(tree, first + entry):
-            found += 1
-    found = sum_of_lanes(found)
-    if lane() == 0 and found > 0:
-        atomic_add(met, slot, found)
+    least = np.int64(32 * size)
+    for word in range(block() * threads() + thread(), size, blocks() * threads()):
+        bits = np.uint32(words[word])
+        if bits != 0:
+            least = min(least, np.int64(32 * word + ffs(bits) - 1))
+    distance = 16
+    while distance > 0:
+        least = min(least, shuffle_xor(FULL, least, distance))
+        distance //= 2
+    if lane() == 0 and least < 32 * size:
+        atomic_min(first, 0, least)
 
 
 @kernel
-def adopt(parent: Any, first: Any, count: Any, words: Any, root: Any, tree: Any) -> None:
-    """Put ghosts that are in their owner's tree into the one here, which is of the same component.
+def adopt(parent: Any, ghosts: Any, count: Any, words: Any, first: Any) -> None:
+    """Put ghosts that their owner has found in one tree into one here.
 
     Parameters
     ----------
     parent : int[size]
         The forest.
-    first, count, words
-        As for `meet`.
-    root : int
-        Of the tree here.
-    tree : uint32[words of all vertices]
-        Its bits; those of ghosts taken in are set.
+    ghosts, count : int
+        Their first position, and how many there are.
+    words : uint32[words of count]
+        A bit for each: whether it is in its owner's tree.
+    first : int64[1]
+        The first of those who are: the others are hooked under it.
     """
-    for base in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
-        ghost = np.int64(first + base + lane())
-        new = False
-        if base + lane() < count:
-            inside = (np.int64(load_fresh(tree, ghost >> 5)) >> (ghost & 31)) & 1 != 0
-            new = has(words, base + lane()) and not inside
-        if new:
-            if ghost > root and load_fresh(parent, ghost) == ghost:
-                # Only to this root is anything hooked meanwhile: all who do so write the same.
+    root = np.int64(ghosts + first[0])
+    for entry in range(block() * threads() + thread(), count, blocks() * threads()):
+        ghost = np.int64(ghosts + entry)
+        if ghost != root and has(words, entry):
+            if load_fresh(parent, ghost) == ghost:
+                # Only to this tree is anything hooked meanwhile: whichever parent stays leads there.
                 store_fresh(parent, ghost, root)
             else:
                 link(parent, ghost, root)
-        add_word(tree, first + base, new)
 
 
 @kernel
