@@ -194,6 +194,11 @@ class Array:
 
     # ----------------------------------------------------------------------- strong accesses
 
+    def fetch(self, index: Any) -> None:
+        """Ask for an element of global memory, which has to be there."""
+        self._global_only("fetch")
+        self._checked(index)
+
     def load_once(self, index: Any, frame: Any) -> Any:
         """Read an element of global memory, plainly."""
         self._global_only("load_once")
