@@ -202,6 +202,21 @@ def test_what_rounds_tell(name: str) -> None:
     assert np.array_equal(labels, oracles.components(edges))
 
 
+@pytest.mark.parametrize("part", [0.0, 0.003, 0.3, 1.0])
+@pytest.mark.parametrize("few", [0, 8, 1 << 30])
+def test_places_of_bits_that_are_set(
+    few: int, part: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_components, "FEW_BYTES", few)
+    marks = np.random.default_rng(1).random(4096) < part
+    bits = np.packbits(marks)
+    places = device_components._set_places(bits)
+    assert places.dtype == np.int32
+    assert np.array_equal(places, np.flatnonzero(marks))
+    asked = np.arange(0, 4096, 3)
+    assert np.array_equal(device_components._are_set(bits, asked), marks[asked])
+
+
 @pytest.mark.parametrize("turned", [False, True], ids=["in-neighbours", "both"])
 @pytest.mark.parametrize("name", CASES)
 def test_largest_trees_that_members_show_each_other(

@@ -37,6 +37,7 @@ FEWEST = 2  # rounds before it is asked whether they lead anywhere
 LEAST_SHOWN = 1 << 20  # arcs of a graph from which on members show each other their largest trees
 SHOWN = 2  # times: who is told where the hubs are has a large tree to show only afterwards
 PACKED = 1 << 30  # marks made bits at a time: CuPy counts them in 32 bits
+FEW_BYTES = 8  # where no more than this part of all have a bit set
 NARROW = 1 << 31  # places below this are kept in half the bytes
 
 
@@ -169,7 +170,7 @@ class DeviceCrewComponents(CrewLabels):
         del bits, roots  # before there is room for what comes
         there, labels = self._exchange((here, cuts), (labels, bounds))
         places = _set_places(here | there)
-        told = xp.take(_unpacked(there), places)
+        told = _are_set(there, places)
         self._ends, self._bounds = self._roots_at(places, sides, cuts)
         del places
         came = xp.zeros(len(self._ends), least.dtype)
@@ -298,15 +299,22 @@ def _packed(marks: DeviceArray) -> DeviceArray:
     )
 
 
-def _unpacked(bits: DeviceArray) -> DeviceArray:
-    """Return bits as an array of bool."""
-    return device().xp.unpackbits(bits).view(np.bool_)
+def _are_set(bits: DeviceArray, places: DeviceArray) -> DeviceArray:
+    """Tell of places among bits whether they are set."""
+    return (bits[places >> 3] >> (7 - (places & 7)).astype(np.uint8)) & 1 != 0
 
 
 def _set_places(bits: DeviceArray) -> DeviceArray:
-    """Return the places of the bits that are set, ascending, in few bytes."""
-    kind = np.int32 if 8 * len(bits) < NARROW else np.int64
-    return device().xp.flatnonzero(_unpacked(bits)).astype(kind, copy=False)
+    """Return the places of the bits that are set, ascending, in few bytes.
+
+    Most often few are: then only the bytes that have any are spread out.
+    """
+    xp, kind = device().xp, np.int32 if 8 * len(bits) < NARROW else np.int64
+    some = xp.flatnonzero(bits)
+    if FEW_BYTES * len(some) > len(bits):
+        return xp.flatnonzero(xp.unpackbits(bits)).astype(kind, copy=False)
+    found = xp.flatnonzero(xp.unpackbits(bits[some]))
+    return (8 * some[found >> 3] + (found & 7)).astype(kind)
 
 
 def _wide(array: DeviceArray) -> npt.NDArray[np.int64]:
