@@ -81,7 +81,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     block,
     blocks,
     bounded,
-    fetch,
     ffs,
     inline,
     kernel,
@@ -89,6 +88,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_fresh,
     load_once,
     popc,
+    prefetch,
     shared,
     shuffle,
     shuffle_xor,
@@ -396,12 +396,12 @@ def look_ahead(
     after the other, so few vertices are looked at in the time that memory takes.
     """
     if vertex + 2 * step < vertices:
-        fetch(state[0], vertex + 2 * step)
-        fetch(offsets, vertex + 2 * step)
+        prefetch(state[0], vertex + 2 * step)
+        prefetch(offsets, vertex + 2 * step)
     if vertex + step < vertices:
         own = glance(state, constants, vertex + step)
         if arcs > 0 and not (SETTLES and is_settled(own, values)):
-            fetch(indices, min(offsets[vertex + step], arcs - 1))
+            prefetch(indices, min(offsets[vertex + step], arcs - 1))
 
 
 @inline

@@ -32,7 +32,6 @@ __all__ = [
     "bounded",
     "clz",
     "fence",
-    "fetch",
     "ffs",
     "inline",
     "jit",
@@ -43,6 +42,7 @@ __all__ = [
     "load_once",
     "match",
     "popc",
+    "prefetch",
     "shared",
     "shuffle",
     "shuffle_down",
@@ -354,7 +354,7 @@ def atomic_compare_and_swap(
 
 
 @intrinsic
-def fetch(typing_context: Any, array: Any, index: Any) -> Any:
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Have an element on its way to the L2 for whoever reads it soon; nobody waits for it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -194,9 +194,9 @@ class Array:
 
     # ----------------------------------------------------------------------- strong accesses
 
-    def fetch(self, index: Any) -> None:
+    def prefetch(self, index: Any) -> None:
         """Ask for an element of global memory, which has to be there."""
-        self._global_only("fetch")
+        self._global_only("prefetch")
         self._checked(index)
 
     def load_once(self, index: Any, frame: Any) -> Any:
