@@ -12,7 +12,7 @@ from emulator.planted import fails, ints, passes, run
 @pytest.mark.parametrize(
     "access",
     ["out[{}]", "out[{}] = 1", "atomic_add(out, {}, 1)", "load_once(out, {})",
-     "load_cached(out, {})", "load_fresh(out, {})", "store_fresh(out, {}, 1)", "prefetch(out, {})"],
+     "load_cached(out, {})", "load_fresh(out, {})", "store_fresh(out, {}, 1)"],
 )  # fmt: skip
 def test_out_of_bounds(access, index):
     body = "\n@kernel\ndef k(out, n):\n    if thread() == 7:\n        {}\n"

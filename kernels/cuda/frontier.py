@@ -88,7 +88,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_fresh,
     load_once,
     popc,
-    prefetch,
     shared,
     shuffle,
     shuffle_xor,
@@ -386,25 +385,6 @@ def pull_in_haste(
 
 
 @inline
-def look_ahead(
-    vertex: Any, step: Any, vertices: Any, arcs: Any, offsets: Any, indices: Any, state: Any,
-    constants: Any, values: Any,
-) -> None:  # fmt: skip
-    """Ask for what this lane will pull by next: a vertex `step` away, and the one after that.
-
-    A lane waits for a vertex's state, then for where its row is, for the row, and for who is active: one
-    after the other, so few vertices are looked at in the time that memory takes.
-    """
-    if vertex + 2 * step < vertices:
-        prefetch(state[0], vertex + 2 * step)
-        prefetch(offsets, vertex + 2 * step)
-    if vertex + step < vertices:
-        own = glance(state, constants, vertex + step)
-        if arcs > 0 and not (SETTLES and is_settled(own, values)):
-            prefetch(indices, min(offsets[vertex + step], arcs - 1))
-
-
-@inline
 def due_bits(
     mask: Any, words: Any, first: Any, state: Any, constants: Any, values: Any, limit: Any
 ) -> Any:
@@ -659,10 +639,6 @@ def traverse(
                         news = False
                         if 32 * base + lane() < vertices:
                             row = np.int64(32 * base + lane())
-                            look_ahead(
-                                row, np.int64(32 * pace), vertices, arcs, offsets, indices, state,
-                                constants, values,
-                            )  # fmt: skip
                             own = glance(state, constants, row)
                             if not (SETTLES and is_settled(own, values)):
                                 begin = offsets[row]

@@ -42,7 +42,6 @@ __all__ = [
     "load_once",
     "match",
     "popc",
-    "prefetch",
     "shared",
     "shuffle",
     "shuffle_down",
@@ -351,18 +350,6 @@ def atomic_compare_and_swap(
         )  # fmt: skip
 
     return element(array, index, expected, value), generate
-
-
-@intrinsic
-def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Have an element on its way to the L2 for whoever reads it soon; nobody waits for it."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _place(context, builder, arguments[0], index, arguments[1])
-        _assembler(builder, "prefetch.global.L2 [$0];", "", ir.VoidType(), [(address, "l")])
-        return context.get_dummy_value()
-
-    return types.void(array, index), generate
 
 
 load_once = _loader("ld.global.nc.L1::no_allocate", pure=True)  # the launch must not write there

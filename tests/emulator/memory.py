@@ -194,11 +194,6 @@ class Array:
 
     # ----------------------------------------------------------------------- strong accesses
 
-    def prefetch(self, index: Any) -> None:
-        """Ask for an element of global memory, which has to be there."""
-        self._global_only("prefetch")
-        self._checked(index)
-
     def load_once(self, index: Any, frame: Any) -> Any:
         """Read an element of global memory, plainly."""
         self._global_only("load_once")

@@ -17,8 +17,8 @@ HEAD = """
 import numpy as np
 from cugraph_ws.kernels.cuda.primitives import (
     FULL, all_of, any_of, atomic_add, atomic_and, atomic_compare_and_swap, atomic_exchange,
-    atomic_max, atomic_min, atomic_or, ballot, block, blocks, clz, fence, ffs, inline, jit,
-    kernel, lane, load_cached, load_fresh, load_once, match, popc, prefetch, shared, shuffle, shuffle_down, shuffle_up,
+    atomic_max, atomic_min, atomic_or, ballot, block, blocks, clz, fence, ffs, inline, jit, kernel,
+    lane, load_cached, load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up,
     shuffle_xor, store_fresh, sync_block, sync_grid, sync_warp, thread, threads,
 )
 

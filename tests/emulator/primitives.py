@@ -210,10 +210,6 @@ def fence() -> None:
     now.lane.fence()
 
 
-def prefetch(array: Any, index: Any) -> None:
-    array.prefetch(index)
-
-
 def load_once(array: Any, index: Any) -> Any:
     return array.load_once(index, sys._getframe(1))
 
@@ -280,9 +276,8 @@ SERVED = {
     one.__name__: one
     for one in (
         all_of, any_of, atomic_add, atomic_and, atomic_compare_and_swap, atomic_exchange,
-        atomic_max, atomic_min, atomic_or, ballot, block, blocks, bounded, clz, fence, ffs, kernel,
-        lane, load_cached, load_fresh, load_once, match, popc, prefetch, shared, shuffle, shuffle_down,
-        shuffle_up, shuffle_xor,
+        atomic_max, atomic_min, atomic_or, ballot, block, blocks, bounded, clz, fence, ffs, kernel, lane,
+        load_cached, load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
         store_fresh, sync_block, sync_grid, sync_warp, thread, threads,
     )
 } | {"FULL": FULL, "inline": inline, "jit": jit}  # fmt: skip
