@@ -118,7 +118,7 @@ class CudaFrontierExecutor(CudaExecutor):
             wanted = "push"  # a pull that does not end early costs more than a gather from all
         self._settings = (
             _DIRECTIONS[wanted], room, ALONE, ALONE_ARCS, PULL_PART, max(1, n // DUE_PART), LAUNCH_ARCS,
-            self._lead(),
+            self._lead(), graph.vertices_with(1),
         )  # fmt: skip
 
     def _lead(self) -> int:

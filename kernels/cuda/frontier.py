@@ -502,8 +502,8 @@ def traverse(
     settings : tuple of int
         The direction, the room in a list, the vertices and the arcs that a block does alone, the
         part of the unread arcs from which a frontier is pulled, how many vertices a limit shall let
-        through, the arcs after which the launch ends, and the position from which on a vertex that
-        pulls looks at its in-neighbours first.
+        through, the arcs after which the launch ends, the position from which on a vertex that
+        pulls looks at its in-neighbours first, and how many vertices have any: the first ones.
     horizon : float64[8]
         The limit of priorities, and what the next one is found from.
     control : int64[32]
@@ -511,7 +511,7 @@ def traverse(
     records : int64[3 * steps]
         For each superstep the vertices that were active, the arcs that were read, and how.
     """
-    wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead = settings
+    wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead, hearers = settings
     out_offsets = forward[0]
     words = (vertices + 31) // 32
     local = shared(32, np.int64)
@@ -652,7 +652,10 @@ def traverse(
         if not pulls:
             while rows > LEAST_ROWS and count <= rows // 2 * warps:
                 rows //= 2
-        top, pace = np.int32(((vertices if pulls else count) + rows - 1) // rows), warps
+        top, pace = np.int32(((hearers if pulls else count) + rows - 1) // rows), warps
+        if pulls:
+            for word in range(top + 32 * warp + lane(), words, 32 * warps):
+                after[word] = 0
         for stage in range(2):
             if stage == 1:
                 if alone:  # All have read the counters; now they go on.
@@ -668,7 +671,7 @@ def traverse(
                     length, whole = np.int64(0), np.int64(0)
                     if pulls:
                         news = False
-                        if 32 * base + lane() < vertices:
+                        if 32 * base + lane() < hearers:
                             row = np.int64(32 * base + lane())
                             own = glance(state, constants, row)
                             if not (SETTLES and is_settled(own, values)):
