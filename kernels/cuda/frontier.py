@@ -394,7 +394,7 @@ def pull_in_haste(
         if tried == 0:
             found = np.int32(has(now, np.int64(indices[begin + skipped])))
         else:
-            looked = np.int32(min(most - tried, 4))
+            looked = np.int32(min(int(most - tried), 4))
             found = active_of_four(skipped + tried, looked, begin, length, indices, now)
         while found != 0:
             which = np.int32(ffs(found) - 1)
