@@ -170,9 +170,8 @@ class DeviceComponents:
                 first = xp.full(1, high - low, np.int64)
                 self._launch("find_first", len(words), words, len(words), first)
                 self._launch("adopt", high - low, self._parent, low, high - low, words, first)
-        self._link_samples(
-            min(FEW, self._graph.size), last=1
-        )  # what has been joined, with the rest
+        # What has been joined is not yet one with the tree here.
+        self._link_samples(min(FEW, self._graph.size), last=1)
         self._compress()
         self._know_largest()
 
