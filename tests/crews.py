@@ -147,7 +147,8 @@ def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
     graph, _, boundaries = shard.laid_out()
     owned, size = shard.owned, graph.size
     ranges = [(first - owned, last - owned) for first, last in shard.ghosts]
-    held, order = order_ghosts(shard.crew, ranges, list(boundaries))
+    held = [np.sort(boundary) for boundary in boundaries]
+    order = order_ghosts(shard.crew, ranges, list(boundaries))
     numbers = np.array(graph.numbers)
     numbers[owned:] = numbers[owned:][order]
     moved = np.arange(size, dtype=numbers.dtype)
