@@ -301,7 +301,11 @@ def build_on_devices(
     del own_places, outside
     indices, moved = _fill(route, offsets, goals, table, arcs, length, values)
     values.clear()
-    outside = strangers if ids is None else (ids[owned:] - low).astype(np.int64)
+    outside = strangers
+    if ids is not None:  # in eight bytes, since a difference may not fit the ids' own dtype
+        wide = ids[owned:] if form.itemsize == 8 else ids[owned:].astype(np.int64)
+        outside = (wide - low).astype(np.int64)
+        del wide
     layout = _with_ghosts(positions, table[outside], offsets)
     del table, route, outside, offsets
     # Asked for once more, so that it is not kept beside what has travelled meanwhile.
