@@ -166,8 +166,30 @@ def test_a_pull_stops_at_the_first_that_settles():
     assert found.rows.edges[1] <= 1 + 100  # nobody else is left
 
 
+@pytest.mark.parametrize("near", [0, 1, 100, 128, 129, 255, 256, 300])
+def test_those_left_are_put_together_or_taken_as_they_lie(near):
+    """Of a pull's 256 vertices in a row so many are left; more than half of them stay in their places."""
+    ends = np.arange(1, 301)
+    # The first are reached from the next behind them, all others, and all where there is none, from the start.
+    source = np.where(ends <= near, (near + 1) % 301, 0)
+    edges = Edges(np.append(source, [301, 301]), np.append(ends, [7, 290]), 302)
+    setting = {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0}
+    with graph_of(edges) as graph, tuned(**setting):
+        found = check(PUSHES[5], graph, near, direction="auto")
+        assert found.rows.direction[0] == "pull"
+        check(PUSHES[5], graph, near + 1, direction="pull")
+
+
+def test_frontiers_that_grow_are_left_sooner():
+    """Whatever is heavy at first, once all have gathered it takes more."""
+    with graph_of(rmat(4, 5, seed=1)) as graph, tuned(GROWING=1 << 40, HEAVY=1, ALONE=0):
+        found = check(PUSHES[6], graph, direction="auto")
+    assert found.rows.direction.count("gather") == 1
+    assert found.rows.direction[0] == "gather"
+
+
 def test_a_heavy_frontier_is_left_for_a_gather():
-    with graph_of(rmat(4, 5, seed=1)) as graph, tuned(HEAVY=8, ALONE=0):
+    with graph_of(rmat(4, 5, seed=1)) as graph, tuned(GROWING=8, HEAVY=8, ALONE=0):
         found = check(PUSHES[6], graph, direction="auto")
         assert "gather" in found.rows.direction
         assert found.rows.direction[-1] == "push"

@@ -16,6 +16,9 @@ MOST = RECORDS // 2
 HEAVY = (
     4  # part of all arcs: a frontier with more is left for a gather, which reads an arc much faster
 )
+# The same where nobody has gathered so far: nearly every message is news then, and a push takes two to
+# four times as long for an arc
+GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch goes through before the host could have looked
 FIRST_FUSED, MOST_FUSED = 16, 1024  # supersteps of a launch, which has nobody to wait for
 
@@ -107,7 +110,7 @@ class CudaPlan:
             and not divided
         )
         self._batch, self._most = FIRST_BATCH, MOST
-        self._heavy = 0
+        self._heavy = self._heavy_later = 0  # without one no frontier is heavy
         self._dense: Direction = "gather"  # how a heavy frontier is worked off
         self.relays = False
         if self.swaps:
@@ -118,7 +121,8 @@ class CudaPlan:
             # Where nobody settles, and no residual would end the run too early
             free = program.combine in ("min", "max") and program.residual is None
             if free and direction == "auto" and "settled" not in program.functions:
-                self._heavy = max(1, arcs // HEAVY)
+                self._heavy = max(1, arcs // GROWING)
+                self._heavy_later = max(1, arcs // HEAVY)
             return
         dense = gathers_from_all(bound)
         self.relays = (
@@ -134,7 +138,7 @@ class CudaPlan:
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
             # Of `any`, a pull within the launch ends early.
             if direction == "auto" and program.combine != "any":
-                self._heavy = max(LEAST_HEAVY, arcs // HEAVY)
+                self._heavy = self._heavy_later = max(LEAST_HEAVY, arcs // HEAVY)
                 self._dense = "pull"
             return
         if dense and direction == "pull":
@@ -207,6 +211,7 @@ class CudaPlan:
             The direction, and how many supersteps to queue.
         """
         if self._heavy and counts.arcs > self._heavy:
+            self._heavy = self._heavy_later
             return Choice(self._dense, 1, number)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
         return Choice(self._direction, min(batch, left), number, self._heavy, last=left <= batch)
