@@ -24,6 +24,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.objects import from_objects
 
 __all__ = [
+    "Below",
     "Column",
     "Frame",
     "FrameKind",
@@ -64,7 +65,6 @@ class VertexNumbers:
     nullable: bool = False
 
 
-@dataclass(frozen=True)
 class Masked:
     """A result column with nulls where `valid` is False.
 
@@ -74,8 +74,38 @@ class Masked:
     valid : array of bool, same shape, in the same place
     """
 
-    values: Array
-    valid: npt.NDArray[np.bool_]
+    def __init__(self, values: Array, valid: npt.NDArray[np.bool_]) -> None:
+        self.values = values
+        self._valid: npt.NDArray[np.bool_] | None = valid
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Which rows are not null."""
+        assert self._valid is not None
+        return self._valid
+
+
+class Below(Masked):
+    """A result column with nulls where a number is as great as a limit: nobody has come there.
+
+    Parameters
+    ----------
+    values : ndarray or device array
+    limit : int or float
+        Of the values' type.
+    """
+
+    def __init__(self, values: Array, limit: float) -> None:
+        self.values = values
+        self.limit = limit
+        self._valid = None
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Which rows are not null."""
+        if self._valid is None:
+            self._valid = ~(self.values >= self.limit)
+        return self._valid
 
 
 @dataclass(frozen=True)
@@ -225,6 +255,8 @@ def _in_dlpack(data: Any) -> bool:
 
 def on_host(column: Any) -> Any:
     """Return a result column with its arrays copied from the device, where they are there."""
+    if isinstance(column, Below):
+        return Below(on_host(column.values), column.limit)
     if isinstance(column, Masked):
         return Masked(on_host(column.values), on_host(column.valid))
     if isinstance(column, (np.ndarray, Ids, list)) or not is_on_device(column):

@@ -21,9 +21,10 @@ import pyarrow.types as pt
 from cugraph_ws.adjacency import index_dtype
 from cugraph_ws.cuda.columns import DeviceColumn
 from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.grouping import run
 from cugraph_ws.cuda.numbering import DeviceNumbered, read_scalars
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import Column, Frame, FrameKind, Ids, Masked, is_on_device
+from cugraph_ws.frames import Below, Column, Frame, FrameKind, Ids, Masked, is_on_device
 from cugraph_ws.ids import IdType
 from cugraph_ws.numbering import Renumbered
 
@@ -341,6 +342,14 @@ class Validity:
             mask.view(np.uint8)[: -(-len(valid) // 8)] = xp.packbits(valid, bitorder="little")
         return cls(len(valid), nulls, mask)
 
+    @classmethod
+    def below(cls, values: DeviceArray, limit: float) -> Validity:
+        """Return which numbers are below a limit, in one pass over them; a NaN is."""
+        rows, mask = len(values), empty_mask(len(values))
+        nulls = device().xp.zeros(1, np.int64)
+        run(device(), "mark_below", rows, values, rows, limit, mask, nulls, module="results")
+        return cls(rows, int(device().to_host(nulls)[0]), mask)
+
     def spread(self) -> DeviceArray:
         """Return an array of bool."""
         if self.mask is None:
@@ -447,6 +456,9 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
 
 
 def _column(column: Any) -> Series:
+    if isinstance(column, Below) and isinstance(column.values, device().xp.ndarray):
+        valid = Validity.below(column.values, column.limit)
+        return _with_nulls(_column(column.values), valid)
     if isinstance(column, Masked):
         return _with_nulls(_column(column.values), Validity.of(column.valid))
     if isinstance(column, Ids):  # decoded on the host

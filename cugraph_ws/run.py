@@ -27,7 +27,7 @@ from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
-from cugraph_ws.frames import Masked, VertexNumbers
+from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.interrupts import HeldInterrupts
 from cugraph_ws.plan import Filter, WantedDirection
@@ -554,7 +554,9 @@ def as_columns(
         elif declared.null is None:
             columns[name] = values
         elif declared.null == math.inf and values.dtype.name in infinities:
-            columns[name] = Masked(values, values < infinities[values.dtype.name])
+            columns[name] = Below(values, infinities[values.dtype.name])
+        elif declared.null == math.inf and values.dtype.kind == "f":
+            columns[name] = Below(values, math.inf)
         else:
             columns[name] = Masked(values, values != declared.null)
     if program.predecessor is not None and predecessors is not None:

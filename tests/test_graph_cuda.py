@@ -26,6 +26,7 @@ from cugraph_ws.cuda import order as device_order
 from cugraph_ws.cuda.device import device
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.frames import (
+    Below,
     Masked,
     VertexNumbers,
     is_on_device,
@@ -138,6 +139,9 @@ def check_same(host, made):
         "x": np.arange(n) / 2,
         "next": VertexNumbers(np.arange(n) - 1),
         "some": Masked(np.arange(n, dtype=np.int32), np.arange(n) % 3 != 0),
+        "hops": Below(np.arange(n, dtype=np.int32) % 5, 3),
+        "length": Below(np.where(np.arange(n) % 4 == 2, np.inf, np.arange(n)), np.inf),
+        "all": Below(np.zeros(n, np.float32), np.inf),
     }
     pd.testing.assert_frame_equal(plain(made.vertex_frame(columns)), host.vertex_frame(columns))
     everyone = made.vertex_frame({})

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from cugraph_ws.cuda.device import device, has_device
-from cugraph_ws.frames import Masked, VertexNumbers
+from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.memory import estimate_memory
 
@@ -63,6 +63,8 @@ def check_same(host, made):
             "x": xp.arange(n) / 2,
             "next": VertexNumbers(xp.arange(n) - 1),
             "some": Masked(xp.arange(n), xp.arange(n) % 3 != 0),
+            "hops": Below(xp.arange(n, dtype=np.int32) % 5, 3),
+            "length": Below(xp.where(xp.arange(n) % 4 == 2, np.inf, xp.arange(n)), np.inf),
         }
         out = made.vertex_frame(columns)
         if xp is np:
