@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections import defaultdict
@@ -59,6 +60,59 @@ def ties(n, m, seed, kind):
     return Edges(edges.source, edges.destination, n, (np.arange(m) % 3 // 2).astype(kind + "8"))
 
 
+@ws.vertex_program
+class Threes:
+    """Hops that count three: there are more levels than supersteps."""
+
+    level: ws.nullable(ws.int32, math.inf)
+    predecessor: ws.predecessor
+    start: ws.vertex_set
+
+    def init(vertex, p, own):
+        return 0 if own.start else math.inf
+
+    def starts(state):
+        return state.level == 0
+
+    def compute(src):
+        return src.level + 3
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.level, gathered)
+
+    def active(old, new):
+        return new.level < old.level
+
+
+@ws.vertex_program
+class Stairs:
+    """Steps of two: vertices of two levels lead to the same."""
+
+    level: ws.nullable(ws.int32, math.inf)
+    predecessor: ws.predecessor
+    low: ws.vertex_set
+    high: ws.vertex_set
+
+    def init(vertex, p, own):
+        return 0 if own.low else 1 if own.high else math.inf
+
+    def starts(state):
+        return state.level < 2
+
+    def compute(src):
+        return src.level // 2 * 2 + 2
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.level, gathered)
+
+    def active(old, new):
+        return new.level < old.level
+
+
 class Notes:
     """What members launch, and what of a forest they send."""
 
@@ -109,6 +163,23 @@ def test_many_ties(case, kind, alone, monkeypatch):
         notes = Notes(monkeypatch)
         check(case, graph, 2 + place % 2, seed=place)
     assert notes.launches("branch") > 0
+
+
+@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("levels", ws.BFS, {"start": [0]}),
+        Case("levels by threes", Threes, {"start": [0, 4]}),
+        Case("levels by twos", Stairs, {"low": [0, 3], "high": [1, 7, 9]}),
+    ],
+    ids=lambda case: case.name,
+)
+def test_levels_of_any_kind(case, members):
+    """By ones; by more than there are supersteps; two that lead to the same."""
+    with graph_of(random_edges(40, 90, seed=8)) as graph, tuned():
+        found = check(case, graph, members, seed=members)
+    assert found.iterations > 3
 
 
 @pytest.mark.parametrize("members", [1, 2])

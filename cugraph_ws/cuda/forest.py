@@ -115,9 +115,10 @@ class DeviceForest:
             "plant", *shape, part.size, part.vertices, part.numbers, *self._state, *trees,
             self._codes,
         )  # fmt: skip
+        waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
         choose = self._kernels.prepare(
             "choose", *self._shape(part.arcs), 0, 0, 0, part.vertices, part.numbers, *self._program,
-            *trees, self._codes,
+            *trees, self._codes, waiting, self._control,
         )  # fmt: skip
         low = 0
         for degree, lanes in ((WIDEST, shape[1]), *CLASSES):
@@ -127,8 +128,6 @@ class DeviceForest:
                     choose.change(place, value)
                 choose()
             low = high
-        waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
-        self._kernels.launch("list_waiting", *shape, part.owned, *trees, waiting, self._control)
         self.missing = int(self._device.to_host(self._control)[WAITERS_LEFT])
         if self.missing:
             self._lists = (waiting,)
@@ -285,7 +284,7 @@ class DeviceForest:
         self._tellings += 1
 
     def predecessors(self) -> Any:
-        """Return each owned vertex's predecessor as a vertex number, −1 for none; by position."""
+        """Return each owned vertex's predecessor as a vertex number, −1 for none; in the order outside."""
         owned = self._part.owned
         shape = self._shape(owned)
         if self._branches is not None:
@@ -293,7 +292,8 @@ class DeviceForest:
                 "tell_levels", *shape, owned, self._bits, self._levels, self._found
             )
         found = self._device.xp.empty(owned, np.int64)
-        self._kernels.launch("write_out", *shape, owned, self._found, found)
+        positions = self._part.graph.positions
+        self._kernels.launch("write_out", *shape, owned, positions, self._found, found)
         return found
 
     def _shape(self, items: int) -> tuple[int, int]:

@@ -490,7 +490,7 @@ class CudaExecutor:
 
     def predecessors(self) -> Any:
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""
-        return self._part.outside(self.forest.predecessors())
+        return self.forest.predecessors()
 
     def columns(self) -> dict[str, Any]:
         """Return the state fields of the owned vertices."""

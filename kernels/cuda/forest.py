@@ -50,7 +50,9 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_once,
     shuffle,
     shuffle_xor,
+    sync_block,
     sync_grid,
+    sync_warp,
     thread,
     threads,
 )
@@ -63,7 +65,7 @@ from cugraph_ws.kernels.cuda.rows import (
     take_pieces,
 )
 
-__all__ = ["choose", "grow", "list_waiting", "plant", "write_out"]
+__all__ = ["choose", "grow", "plant", "write_out"]
 
 NOBODY = 1 << 62  # above every vertex number
 
@@ -156,15 +158,25 @@ def plant(
             codes[vertex] = code_of(own)
 
 
+@inline
+def list_those(waits: Any, vertex: Any, left: Any, control: Any, which: Any) -> None:
+    """List the vertices of lanes that wait."""
+    if any_of(FULL, waits):
+        slot = reserve(control, which, np.int32(waits))
+        if waits:
+            left[slot] = vertex
+
+
 @kernel
 def choose(
     low: Any, high: Any, lanes: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
     state: Any, constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any,
-    codes: Any,
+    codes: Any, left: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Bring `found` down to the least better in-neighbour, for waiting vertices in [low, high).
+    """Find the least better in-neighbour of the waiting vertices in [low, high).
 
-    Each vertex has `lanes` threads: a power of two, 32 at most, or a whole block.
+    Each vertex has `lanes` threads: a power of two, 32 at most, or a whole block.  It gets level 0, or is
+    listed in `left`.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
@@ -185,11 +197,19 @@ def choose(
         while bits > 0:
             least = min(least, shuffle_xor(FULL, least, bits))
             bits = np.int32(bits >> 1)
-        if waits and lane() % lanes == 0:
-            if lanes > 32:
+        if lanes > 32:
+            if waits and lane() == 0:
                 atomic_min(found, vertex, least)
-            else:
+            sync_block()
+            least = np.int64(load_fresh(found, vertex))
+        waits = waits and thread() % lanes == 0
+        sync_warp(FULL)  # all have read the level
+        if waits and least < NOBODY:
+            if lanes <= 32:
                 found[vertex] = least
+            levels[vertex] = 0
+            waits = False
+        list_those(waits, vertex, left, control, WAITERS_LEFT)
 
 
 @inline
@@ -206,18 +226,8 @@ def settle(
             attached += 1
         else:
             waits = True
-    if any_of(FULL, waits):
-        slot = reserve(control, which, np.int32(waits))
-        if waits:
-            left[slot] = vertex
+    list_those(waits, vertex, left, control, which)
     return attached
-
-
-@kernel
-def list_waiting(owned: Any, levels: Any, found: Any, left: Any, control: Any) -> None:
-    """Give level 0 to vertices that have found a predecessor, and list the others."""
-    for first in range(block() * threads() + thread() - lane(), owned, blocks() * threads()):
-        settle(first, owned, first + lane(), 0, levels, found, left, control, WAITERS_LEFT)
 
 
 @kernel
@@ -311,7 +321,8 @@ def grow(
 
 
 @kernel
-def write_out(owned: Any, found: Any, predecessors: Any) -> None:
-    """Write each owned vertex's predecessor, a vertex number, −1 for none."""
+def write_out(owned: Any, positions: Any, found: Any, predecessors: Any) -> None:
+    """Write each owned vertex's predecessor, a vertex number, −1 for none, in the order of `positions`."""
     for vertex in range(block() * threads() + thread(), owned, blocks() * threads()):
-        predecessors[vertex] = found[vertex] if found[vertex] < NOBODY else -1
+        number = np.int64(found[positions[vertex]])
+        predecessors[vertex] = number if number < NOBODY else -1
