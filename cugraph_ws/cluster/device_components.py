@@ -1,12 +1,11 @@
 """Weakly connected components of a graph that a crew holds on GPUs.
 
 Each member links what its own arcs join, with the loop for one GPU, ghosts included; the label of a
-tree is its least vertex.  Before most arcs are linked, members show
-each other which vertices are in their largest trees, a bit for each, and those are joined everywhere.
-Then come rounds: whoever holds a vertex, as its own or as a ghost, shows
-the label of its tree to those who hold it too, and every tree takes the least that it is shown.
-Most often two rounds are enough.  Where labels have a long way to go, pairs of those that met are
-contracted instead, as on the host.
+tree is its least vertex.  Before most arcs are linked, members show each other which vertices are in
+their largest trees, a bit for each, and those are joined everywhere.  Then come rounds: whoever holds
+a vertex, as its own or as a ghost, shows the label of its tree to those who hold it too, and every
+tree takes the least that it is shown.  Most often two rounds are enough.  Where labels have a long
+way to go, pairs of those that met are contracted instead, as on the host.
 
 No label is less than 0, and most often the giant component has vertex 0, so most of what two
 members both hold is settled at once, by a bit that tells that the label is 0; no round looks at it
