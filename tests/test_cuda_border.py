@@ -21,7 +21,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.engines.cuda_border import CudaBorderExecutor
-from cugraph_ws.kernels.cuda.refine import GROUPS
+from cugraph_ws.kernels.cuda.bitmaps import GROUPS
 
 EXCHANGES = ("vr", "ms", "all", "auto")
 DIRECTIONS = ("auto", "push", "pull", "gather")

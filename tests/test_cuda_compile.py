@@ -107,15 +107,31 @@ def crowded(values, n):
 """
 
 
-@pytest.mark.parametrize("capability", [(7, 5), (9, 0), (12, 0)])
-def test_spills_and_stack_frames_are_seen(capability):
-    many = range(300)
+def planted_kernels(count):
+    """Return kernels, of which `crowded` has so many numbers at hand."""
+    many = range(count)
     text = PLANTED.format(
         taken="\n".join(f"    a{i} = values[{i}]" for i in many),
-        turned="\n".join(f"        a{i} = a{i} * a{(7 * i + 1) % 300} + values[i]" for i in many),
+        turned="\n".join(f"        a{i} = a{i} * a{(7 * i + 1) % count} + values[i]" for i in many),
         total=" + ".join(f"a{i}" for i in many),
     )
-    planted = import_text("planted_kernels", text)
+    return import_text(f"planted_kernels_{count}", text)
+
+
+@pytest.mark.parametrize("limit", [32, 128])
+def test_fewer_registers_are_taken_only_where_they_are_enough(limit, monkeypatch):
+    crowded, given = planted_kernels(40).crowded, ("float64*", "int64")
+    free = compile_kernel(crowded, given, (9, 0))
+    assert free.registers > 32
+    monkeypatch.setattr(crowded, "most_registers", limit, raising=False)
+    held = compile_kernel(crowded, given, (9, 0))
+    assert (held.spilled, held.stack) == (0, 0)
+    assert held.registers <= limit or (limit == 32 and held.registers == free.registers)
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (9, 0), (12, 0)])
+def test_spills_and_stack_frames_are_seen(capability):
+    planted = planted_kernels(300)
     stacked = compile_kernel(planted.stacked, ("float64*", "int64*", "int64"), capability)
     assert (stacked.stack, stacked.spilled) == (512, 0)
     crowded = compile_kernel(planted.crowded, ("float64*", "int64"), capability)

@@ -19,7 +19,7 @@ from shapes import build, rmat
 import cugraph_ws as ws
 from cugraph_ws.cluster import device_exchange
 
-COMPUTING = {"superstep", "traverse", "sweep", "compare"}
+COMPUTING = {"superstep", "pull_alone", "traverse", "sweep", "compare"}
 MOVING = {"pack_all", "pack_changed", "unpack", "wake", "tell", "tell_frontier", "agree"}
 GRAPH = rmat(4, 3, seed=11)
 

@@ -170,8 +170,10 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     entries = re.findall(r"\.entry\s+(\w+)", ptx)
     name = function.__name__
     ptx = ptx.replace(entries[0], name)
-    most = getattr(function, "most_threads", 0)
-    binary = _assemble(name, ptx, capability, most)
+    most, lean = getattr(function, "most_threads", 0), getattr(function, "most_registers", 0)
+    binary = _assemble(name, ptx, capability, most, lean)
+    if lean and binary.spilled + binary.stack > 0:
+        binary = _assemble(name, ptx, capability, most)
     while binary.spilled + binary.stack > 0 and most > FEWEST:
         most //= 2  # twice the registers for each
         binary = _assemble(name, ptx, capability, most)
@@ -188,13 +190,18 @@ def _numba_type(kind: Kind) -> Any:
     return getattr(numba_types, "boolean" if kind == "bool" else kind)
 
 
-def _assemble(name: str, ptx: str, capability: Capability, most: int) -> Binary:
-    """Make machine code of a kernel for blocks of `most` threads; of any size if that is 0."""
+def _assemble(name: str, ptx: str, capability: Capability, most: int, registers: int = 0) -> Binary:
+    """Make machine code of a kernel for blocks of `most` threads, with at most so many registers each.
+
+    Either is as the assembler likes it if it is 0.
+    """
     from cuda.bindings import nvjitlink
 
     head = re.search(rf"\.entry\s+{name}\s*\([^)]*\)", ptx)
-    if most and head is not None:
-        ptx = f"{ptx[: head.end()]}\n.maxntid {most}, 1, 1\n{ptx[head.end() :]}"
+    limits = f"\n.maxntid {most}, 1, 1\n" if most else ""
+    limits += f"\n.maxnreg {registers}\n" if registers else ""
+    if head is not None:
+        ptx = ptx[: head.end()] + limits + ptx[head.end() :]
     text = ptx.encode()
     options = [f"-arch=sm_{capability[0]}{capability[1]}", "-verbose", "-O3"]
     handle = nvjitlink.create(len(options), options)

@@ -14,7 +14,7 @@ from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.refinement import FrontierRefinement
 from cugraph_ws.cuda.schedule import BLOCK, launch_shape
 from cugraph_ws.engines import Choice, Counts
-from cugraph_ws.engines.cuda_frontier import MODES, NO_LIMIT, NUMBER_AT, CudaFrontierExecutor
+from cugraph_ws.engines.cuda_frontier import MODES, NO_LIMIT, CudaFrontierExecutor
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.plan import Filter, WantedDirection
 
@@ -93,24 +93,13 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         self._gathered = choice.direction == "gather"
         if self._part.size == 0:
             return
-        if not self._began and choice.number % 2:  # resumed, with a frontier of an odd superstep
-            even, odd = self._bitmaps
-            odd[:] = even
-            even[:] = 0
-        self._began = True
-        self._number = choice.number
+        self._begin_with(choice.number)
         self.refinement.begin((choice.number + 1) % 2)
         if self._gathered:
             self._gather(choice.number)
             return
-        self._one.change(NUMBER_AT, choice.number)
-        self._one()
+        self._advance(choice.number, 1, NO_LIMIT)
         self._sweeps[self.refinement.now]()
-
-    @cached_property
-    def _one(self) -> Prepared:
-        """A launch of one superstep."""
-        return self._traversal(0, 1, NO_LIMIT)
 
     @cached_property
     def _sweeps(self) -> list[Prepared]:

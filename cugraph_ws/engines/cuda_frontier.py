@@ -27,7 +27,12 @@ ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that one block does by
 PULL_PART = 12  # part of the arcs not yet read from which a frontier is pulled
 DUE_PART = 32  # a limit of priorities shall let this part of all vertices through
 NO_LIMIT = 1 << 62
-NUMBER_AT = 13  # of the arguments of a launch, the number of its first superstep
+# Places in the arguments of a launch: of the number of its first superstep, of the most supersteps, and
+# of the arcs that end it
+NUMBER_AT, STEPS_AT, LEAVE_AT = 13, 14, 15
+PULL_NUMBER_AT = 10  # of that of what begins a pull
+VERTICES_A_THREAD = 8  # that a pull begins with
+LONGEST = 1024  # supersteps of a launch, at most
 LAUNCH_ARCS = 1 << 33  # after which the host is given a chance to look
 MODES = {  # direction and filter, by the bits that records have
     0: ("push", "online"),
@@ -110,7 +115,7 @@ class CudaFrontierExecutor(CudaExecutor):
         )
         self._horizon = xp.zeros(8, np.float64)
         self._frontiers = xp.zeros(32, np.int64)
-        self._history = xp.zeros(0, np.int64)
+        self._history = xp.zeros(3 * LONGEST, np.int64)
         self._pulls = wanted == "pull"
         self._began = self._gathered = False
         room = {"auto": n // ROOM_SHARE, "online": n, "ballot": 0}[filter]
@@ -151,41 +156,60 @@ class CudaFrontierExecutor(CudaExecutor):
         """Launch as many supersteps as the plan chose; they end when nobody has news."""
         if self._graph.size == 0:
             return
-        if not self._began and choice.number % 2:  # resumed, with a frontier of an odd superstep
-            self._bitmaps = self._bitmaps[::-1]
-        self._number = choice.number
-        self._began = True
+        self._begin_with(choice.number)
         self._frontiers[layout.LISTED : layout.WOKEN] = 0  # the last launch has left its counters
         self._frontiers[layout.STEPS] = 0
         self._gathered = choice.direction == "gather"
         if self._gathered:
             self._gather(choice.number)
             return
-        self._history = self._device.xp.zeros(3 * choice.supersteps, np.int64)
-        self._traversal(choice.number, choice.supersteps, choice.arcs or NO_LIMIT)()
+        steps = min(choice.supersteps, LONGEST)
+        self._history[: 3 * steps] = 0
+        self._advance(choice.number, steps, choice.arcs or NO_LIMIT)
 
-    def _traversal(self, number: int, supersteps: int, leave: int) -> Prepared:
-        """Marshal a launch; see `traverse` in `kernels/cuda/frontier.py`.
+    def _begin_with(self, number: int) -> None:
+        """Take note of the number of the next superstep; the first after a resumption may be odd."""
+        if not self._began and number % 2:
+            even, odd = self._bitmaps
+            odd[:] = even
+            even[:] = 0
+        self._number = number
+        self._began = True
 
-        Parameters
-        ----------
-        number : int
-            Of the first superstep; it is the argument at place NUMBER_AT.
-        supersteps : int
-            The most that it takes.
-        leave : int
-            Arcs of a frontier above which it ends.
+    def _advance(self, number: int, supersteps: int, leave: int) -> None:
+        """Launch supersteps, until a frontier has more than `leave` arcs or the next is to be pulled."""
+        begin, traversal = self._launches_of
+        if begin is not None:
+            begin.change(PULL_NUMBER_AT, number)
+            begin()
+        for place, value in ((NUMBER_AT, number), (STEPS_AT, supersteps), (LEAVE_AT, leave)):
+            traversal.change(place, value)
+        traversal()
+
+    @cached_property
+    def _launches_of(self) -> tuple[Prepared | None, Prepared]:
+        """Two launches, marshalled: what begins a pull, if there may be one, and what follows.
+
+        See `kernels/cuda/pull.py` and `kernels/cuda/frontier.py`.
         """
         graph, here = self._graph, self._device
+        backward, begin = (graph.csc.offsets, graph.csc.indices), None
+        if self._settings[0] != layout.PUSH:
+            items = -(-graph.size // VERTICES_A_THREAD)
+            begin = self._kernels.prepare(
+                "pull_alone", *launch_shape(here, items), graph.size, backward, self._rows.offsets,
+                self._both_edges[1], self._states[0], self._constants, self._bitmaps, self._lists,
+                self._bound.values, self._sums, 0, self._settings, self._frontiers, self._history,
+            )  # fmt: skip
         arguments = (
-            graph.size, graph.arcs, tuple(self._rows), (graph.csc.offsets, graph.csc.indices),
-            self._both_edges, self._states[0], self._constants, self._bitmaps, self._later,
-            self._queue, self._lists, self._bound.values, self._sums, number, supersteps, leave,
-            self._settings, self._horizon, self._frontiers, self._history,
+            graph.size, graph.arcs, tuple(self._rows), backward, self._both_edges, self._states[0],
+            self._constants, self._bitmaps, self._later, self._queue, self._lists,
+            self._bound.values, self._sums, 0, 1, NO_LIMIT, self._settings, self._horizon,
+            self._frontiers, self._history,
         )  # fmt: skip
         block = here.most_threads(self._kernels, "traverse", BLOCK, *arguments)
         items = max(graph.size, graph.arcs)
-        return prepare_together(here, self._kernels, "traverse", items, block, *arguments)
+        return begin, prepare_together(here, self._kernels, "traverse", items, block, *arguments)
 
     def _gather(self, number: int) -> None:
         """Let all vertices gather from all once; those whose state is news are the next frontier."""
@@ -237,7 +261,7 @@ class CudaFrontierExecutor(CudaExecutor):
             )  # fmt: skip
         self._active = active
         done = int(control[layout.STEPS])
-        history = self._device.to_host(self._history).reshape(-1, 3)[:done]
+        history = self._device.to_host(self._history[: 3 * done]).reshape(-1, 3)
         self._number += done
         return Counts(
             active=active,

@@ -18,7 +18,12 @@ from cugraph_ws.kernels.cuda.primitives import (
     shuffle,
 )
 
-__all__ = ["add", "add_bits", "drop", "has", "list_words", "put_word"]
+__all__ = [
+    "GROUPS", "add", "add_bits", "drop", "has", "list_words", "place_of", "put_word", "put_words",
+    "votes",
+]  # fmt: skip
+
+GROUPS = 8  # of 32 entries that a warp reserves room for at once
 
 
 @inline
@@ -76,3 +81,38 @@ def list_words(words: Any, first: Any, slot: Any, listed: Any, offsets: Any) -> 
             listed[0][at + popc(np.uint32(word & ((1 << lane()) - 1)))] = vertex
             arcs += offsets[vertex + 1] - offsets[vertex]
     return arcs
+
+
+@inline
+def votes(bits: Any) -> Any:
+    """Return in each lane a group's votes, bit by lane; `bits` are the lane's own votes, bit by group."""
+    mine = np.uint32(0)
+    for group in range(GROUPS):
+        word = ballot(FULL, (bits >> group) & 1 != 0)
+        if lane() == group:
+            mine = word
+    return mine
+
+
+@inline
+def place_of(group: Any, mine: Any, first: Any) -> Any:
+    """Return whether the lane's entry of a group was voted for, and its place.
+
+    `mine` is what `votes` gave, and `first` the place of the first entry of the lane's group.
+    """
+    word = shuffle(FULL, np.int64(mine), group)
+    place = shuffle(FULL, first, group) + popc(np.uint32(word & ((np.int64(1) << lane()) - 1)))
+    return (word >> lane()) & 1 != 0, place
+
+
+@inline
+def put_words(bitmap: Any, base: Any, size: Any, bits: Any) -> Any:
+    """Write the words of 256 of `size` entries, of which each lane tells of every 32nd from `base` on.
+
+    Returns the word of the lane's group; see `votes`.
+    """
+    mine = votes(bits)
+    word = (base >> 5) + lane()
+    if lane() < GROUPS and 32 * word < size:
+        bitmap[word] = mine
+    return mine

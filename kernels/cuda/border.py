@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import add, add_bits, has
+from cugraph_ws.kernels.cuda.bitmaps import (
+    GROUPS,
+    add,
+    add_bits,
+    has,
+    place_of,
+    put_words,
+    votes,
+)
 from cugraph_ws.kernels.cuda.frontier import note, row_of_one
 from cugraph_ws.kernels.cuda.interface import copy_sent
 from cugraph_ws.kernels.cuda.layout import (
@@ -44,7 +52,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.refine import GROUPS, of_entry, place_of, votes
+from cugraph_ws.kernels.cuda.refine import fill_box, of_entry
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
 __all__ = ["count_unlike", "pack_news", "sweep", "tell_frontier", "wake", "wake_alike"]
@@ -68,20 +76,9 @@ def pack_news(
         for group in range(GROUPS):
             entry = base + 32 * group
             vertex = np.int64(boundary[min(entry, count - 1)])  # all loads at once
-            if has(bitmap, vertex) and entry < count:
-                bits |= np.int32(1 << group)
-        mine = votes(bits)
-        word = (base >> 5) + lane()
-        if lane() < GROUPS and 32 * word < count:
-            words[word] = mine
-        if any_of(FULL, mine != 0):
-            first = reserve(lengths, slot, np.int32(popc(mine)))
-            for group in range(GROUPS):
-                news, place = place_of(group, mine, first)
-                if news:
-                    entry = base + 32 * group
-                    places[place] = entry
-                    copy_sent(state, np.int64(boundary[entry]), box, place)
+            bits |= (np.int32(has(bitmap, vertex)) & np.int32(entry < count)) << group
+        mine = put_words(words, base, count, bits)
+        fill_box(base, mine, boundary, state, lengths, slot, places, box)
 
 
 @kernel

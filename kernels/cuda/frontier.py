@@ -4,8 +4,9 @@ For programs whose `apply` may take messages one by one, and twice, and whose st
 changed by compare-and-swap, so that no message is lost and none waits for another.
 
 - Push: the listed vertices send along their out-arcs.  Pull: vertices that are not settled look for
-  active in-neighbours, and stop at the first that settles them (Beamer, Asanović, Patterson 2012).
-  Both go through arcs in the same way: a warp takes 32 rows, and its lanes share out their arcs;
+  active in-neighbours, and stop at the first that settles them (Beamer, Asanović, Patterson 2012); the
+  first few are looked at before, by `kernels/cuda/pull.py`, so that a pull is the first superstep of a
+  launch.  Both go through arcs in the same way: a warp takes 32 rows, and its lanes share out their arcs;
   longer rows are queued in pieces for all warps, and the superstep has a second stage.
 - Who hears news gets a bit in the next superstep's bitmap; the first to set it lists the vertex, one
   atomic a warp (SIMD-X's online filter: Liu and Huang, USENIX ATC 2019).  Where a list is full or was not
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import add, drop, has, list_words, put_word
+from cugraph_ws.kernels.cuda.bitmaps import GROUPS, add, drop, has, list_words, put_words
 from cugraph_ws.kernels.cuda.interface import (
     ORDERED,
     SETTLES,
@@ -38,7 +39,6 @@ from cugraph_ws.kernels.cuda.interface import (
     message,
     nothing,
     order,
-    put,
     replace,
     same,
     swap,
@@ -49,7 +49,6 @@ from cugraph_ws.kernels.cuda.layout import (
     ABOVE,
     AHEAD,
     ALONE,
-    AUTO,
     BALLOT,
     COUNT,
     DEGREES,
@@ -93,13 +92,12 @@ from cugraph_ws.kernels.cuda.primitives import (
     shuffle_xor,
     sync_block,
     sync_grid,
-    sync_warp,
     thread,
     threads,
 )
+from cugraph_ws.kernels.cuda.pull import is_pulled
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
-    first_from,
     queue_row,
     reserve,
     scan,
@@ -120,19 +118,32 @@ def add_counts(control: Any, count: Any, arcs: Any) -> None:
         atomic_add(control, AHEAD, arcs)
 
 
+@inline
+def arcs_of(bits: Any, base: Any, offsets: Any) -> Any:
+    """Return how many arcs a lane's vertices have, those with a bit of 32 apart from `base` on."""
+    arcs = np.int64(0)
+    while bits != 0:
+        vertex = base + 32 * (ffs(bits) - 1)
+        bits = np.int32(bits & (bits - 1))
+        arcs += offsets[vertex + 1] - offsets[vertex]
+    return arcs
+
+
 @kernel
 def enlist(vertices: Any, flags: Any, offsets: Any, bitmap: Any, control: Any) -> None:
     """Make the first frontier's bitmap from flags, and count its vertices and their out-arcs."""
     count, arcs = np.int64(0), np.int64(0)
-    for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
-        vertex = first + lane()
-        active = False
-        if vertex < vertices:
-            active = flags[vertex] != 0
-        if active:
-            count += 1
-            arcs += offsets[vertex + 1] - offsets[vertex]
-        put_word(bitmap, first, active)
+    warp = (block() * threads() + thread()) // 32
+    step = blocks() * threads() * GROUPS
+    for base in range(32 * GROUPS * warp + lane(), vertices + lane(), step):  # all lanes come along
+        bits = np.int32(0)
+        for group in range(GROUPS):
+            vertex = base + 32 * group
+            active = np.int32(flags[min(vertex, vertices - 1)] != 0)
+            bits |= (active & np.int32(vertex < vertices)) << group  # no branch: all loads at once
+        put_words(bitmap, base, vertices, bits)
+        count += popc(np.uint32(bits))
+        arcs += arcs_of(bits, base, offsets)
     add_counts(control, count, arcs)
 
 
@@ -144,17 +155,19 @@ def compare(
     """Make a frontier's bitmap of those who have news since a state, and count as `enlist` does."""
     values = with_sums(parameters, sums, vertices, number)
     count, arcs = np.int64(0), np.int64(0)
-    for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
-        vertex = first + lane()
-        active = False
-        if vertex < vertices:
+    warp = (block() * threads() + thread()) // 32
+    step = blocks() * threads() * GROUPS
+    for base in range(32 * GROUPS * warp + lane(), vertices + lane(), step):  # all lanes come along
+        bits = np.int32(0)
+        for group in range(GROUPS):
+            vertex = min(base + 32 * group, vertices - 1)
             old = load(before, constants, vertex)
             new = keep(load(state, constants, vertex))
-            active = not same(old, new) and is_active(old, new, values)
-        if active:
-            count += 1
-            arcs += offsets[vertex + 1] - offsets[vertex]
-        put_word(bitmap, first, active)
+            active = np.int32(not same(old, new)) & np.int32(is_active(old, new, values))
+            bits |= (active & np.int32(base + 32 * group < vertices)) << group
+        put_words(bitmap, base, vertices, bits)
+        count += popc(np.uint32(bits))
+        arcs += arcs_of(bits, base, offsets)
     add_counts(control, count, arcs)
 
 
@@ -349,73 +362,6 @@ def walk(
 
 
 @inline
-def turned(place: Any, length: Any) -> Any:
-    """Return a place in a row that is gone through as a ring."""
-    return place - length if place >= length else place
-
-
-@inline
-def active_of_four(
-    first: Any, count: Any, begin: Any, length: Any, indices: Any, now: Any
-) -> Any:  # fmt: skip
-    """Return a bit for each of up to four in-neighbours in a row of a ring: whether it is active.
-
-    All are asked for at once: a wait for memory, and not four.
-    """
-    last = first + count - 1
-    one = np.int64(indices[begin + turned(first, length)])
-    two = np.int64(indices[begin + turned(min(first + 1, last), length)])
-    three = np.int64(indices[begin + turned(min(first + 2, last), length)])
-    four = np.int64(indices[begin + turned(last, length)])
-    found = np.int32(has(now, one)) | np.int32(has(now, two)) << 1
-    found |= np.int32(has(now, three)) << 2 | np.int32(has(now, four)) << 3
-    return np.int32(found & ((1 << count) - 1))
-
-
-@inline
-def pull_in_haste(
-    vertex: Any, own: Any, begin: Any, length: Any, lead: Any, indices: Any, edges: Any, now: Any,
-    state: Any, constants: Any, values: Any,
-) -> Any:  # fmt: skip
-    """Read a few in-arcs of a vertex, from position `lead` on and then from the front.
-
-    The first is most often enough; after it they are looked at by fours.  Returns whether the vertex has
-    news, how many were read, and whether it has settled.
-    """
-    news = False
-    new = keep(own)
-    tried = np.int32(0)
-    most = np.int32(min(length, HASTE))
-    skipped = np.int64(0)
-    if lead > 0 and length > 1:
-        skipped = first_from(lead, indices, begin, length)
-    while tried < most:
-        looked = np.int32(1)
-        if tried == 0:
-            found = np.int32(has(now, np.int64(indices[begin + skipped])))
-        else:
-            looked = np.int32(min(int(most - tried), 4))
-            found = active_of_four(skipped + tried, looked, begin, length, indices, now)
-        while found != 0:
-            which = np.int32(ffs(found) - 1)
-            found = np.int32(found & (found - 1))
-            arc = begin + turned(skipped + tried + which, length)
-            sender = np.int64(indices[arc])
-            heard = message(glance(state, constants, sender), edges, arc, values)
-            better = update(replace(own, new), heard, values)
-            if not same(replace(own, new), better):
-                news = news or is_active(replace(own, new), better, values)
-                new = better
-                if is_settled(replace(own, new), values):
-                    looked = np.int32(which + 1)
-                    found = most = np.int32(0)
-        tried = np.int32(tried + looked)
-    if not same(own, new):
-        put(state, vertex, new)
-    return news, tried, most == 0
-
-
-@inline
 def due_bits(
     mask: Any, words: Any, first: Any, state: Any, constants: Any, values: Any, limit: Any
 ) -> Any:
@@ -504,6 +450,7 @@ def traverse(
         part of the unread arcs from which a frontier is pulled, how many vertices a limit shall let
         through, the arcs after which the launch ends, the position from which on a vertex that
         pulls looks at its in-neighbours first, and how many vertices have any: the first ones.
+        The launch ends before a superstep that is to be pulled, but not before its first.
     horizon : float64[8]
         The limit of priorities, and what the next one is found from.
     control : int64[32]
@@ -511,7 +458,7 @@ def traverse(
     records : int64[3 * steps]
         For each superstep the vertices that were active, the arcs that were read, and how.
     """
-    wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead, hearers = settings
+    wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead, _ = settings
     out_offsets = forward[0]
     words = (vertices + 31) // 32
     local = shared(32, np.int64)
@@ -594,6 +541,9 @@ def traverse(
                 turn = np.int32((turn + 1) % 3)
         if count == 0 or done == steps or heavy or spent > most_arcs:
             break
+        pulls = not alone and is_pulled(wanted, ahead, unread, few_arcs, pull_part)
+        if pulls and done > 0:
+            break
         if not alone and kept != 0 and count <= few and ahead <= few_arcs and wanted != PULL:
             if block() != 0:
                 asleep = True
@@ -614,15 +564,12 @@ def traverse(
         if (number + done) & 1:
             now, after, listed, next_listed = bitmaps[1], bitmaps[0], lists[1], lists[0]
         values = with_sums(parameters, sums, vertices, np.int64(number + done))
-        pulls = wanted == PULL and not ORDERED
-        if wanted == AUTO and not alone and not ORDERED:
-            pulls = ahead > few_arcs and ahead > unread // pull_part
         if SETTLES:
             unread = max(unread - ahead, 0)
         if not alone:
             spent = np.float32(spent + np.float32(arcs if pulls else ahead))
         fill = not pulls and kept == 0
-        near = kept == 2 and count <= NEAR_ROWS
+        near = kept == 2 and count <= NEAR_ROWS and not pulls
         if leads:
             for role in range(ROLES):
                 counters[LISTED + 3 * role + (at + 1) % 3] = 0
@@ -646,16 +593,13 @@ def traverse(
             sync_grid()
         offsets, indices = backward if pulls else forward
         attributes = edges[1] if pulls else edges[0]
-        read, heirs, found = np.int64(0), np.int64(0), np.int64(0)
+        read, heirs = np.int64(0), np.int64(0)
         size, next_count = np.int64(0), np.int64(0)
-        rows = 32  # of a warp
-        if not pulls:
-            while rows > LEAST_ROWS and count <= rows // 2 * warps:
-                rows //= 2
-        top, pace = np.int32(((hearers if pulls else count) + rows - 1) // rows), warps
-        if pulls:
-            for word in range(top + 32 * warp + lane(), words, 32 * warps):
-                after[word] = 0
+        listings = control[FILLED + turn] if pulls else count
+        rows = np.int32(32)  # of a warp
+        while rows > LEAST_ROWS and listings <= rows // 2 * warps:
+            rows = np.int32(rows >> 1)
+        top, pace = np.int32((listings + rows - 1) // rows), warps
         for stage in range(2):
             if stage == 1:
                 if alone:  # All have read the counters; now they go on.
@@ -669,35 +613,8 @@ def traverse(
                     row, begin, share = take_pieces(offsets, queue, size, base, warps)
                 else:
                     length, whole = np.int64(0), np.int64(0)
-                    if pulls:
-                        news = False
-                        if 32 * base + lane() < hearers:
-                            row = np.int64(32 * base + lane())
-                            own = glance(state, constants, row)
-                            if not (SETTLES and is_settled(own, values)):
-                                begin = offsets[row]
-                                length = offsets[row + 1] - begin
-                                whole = length
-                                if SETTLES:
-                                    news, tried, settled = pull_in_haste(
-                                        row, own, begin, length, lead, indices, attributes, now,
-                                        state, constants, values,
-                                    )  # fmt: skip
-                                    read += tried
-                                    if settled or tried == length:
-                                        length = np.int64(0)
-                                    elif lead == 0:  # else what was read is not at the front
-                                        begin += tried
-                                        length -= tried
-                                if news:
-                                    found += 1
-                                    heirs += out_offsets[row + 1] - out_offsets[row]
-                        bits = ballot(FULL, news)
-                        if lane() == 0:
-                            after[base] = bits
-                        sync_warp(FULL)
-                    elif lane() < rows and rows * base + lane() < count:
-                        place = rows * base + lane()
+                    place = rows * base + lane()
+                    if lane() < rows and place < listings:
                         row = np.int64(listed[0][place])
                         if near:
                             begin = np.int64(listed[1][place])
@@ -706,7 +623,11 @@ def traverse(
                             begin = offsets[row]
                             length = offsets[row + 1] - begin
                         whole = length
-                        drop(now, row)
+                        if not pulls:
+                            drop(now, row)
+                        elif SETTLES and lead == 0:  # else what has been read is not at the front
+                            begin += HASTE
+                            length -= HASTE
                     if any_of(FULL, length > PIECE):
                         queue_row(
                             counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
@@ -722,17 +643,13 @@ def traverse(
                     )  # fmt: skip
             if pulls:
                 read = sum_of_lanes(read)
-                found = sum_of_lanes(found)
-                if lane() == 0:
-                    if read > 0:
-                        atomic_add(records, 3 * done + 1, read)
-                    if found > 0:
-                        atomic_add(counters, LISTED + at, found)
+                if lane() == 0 and read > 0:
+                    atomic_add(records, 3 * done + 1, read)
             if any_of(FULL, heirs > 0):
                 heirs = sum_of_lanes(heirs)
                 if lane() == 0:
                     atomic_add(counters, DEGREES + at, heirs)
-            read, heirs, found = np.int64(0), np.int64(0), np.int64(0)
+            read, heirs = np.int64(0), np.int64(0)
             if alone:
                 sync_block()
             else:

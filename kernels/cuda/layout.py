@@ -45,6 +45,7 @@ __all__ = [
     "PIECE",
     "PIECES_QUEUED",
     "PULL",
+    "PULL_BLOCK",
     "PUSH",
     "QUEUED",
     "READ",
@@ -111,6 +112,7 @@ BALLOT, ALONE = (
 )  # beside PULL, how a superstep ran: from a list made of the bitmap; by one block
 PIECE = 512  # arcs of a row that are queued together
 FRONTIER_BLOCK = 512  # threads: few blocks, and large ones, meet sooner at the grid's barrier
+PULL_BLOCK = 256  # threads at most, of a kernel in which warps have shared memory of their own
 NEAR_ROWS = 1 << 16  # entries of a list that come with their row
 LEAST_ROWS = 8  # of a frontier for one warp
 HASTE = 8  # in-arcs that a lane reads by itself, in search of one that settles its vertex

@@ -37,6 +37,7 @@ __all__ = [
     "jit",
     "kernel",
     "lane",
+    "lean",
     "load_cached",
     "load_fresh",
     "load_once",
@@ -68,6 +69,16 @@ def bounded(threads: int) -> Any:
 
     def mark(function: Any) -> Any:
         function.most_threads = threads
+        return function
+
+    return mark
+
+
+def lean(registers: int) -> Any:
+    """Say how many registers a thread of a kernel has at most, if those are enough: more warps wait at once."""
+
+    def mark(function: Any) -> Any:
+        function.most_registers = registers
         return function
 
     return mark

@@ -20,39 +20,25 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import has
+from cugraph_ws.kernels.cuda.bitmaps import GROUPS, has, place_of, votes
 from cugraph_ws.kernels.cuda.interface import FRONTIER, SWAPS, TERMS, copy_sent, differs
 from cugraph_ws.kernels.cuda.layout import FIGURES, RECORDS, ROW
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
     atomic_add,
-    ballot,
     block,
     blocks,
     inline,
     kernel,
     lane,
     popc,
-    shuffle,
     thread,
     threads,
 )
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
-__all__ = [
-    "GROUPS",
-    "agree",
-    "of_entry",
-    "pack_all",
-    "pack_changed",
-    "place_of",
-    "tell",
-    "unpack",
-    "votes",
-]
-
-GROUPS = 8  # of 32 entries that a warp reserves room for at once
+__all__ = ["agree", "fill_box", "of_entry", "pack_all", "pack_changed", "tell", "unpack"]
 
 
 @inline
@@ -66,25 +52,18 @@ def is_outdated(vertex: Any, old: Any, new: Any, flags: Any) -> Any:
 
 
 @inline
-def votes(bits: Any) -> Any:
-    """Return in each lane a group's votes, bit by lane; `bits` are the lane's own votes, bit by group."""
-    mine = np.uint32(0)
-    for group in range(GROUPS):
-        word = ballot(FULL, (bits >> group) & 1 != 0)
-        if lane() == group:
-            mine = word
-    return mine
-
-
-@inline
-def place_of(group: Any, mine: Any, first: Any) -> Any:
-    """Return whether the lane's entry of a group was voted for, and its place.
-
-    `mine` is what `votes` gave, and `first` the place of the first entry of the lane's group.
-    """
-    word = shuffle(FULL, np.int64(mine), group)
-    place = shuffle(FULL, first, group) + popc(np.uint32(word & ((np.int64(1) << lane()) - 1)))
-    return (word >> lane()) & 1 != 0, place
+def fill_box(
+    base: Any, mine: Any, boundary: Any, state: Any, lengths: Any, slot: Any, places: Any, box: Any
+) -> None:
+    """Write those of 256 entries that have been voted for behind what is in a box, and where they are from."""
+    if any_of(FULL, mine != 0):
+        first = reserve(lengths, slot, np.int32(popc(mine)))
+        for group in range(GROUPS):
+            chosen, place = place_of(group, mine, first)
+            if chosen:
+                entry = base + 32 * group
+                places[place] = entry
+                copy_sent(state, np.int64(boundary[entry]), box, place)
 
 
 @kernel
@@ -103,17 +82,9 @@ def pack_changed(
         for group in range(GROUPS):
             entry = base + 32 * group
             vertex = np.int64(boundary[min(entry, count - 1)])  # all loads at once
-            if is_outdated(vertex, old, new, flags) and entry < count:
-                bits |= np.int32(1 << group)
-        mine = votes(bits)
-        if any_of(FULL, mine != 0):
-            first = reserve(lengths, slot, np.int32(popc(mine)))
-            for group in range(GROUPS):
-                chosen, place = place_of(group, mine, first)
-                if chosen:
-                    entry = base + 32 * group
-                    places[place] = entry
-                    copy_sent(new, np.int64(boundary[entry]), box, place)
+            outdated = np.int32(is_outdated(vertex, old, new, flags))
+            bits |= (outdated & np.int32(entry < count)) << group
+        fill_box(base, votes(bits), boundary, new, lengths, slot, places, box)
 
 
 @kernel

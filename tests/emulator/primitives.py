@@ -43,6 +43,11 @@ def bounded(threads: int) -> Any:
     return lambda function: function
 
 
+def lean(registers: int) -> Any:
+    """Leave a kernel as it is."""
+    return lambda function: function
+
+
 def inline(function: Any) -> Any:
     """Make a device function: here, a function."""
     return function
@@ -277,7 +282,7 @@ SERVED = {
     for one in (
         all_of, any_of, atomic_add, atomic_and, atomic_compare_and_swap, atomic_exchange,
         atomic_max, atomic_min, atomic_or, ballot, block, blocks, bounded, clz, fence, ffs, kernel, lane,
-        load_cached, load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
+        lean, load_cached, load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
         store_fresh, sync_block, sync_grid, sync_warp, thread, threads,
     )
 } | {"FULL": FULL, "inline": inline, "jit": jit}  # fmt: skip

@@ -1,0 +1,250 @@
+"""What a pull begins with: vertices that are not settled look at the first few of their in-arcs, each alone.
+
+For most that is enough (Beamer, Asanović, Patterson 2012); rows of the others are listed, and shared out
+among warps by `traverse`.  A kernel of its own, since a wait for memory follows another here and registers
+decide how many warps wait at once: it takes half of those of `traverse`.  Where few of 256 vertices
+in a row are left they are put together first, so that a warp waits once for 32 of them, wherever they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.bitmaps import add, has
+from cugraph_ws.kernels.cuda.interface import (
+    ORDERED,
+    SETTLES,
+    glance,
+    is_active,
+    is_settled,
+    keep,
+    message,
+    put,
+    replace,
+    same,
+    update,
+    with_sums,
+)
+from cugraph_ws.kernels.cuda.layout import (
+    AHEAD,
+    AUTO,
+    COUNT,
+    DEGREES,
+    FILLED,
+    HASTE,
+    LISTED,
+    PULL,
+    PULL_BLOCK,
+    UNREAD,
+)
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    any_of,
+    atomic_add,
+    ballot,
+    block,
+    blocks,
+    ffs,
+    inline,
+    kernel,
+    lane,
+    lean,
+    popc,
+    shared,
+    sync_warp,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.rows import first_from, reserve, sum_of_lanes
+
+__all__ = ["is_pulled", "pull_alone"]
+
+WORDS = 8  # of 32 vertices, that a warp looks through at once
+CROWDED = 128  # of their vertices, above which they are taken as they lie
+PICKED = PULL_BLOCK * WORDS  # places of a block
+
+
+@inline
+def is_pulled(wanted: Any, ahead: Any, unread: Any, few_arcs: Any, pull_part: Any) -> Any:
+    """Tell whether a frontier with so many arcs ahead is pulled; see `settings` of `traverse`."""
+    pulled = wanted == PULL or (wanted == AUTO and ahead > few_arcs and ahead > unread // pull_part)
+    return pulled and not ORDERED
+
+
+@inline
+def turned(place: Any, length: Any) -> Any:
+    """Return a place in a row that is gone through as a ring."""
+    return place - length if place >= length else place
+
+
+@inline
+def active_of_four(
+    first: Any, count: Any, begin: Any, length: Any, indices: Any, now: Any
+) -> Any:  # fmt: skip
+    """Return a bit for each of up to four in-neighbours in a row of a ring: whether it is active.
+
+    All are asked for at once: a wait for memory, and not four.
+    """
+    last = first + count - 1
+    one = np.int64(indices[begin + turned(first, length)])
+    two = np.int64(indices[begin + turned(min(first + 1, last), length)])
+    three = np.int64(indices[begin + turned(min(first + 2, last), length)])
+    four = np.int64(indices[begin + turned(last, length)])
+    found = np.int32(has(now, one)) | np.int32(has(now, two)) << 1
+    found |= np.int32(has(now, three)) << 2 | np.int32(has(now, four)) << 3
+    return np.int32(found & ((1 << count) - 1))
+
+
+@inline
+def pull_in_haste(
+    vertex: Any, own: Any, begin: Any, length: Any, lead: Any, indices: Any, edges: Any, now: Any,
+    state: Any, constants: Any, values: Any,
+) -> Any:  # fmt: skip
+    """Read a few in-arcs of a vertex, from position `lead` on and then from the front.
+
+    The first is most often enough; after it they are looked at by fours.  Returns whether the vertex has
+    news, how many were read, and whether it has settled.
+    """
+    news = False
+    new = keep(own)
+    tried = np.int32(0)
+    most = np.int32(min(length, HASTE))
+    skipped = np.int64(0)
+    if lead > 0 and length > 1:
+        skipped = first_from(lead, indices, begin, length)
+    while tried < most:
+        looked = np.int32(1)
+        if tried == 0:
+            found = np.int32(has(now, np.int64(indices[begin + skipped])))
+        else:
+            looked = np.int32(min(int(most - tried), 4))
+            found = active_of_four(skipped + tried, looked, begin, length, indices, now)
+        while found != 0:
+            which = np.int32(ffs(found) - 1)
+            found = np.int32(found & (found - 1))
+            arc = begin + turned(skipped + tried + which, length)
+            sender = np.int64(indices[arc])
+            heard = message(glance(state, constants, sender), edges, arc, values)
+            better = update(replace(own, new), heard, values)
+            if not same(replace(own, new), better):
+                news = news or is_active(replace(own, new), better, values)
+                new = better
+                if is_settled(replace(own, new), values):
+                    looked = np.int32(which + 1)
+                    found = most = np.int32(0)
+        tried = np.int32(tried + looked)
+    if not same(own, new):
+        put(state, vertex, new)
+    return news, tried, most == 0
+
+
+@inline
+def is_open(vertex: Any, hearers: Any, state: Any, constants: Any, values: Any) -> Any:
+    """Tell whether a vertex may hear something, and is not settled."""
+    if not SETTLES:
+        return vertex < hearers
+    own = glance(state, constants, min(vertex, hearers - 1))
+    # Without a branch, so that what follows is asked for at once
+    return np.int32(vertex < hearers) & np.int32(not is_settled(own, values)) != 0
+
+
+@inline
+def pick(open_one: Any, place: Any, first: Any, count: Any, picked: Any) -> Any:
+    """Note the places of vertices that are open, behind `count` others; return how many there are then."""
+    bits = ballot(FULL, open_one)
+    if open_one:
+        picked[first + count + popc(np.uint32(bits & ((1 << lane()) - 1)))] = place
+    return np.int32(count + popc(bits))
+
+
+@kernel
+@lean(64)
+def pull_alone(
+    vertices: Any, backward: Any, out_offsets: Any, edges: Any, state: Any, constants: Any,
+    bitmaps: Any, lists: Any, parameters: Any, sums: Any, number: Any, settings: Any, control: Any,
+    records: Any,
+) -> None:  # fmt: skip
+    """Begin a superstep if it is pulled: let each vertex read a few in-arcs, and list who needs more.
+
+    Arguments are as for `traverse`, which is launched next.  Who has news is in the next frontier's bitmap,
+    and counted as of that superstep; who needs more is in this frontier's list, `control[FILLED]` of them.
+    Of programs that do not settle nobody is done in haste: all who have in-arcs are listed.
+    """
+    wanted, lead, hearers = settings[0], settings[7], settings[8]
+    few_arcs, pull_part = settings[3], settings[4]
+    if control[COUNT] == 0 or not is_pulled(
+        wanted, control[AHEAD], control[UNREAD], few_arcs, pull_part
+    ):
+        return
+    picked = shared(PICKED, np.int16)
+    offsets, indices = backward
+    now, after, left = bitmaps[0], bitmaps[1], lists[0][0]
+    if number & 1:
+        now, after, left = bitmaps[1], bitmaps[0], lists[1][0]
+    values = with_sums(parameters, sums, vertices, np.int64(number))
+    words = (vertices + 31) // 32
+    mine = thread() // 32 * (32 * WORDS)
+    read, heirs, found = np.int64(0), np.int64(0), np.int64(0)
+    warp = (block() * threads() + thread()) // 32
+    for word in range(WORDS * warp, words, blocks() * threads() // 32 * WORDS):
+        first = 32 * word
+        count = np.int32(0)
+        if first < hearers:
+            for half in range(2):  # four loads at once
+                place = np.int32(32 * (WORDS // 2) * half + lane())
+                at = first + place
+                one = is_open(at, hearers, state, constants, values)
+                two = is_open(at + 32, hearers, state, constants, values)
+                three = is_open(at + 64, hearers, state, constants, values)
+                four = is_open(at + 96, hearers, state, constants, values)
+                count = pick(one, place, mine, count, picked)
+                count = pick(two, np.int32(place + 32), mine, count, picked)
+                count = pick(three, np.int32(place + 64), mine, count, picked)
+                count = pick(four, np.int32(place + 96), mine, count, picked)
+        crowded = count > CROWDED
+        turns = np.int32(WORDS if crowded else (count + 31) // 32)
+        if not crowded and lane() < WORDS and word + lane() < words:
+            after[word + lane()] = np.uint32(0)
+        sync_warp(FULL)
+        for turn in range(turns):
+            place = np.int32(32 * turn + lane())
+            takes = crowded or place < count
+            if not crowded and takes:
+                place = np.int32(picked[mine + place])
+            vertex = first + place
+            news, waits = False, False
+            if takes and vertex < hearers:
+                own = glance(state, constants, vertex)
+                if not SETTLES:
+                    waits = True
+                elif not is_settled(own, values):
+                    begin = offsets[vertex]
+                    length = offsets[vertex + 1] - begin
+                    news, tried, settled = pull_in_haste(
+                        vertex, own, begin, length, lead, indices, edges, now, state, constants,
+                        values,
+                    )  # fmt: skip
+                    read += tried
+                    waits = tried < length and not settled
+            if news:
+                found += 1
+                heirs += out_offsets[vertex + 1] - out_offsets[vertex]
+            if crowded:
+                bits = ballot(FULL, news)
+                if lane() == 0 and word + turn < words:
+                    after[word + turn] = bits
+            elif news:
+                add(after, vertex)
+            if any_of(FULL, waits):
+                slot = reserve(control, FILLED, np.int32(waits))
+                if waits:
+                    left[slot] = vertex
+        sync_warp(FULL)
+    read, heirs, found = sum_of_lanes(read), sum_of_lanes(heirs), sum_of_lanes(found)
+    if lane() == 0 and read > 0:
+        atomic_add(records, 1, read)
+    if lane() == 0 and found > 0:
+        atomic_add(control, LISTED, found)
+        atomic_add(control, DEGREES, heirs)
