@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.engines import Choice, Counts, Direction
-from cugraph_ws.engines.cuda_frontier import why_not_swapped
+from cugraph_ws.engines.cuda_frontier import LONGEST, why_not_swapped
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
 from cugraph_ws.plan import WantedDirection, gathers_from_all
@@ -20,7 +20,7 @@ HEAVY = (
 # four times as long for an arc
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch goes through before the host could have looked
-FIRST_FUSED, MOST_FUSED = 16, 1024  # supersteps of a launch, which has nobody to wait for
+FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch, which has nobody to wait for
 
 
 class CudaPlan:
