@@ -13,9 +13,8 @@ __all__ = ["CudaPlan"]
 
 FIRST_BATCH = 4  # supersteps before the host looks for the first time; then twice as many
 MOST = RECORDS // 2
-HEAVY = (
-    4  # part of all arcs: a frontier with more is left for a gather, which reads an arc much faster
-)
+# Part of all arcs: a frontier with more is left for a gather, which reads an arc much faster
+HEAVY = 4
 # The same where nobody has gathered so far: nearly every message is news then, and a push takes two to
 # four times as long for an arc
 GROWING = 12
