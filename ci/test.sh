@@ -26,5 +26,6 @@ NUMBA_DISABLE_JIT=1 pytest -n "$workers" --cov --cov-report= "${uncompiled[@]}"
 # Without coverage: it would follow every step of the compiler, for several times as long.
 compiling=tests/test_cuda_compile.py
 pytest -n "$workers" "$compiling"
-# Tests that start clusters of processes, one group, run one after the other beside all others.
-pytest -n "$workers" --dist loadgroup --ignore "$compiling" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
+# Tests that start clusters of processes, one group, run one after the other beside all others.  They
+# wait for most of their time, so there is one worker more than cores.
+pytest -n "$((workers + 1))" --dist loadgroup --ignore "$compiling" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
