@@ -456,11 +456,12 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
 
 
 def _column(column: Any) -> Series:
-    if isinstance(column, Below) and isinstance(column.values, device().xp.ndarray):
-        valid = Validity.below(column.values, column.limit)
-        return _with_nulls(_column(column.values), valid)
     if isinstance(column, Masked):
-        return _with_nulls(_column(column.values), Validity.of(column.valid))
+        if isinstance(column, Below) and isinstance(column.values, device().xp.ndarray):
+            valid = Validity.below(column.values, column.limit)
+        else:
+            valid = Validity.of(column.valid)
+        return _with_nulls(_column(column.values), valid)
     if isinstance(column, Ids):  # decoded on the host
         series = _cudf().Series.from_arrow(column.values)
         plain = column.dtype is None or isinstance(column.dtype, pa.DataType)

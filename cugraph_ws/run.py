@@ -553,10 +553,10 @@ def as_columns(
             columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
         elif declared.null is None:
             columns[name] = values
-        elif declared.null == math.inf and values.dtype.name in infinities:
-            columns[name] = Below(values, infinities[values.dtype.name])
-        elif declared.null == math.inf and values.dtype.kind == "f":
-            columns[name] = Below(values, math.inf)
+        elif declared.null == math.inf and (
+            values.dtype.kind == "f" or values.dtype.name in infinities
+        ):
+            columns[name] = Below(values, infinities.get(values.dtype.name, math.inf))
         else:
             columns[name] = Masked(values, values != declared.null)
     if program.predecessor is not None and predecessors is not None:

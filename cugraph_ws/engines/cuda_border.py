@@ -54,7 +54,6 @@ class CudaBorderExecutor(CudaFrontierExecutor):
     ) -> None:
         super().__init__(bound, part, wanted=wanted, filter=filter)
         xp = self._device.xp
-        self._history = xp.zeros(3, np.int64)
         self._lengths, self._unlike = (xp.zeros(len(part.boundaries), np.int64) for _ in range(2))
         self._header = xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths), np.float64)
         self._starting = 0
