@@ -176,7 +176,9 @@ def launches() -> tuple[Launch, ...]:
             belief_propagation,
         ):
             small.enter_context(patch.object(module, "BLOCK", 32))  # types are the same
-        small.enter_context(patch.object(forest, "FRONTIER_BLOCK", 32))
+        small.enter_context(
+            patch.multiple(forest, FRONTIER_BLOCK=32, MANY_ARCS=0, GIVING=0, WORTH=0)
+        )
         for other in (device_edges, numbering):
             small.enter_context(patch.object(other, "_BLOCK", 32))
         _build_graphs()

@@ -243,12 +243,12 @@ class VertexLoop:
         from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
         from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
 
-        shared = isinstance(graph, ShardGraph)
-        divided = self._parts > 1 or shared
+        shard = graph if isinstance(graph, ShardGraph) else None
+        divided = self._parts > 1 or (shard is not None and shard.crew.size > 1)
         linked = _links_of(graph) is not None
         self._plan = plan = CudaPlan(
             bound,
-            graph.number_of_arcs if divided else graph.on_device().arcs,
+            graph.number_of_arcs if divided or shard is not None else graph.on_device().arcs,
             direction=self._direction,
             in_place=self._in_place,
             fused=self._fused,
@@ -257,36 +257,30 @@ class VertexLoop:
             divided=divided,
             linked=linked,
         )
-        if plan.swaps and isinstance(graph, ShardGraph):
-            part = shard_partition(graph, bound)
-            self._exchange = self._among_gpus(graph, part, plan)
-            return [CudaBorderExecutor(bound, part, wanted=self._direction, filter=self._filter)]
-        if plan.swaps:
+        held: list[DevicePartition] = []
+        if shard is not None:
+            held = [shard_partition(shard, bound)]
+        elif not divided:
+            held = [whole_partition(graph.on_device(), bound)]
+        if not divided:  # a share is the whole graph where nobody has another one
             self._exchange = LocalExchange([])
+        elif shard is not None:
+            self._exchange = self._among_gpus(shard, held[0], plan)
+        if plan.swaps and divided:
+            return [CudaBorderExecutor(bound, *held, wanted=self._direction, filter=self._filter)]
+        if plan.swaps:
             return [
                 CudaFrontierExecutor(
-                    bound,
-                    whole_partition(graph.on_device(), bound),
-                    wanted=self._direction,
-                    filter=self._filter,
-                    ordered=plan.ordered,
+                    bound, *held, wanted=self._direction, filter=self._filter, ordered=plan.ordered
                 )
             ]
         if plan.relays:
-            self._exchange = LocalExchange([])
-            return [
-                CudaRelayExecutor(
-                    bound, graph.on_device(), wanted=self._direction, filter=self._filter
-                )
-            ]
+            return [CudaRelayExecutor(bound, *held, wanted=self._direction, filter=self._filter)]
         if self._filter != "auto":
             raise InputError(
                 f"filter={self._filter!r}: {self.name} has no frontier that is listed; leave it out"
             )
-        if isinstance(graph, ShardGraph):
-            (part,) = held = [shard_partition(graph, bound)]
-            self._exchange = self._among_gpus(graph, part, plan)
-        elif divided:
+        if not held:
             self._partitions = split(graph, bound, self._parts)
             held = [device_partition(partition) for partition in self._partitions]
             self._exchange = LocalExchange(
@@ -295,9 +289,6 @@ class VertexLoop:
                 dense=not plan.frontier,
                 boundaries=[part.boundaries for part in held],
             )
-        else:
-            held = [whole_partition(graph.on_device(), bound)]
-            self._exchange = LocalExchange([])
         return [
             CudaExecutor(
                 bound,

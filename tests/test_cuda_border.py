@@ -240,3 +240,22 @@ def test_partitions_that_are_not_linked_do_not_push():
         pytest.raises(ws.InputError, match="partitions gather on the GPU"),
     ):
         ws.run(Hops, graph, start=0, engine="cuda", partitions=2, direction="push")
+
+
+@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+def test_a_member_without_others_searches_as_on_the_whole_graph(direction, tmp_path):
+    """Many supersteps a launch; and it goes on from a checkpoint."""
+    with graph_of(rmat(4, 5, seed=1)) as graph:
+        whole = ws.run(Hops, graph, start=0, engine="python")
+
+        def work(crew):
+            here, path = share(graph, crew), tmp_path / "one.parquet"
+            ws.run(Hops, here, start=0, engine="cuda", max_iter=1, checkpoint=path)
+            resumed = ws.run(Hops, here, start=0, engine="cuda", resume=path)
+            return resumed, ws.run(Hops, here, start=0, engine="cuda", direction=direction)
+
+        with emulated(), tuned():
+            ((resumed, found),) = over_links(1, work)
+        pd.testing.assert_frame_equal(resumed.frame, whole.frame)
+        pd.testing.assert_frame_equal(found.frame, whole.frame)
+    assert found.trace["fused"].any()

@@ -22,19 +22,20 @@ from cugraph_ws.codegen import (
     vertex_text,
     without_interface,
 )
+from cugraph_ws.kernels.cuda.layout import CODES
 from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
 __all__ = [
-    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "has_codes", "interface_source",
-    "module_source", "sent_fields",
+    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "UNCODED", "Variant", "has_codes", "interface_source",
+    "module_source", "reads_states_alone", "sent_fields",
 ]  # fmt: skip
 
 LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
 # Where states are changed by compare-and-swap, and where only its own thread changes a vertex
-FRONTIER_LOOPS = (*LOOPS, "branch", "pull", "frontier", "border")
+FRONTIER_LOOPS = (*LOOPS, "branch", "parents", "pull", "frontier", "border")
 RELAY_LOOPS = (*LOOPS, "relay")
-FAR, UNCODED = 254, 255  # codes of an infinite state, and of one that has none
+FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of one that has none
 
 
 @dataclass(frozen=True)
@@ -188,6 +189,26 @@ def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
     if program.predecessor is not None or len(reads) < len(names):  # it may be taken apart
         return everything
     return tuple(place for place, name in enumerate(program.state) if name in reads)
+
+
+def reads_states_alone(program: VertexProgram, function: str) -> bool:
+    """Tell whether one of a program's functions reads nothing of vertices but their states.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    function : str
+        One of which all parameters but the run's are vertices.
+
+    Returns
+    -------
+    bool
+        Whether it names none of the program's vertex constants; it may be wrong if it is False.
+    """
+    tree = parse(program.sources[function].text)
+    words = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
+    return words.isdisjoint(program.constants)
 
 
 def has_codes(types: Types) -> bool:

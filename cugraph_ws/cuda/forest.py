@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.cuda.codegen import UNCODED
 from cugraph_ws.cuda.device import Device, KernelModule, Prepared, as_host
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import (
@@ -17,10 +18,12 @@ from cugraph_ws.cuda.schedule import (
     room_for_long_rows,
 )
 from cugraph_ws.kernels.cuda.layout import (
+    CODES,
     COUNT,
     FRONTIER_BLOCK,
     GOING,
     LISTED,
+    NOBODY,
     PIECES_QUEUED,
     STEPS,
     WAITERS_LEFT,
@@ -34,15 +37,15 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 WIDEST = 4096  # in-degree from which a block looks for a vertex's predecessor
 # In-degrees from which so many threads do: four arcs for each, so that most rows are read at once
-CLASSES = ((64, 32), (32, 16), (16, 8), (8, 4), (4, 2), (1, 1))
+CLASSES: tuple[tuple[int, int], ...] = ((64, 32), (32, 16), (16, 8), (8, 4), (4, 2), (1, 1))
 LEVELS_A_LAUNCH = 1024
 CONTROL, BRANCHING = 12, 32  # numbers that `grow` keeps on the device, and those of `branch`
-NOBODY = 1 << 62  # as in `kernels/cuda/forest.py`, which takes a compiler to import
 DROPPED = 4  # after so many tellings vertices that have their place are told of no more
-ALONE, ALONE_ARCS = (
-    256,
-    1 << 12,
-)  # attached vertices and their out-arcs that one block does by itself
+ALONE, ALONE_ARCS = 256, 1 << 12  # attached vertices and their out-arcs that one block does
+MANY_ARCS = 1 << 24  # from which it pays to do without reading all
+SAMPLE = 1 << 20  # vertices of which arcs are counted
+GIVING = 2  # times as long an arc takes along which a number is given, as one that is looked at
+WORTH = 1 << 24  # arcs that are not looked at for it, at least
 
 
 class DeviceForest:
@@ -62,6 +65,10 @@ class DeviceForest:
         The program's parameters, the aggregates' array and the number of the superstep.
     coded : bool
         Whether states have codes; see `cugraph_ws.cuda.codegen.has_codes`.
+    forward : tuple, optional
+        Rows of out-neighbours and the program's edge attributes in their order, if not all arcs need be
+        read: of a program that settles, whose states have codes, which tell by themselves who is
+        better, and whose messages take nothing from edges.
 
     Attributes
     ----------
@@ -80,6 +87,7 @@ class DeviceForest:
         values: tuple[Any, ...],
         *,
         coded: bool = False,
+        forward: tuple[tuple[Any, Any], tuple[Any, ...]] | None = None,
     ) -> None:
         self._device = device
         self._part = part
@@ -95,6 +103,7 @@ class DeviceForest:
         self._codes = xp.empty(part.size if coded else 1, np.uint8)
         self._control = xp.zeros(CONTROL, np.int64)
         self._branching = xp.zeros(BRANCHING, np.int64)
+        self._forward = forward if part.arcs >= MANY_ARCS else None
         self.missing = 0
         self._lists: tuple[DeviceArray, ...] = ()
         self._bits = max(1, (part.vertices - 1).bit_length())
@@ -116,22 +125,101 @@ class DeviceForest:
             self._codes,
         )  # fmt: skip
         waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
+        short = CLASSES
+        if self._forward is not None and self._choose_few(*self._forward, waiting):
+            short = ()
         choose = self._kernels.prepare(
             "choose", *self._shape(part.arcs), 0, 0, 0, part.vertices, part.numbers, *self._program,
             *trees, self._codes, waiting, self._control,
         )  # fmt: skip
         low = 0
-        for degree, lanes in ((WIDEST, shape[1]), *CLASSES):
+        for degree, lanes in ((WIDEST, shape[1]), *short):
             high = part.vertices_with(degree)
             if high > low:
                 for place, value in enumerate((low, high, lanes)):
                     choose.change(place, value)
                 choose()
-            low = high
+                low = high
         self.missing = int(self._device.to_host(self._control)[WAITERS_LEFT])
         if self.missing:
             self._lists = (waiting,)
         return self.missing
+
+    def _choose_few(
+        self, rows: tuple[Any, Any], edges: tuple[Any, ...], waiting: DeviceArray
+    ) -> bool:
+        """Choose for all but those of long rows, reading few arcs; return whether there is room to.
+
+        See `kernels/cuda/parents.py`.
+        """
+        part, xp = self._part, self._device.xp
+        wide = part.vertices_with(WIDEST)
+        least = part.graph.least_senders(part.numbers, wide, part.owned)
+        if least is None:
+            return False
+        senders, receivers = self._who_gives(rows[0])
+        if receivers.any():
+            self._give(rows, edges, xp.asarray(senders), xp.asarray(receivers))
+        self._kernels.launch(
+            "choose_of_least", *self._shape(part.owned), wide, part.owned, part.vertices, part.numbers,
+            *self._program, self._levels, self._found, self._codes, xp.asarray(receivers), least,
+            waiting, self._control,
+        )  # fmt: skip
+        return True
+
+    def _who_gives(self, offsets: DeviceArray) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return the codes of those who give their numbers along their arcs, and of those who are given.
+
+        Those who are given have nobody better but those who give.  Looking for one among the in-neighbours
+        is reckoned by the part that all who are better have in the arcs: so probable it is for each of
+        four who are asked that it leads; only if none does a row is read.
+
+        Returns
+        -------
+        senders, receivers : ndarray of uint8, shape (CODES,)
+        """
+        part, xp = self._part, self._device.xp
+        counts = xp.zeros(2 * CODES, np.int64)
+        step = max(1, part.size // SAMPLE)
+        self._kernels.launch(
+            "count_codes", *self._shape(part.size // step), part.size, part.owned, step, self._codes,
+            self._levels, offsets, part.csc.offsets, counts,
+        )  # fmt: skip
+        arcs_out, arcs_in = self._device.to_host(counts).reshape(2, CODES).astype(np.float64)
+        asked = np.flatnonzero(arcs_in[:UNCODED])
+        better = xp.empty(len(asked) * CODES, np.uint8)
+        self._kernels.launch(
+            "compare_codes", *self._shape(len(better)), xp.asarray(asked), len(asked), part.vertices,
+            *self._state, better,
+        )  # fmt: skip
+        above = self._device.to_host(better).reshape(len(asked), CODES) != 0
+        above[:, UNCODED] = True  # for all that a code tells
+        ahead = above @ arcs_out
+        rows = arcs_in[asked] * (1 - ahead / max(1.0, arcs_out.sum())).clip(0, 1) ** 4
+        senders, receivers = (np.zeros(CODES, np.uint8) for _ in range(2))
+        for place in ahead.argsort():
+            new = arcs_out[above[place] & (senders == 0)].sum()
+            if GIVING * new < rows[place]:
+                senders[above[place]] = 1
+                receivers[asked[place]] = 1
+        if rows[receivers[asked] != 0].sum() < WORTH:
+            senders[:] = receivers[:] = 0
+        return senders, receivers
+
+    def _give(
+        self, rows: tuple[Any, Any], edges: tuple[Any, ...], senders: DeviceArray,
+        receivers: DeviceArray,
+    ) -> None:  # fmt: skip
+        """Let those with some codes give their numbers along their arcs to those with others."""
+        part, here = self._part, self._device
+        listed = here.xp.empty(part.size, part.csc.indices.dtype)
+        control = here.xp.zeros(BRANCHING, np.int64)
+        control[STEPS] = -1
+        self._kernels.launch(
+            "list_senders", *self._shape(part.size), part.size, self._codes, senders, rows[0],
+            listed, control,
+        )  # fmt: skip
+        self._branch_from((listed[:0], listed), rows, edges, receivers, 1, control)()
 
     def grow(self) -> int:
         """Attach waiting vertices to what has been attached; return how many.
@@ -205,13 +293,22 @@ class DeviceForest:
             self._branching,
         )  # fmt: skip
         most = 1 if part.divided else LEVELS_A_LAUNCH
+        nobody = here.xp.empty(0, np.uint8)
+        return self._branch_from(self._lists, rows, edges, nobody, most, self._branching)
+
+    def _branch_from(
+        self, lists: tuple[DeviceArray, ...], rows: tuple[Any, Any], edges: tuple[Any, ...],
+        receivers: DeviceArray, most: int, control: DeviceArray,
+    ) -> Prepared:  # fmt: skip
+        """Prepare what goes along the out-arcs of those listed; see `branch`."""
+        part, here = self._part, self._device
         arguments = (
             part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
-            self._found, room_for_long_rows(here, part.graph), self._lists, most, ALONE, ALONE_ARCS,
-            self._branching,
+            self._found, self._codes, receivers, room_for_long_rows(here, part.graph), lists, most,
+            ALONE, ALONE_ARCS, control,
         )  # fmt: skip
         block = here.most_threads(self._kernels, "branch", FRONTIER_BLOCK, *arguments)
-        return prepare_together(here, self._kernels, "branch", size, block, *arguments)
+        return prepare_together(here, self._kernels, "branch", part.size, block, *arguments)
 
     def is_attached(self, positions: Any) -> Any:
         """Tell which of some owned vertices have their place in the forest; device array of bool."""

@@ -37,6 +37,9 @@ DeviceArray = Any  # CuPy's or NumPy's
 Order = Literal["csc", "csr"]
 
 DEGREES = np.left_shift(np.int64(1), np.arange(40))  # those that are looked up together
+ASKED_FIRST = 1  # times that the least in-neighbours are not made: many a graph is searched once
+# In-degrees from which so many threads look for them
+SEARCHERS = ((64, 32), (16, 8), (4, 2), (0, 1))
 
 
 class DeviceGraph:
@@ -100,6 +103,8 @@ class DeviceGraph:
         self._out_degrees: DeviceArray = None
         self._at_least: dict[int, int] = {}
         self._busiest: dict[tuple[tuple[int, int], ...], int] = {}
+        self._least: tuple[DeviceArray, ...] | None = None
+        self._asked = 0  # times for them
 
     @property
     def numbers(self) -> DeviceArray:
@@ -167,7 +172,7 @@ class DeviceGraph:
             rows = [one for one in (self._csc, self._csr) if one is not None]
             held = [*(self._layout or ())[:2], *self._values.values()]
             held += [array for one in rows for array in one]
-            held += [self._order, self._transposed, self._out_degrees]
+            held += [self._order, self._transposed, self._out_degrees, *(self._least or ())]
             return sum(int(array.nbytes) for array in held if array is not None)
 
     def values(self, name: str, order: Order = "csc") -> DeviceArray:
@@ -258,6 +263,46 @@ class DeviceGraph:
                 self._busiest[key] = int(bounds[each.argmax(), 0]) if len(each) else 0
             return self._busiest[key]
 
+    def least_senders(
+        self, numbers: DeviceArray, first: int, last: int
+    ) -> tuple[DeviceArray, ...] | None:
+        """Return where the four in-neighbours of least number are; made when asked again, then kept.
+
+        To make them takes as long as to read all arcs once and a half.
+
+        Parameters
+        ----------
+        numbers : device array of int, shape (size,)
+            A number for each position, the same in every call.
+        first, last : int
+            Of which positions, the same in every call; none has a row that is too long for a warp.
+
+        Returns
+        -------
+        four device arrays of int32 or int64, shape (last,), or None
+            By falling rank, -1 where there are fewer.  None the first time, and if they would take more
+            than half of the memory that is free.
+        """
+        with self._lock:
+            self._open()
+            if self._least is None:
+                kind = self.csc.indices.dtype
+                self._asked += 1
+                room = self._device.free_memory() // 2
+                if self._asked <= ASKED_FIRST or 4 * kind.itemsize * last > room:
+                    return None
+                least = tuple(self._device.xp.empty(last, kind) for _ in range(4))
+                for degree, lanes in SEARCHERS:
+                    end = self.vertices_with(degree) if degree else last
+                    if end > first:
+                        run(
+                            self._device, "list_least", lanes * (end - first), first, end, lanes,
+                            numbers, *self.csc, least, module="least",
+                        )  # fmt: skip
+                        first = end
+                self._least = least
+            return self._least
+
     def by_number(self, array: DeviceArray) -> DeviceArray:
         """Bring values by position into the order of vertex numbers.
 
@@ -329,7 +374,7 @@ class DeviceGraph:
         """Give the memory back; using the graph afterwards raises InputError."""
         with self._lock:
             self._layout = self._csc = self._csr = self._fetch = None
-            self._order = self._transposed = self._out_degrees = None
+            self._order = self._transposed = self._out_degrees = self._least = None
             self._values = {}
 
     def _open(self) -> Layout:

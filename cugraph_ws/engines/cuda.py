@@ -480,9 +480,14 @@ class CudaExecutor:
         values = (self._bound.values, self._sums, self._number)
         self._forest = DeviceForest(
             self._device, self._part, self._kernels, self._state, self._constants,
-            self._edges, values, coded=has_codes(self._bound.types),
+            self._edges, values, coded=has_codes(self._bound.types), forward=self._forward,
         )  # fmt: skip
         return self._forest.begin() if self._part.size else 0
+
+    @property
+    def _forward(self) -> tuple[tuple[Any, Any], tuple[Any, ...]] | None:
+        """What a forest needs that is not to read all arcs; None if it has to; see `DeviceForest`."""
+        return None
 
     def grow_forest(self) -> int:
         """Attach undecided vertices to what has been attached since; return how many."""

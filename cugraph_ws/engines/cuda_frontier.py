@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cuda.codegen import Variant, interface_source
+from cugraph_ws.cuda.codegen import Variant, has_codes, interface_source, reads_states_alone
 from cugraph_ws.cuda.device import Prepared
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import launch_shape, prepare_together, room_for_long_rows
@@ -272,12 +272,23 @@ class CudaFrontierExecutor(CudaExecutor):
             sums=np.zeros(0),
         )
 
+    @property
+    def _forward(self) -> tuple[tuple[Any, Any], tuple[Any, ...]] | None:
+        program, types = self._bound.program, self._bound.types
+        few = "settled" in program.functions and has_codes(types) and not types.edges
+        if self._pulls or not few or not reads_states_alone(program, "active"):
+            return None
+        return self._out_rows
+
+    @property
+    def _out_rows(self) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
+        return (self._rows.offsets, self._rows.indices), self._both_edges[0]
+
     def grow_forest(self) -> int:
         """Attach undecided vertices, from those attached on where there are out-neighbours."""
         if self._pulls or not self.forest.missing:
             return super().grow_forest()
-        rows = (self._rows.offsets, self._rows.indices)
-        return self.forest.branch(rows, self._both_edges[0])
+        return self.forest.branch(*self._out_rows)
 
     def queue(self) -> npt.NDArray[np.int64]:
         """Return 1, 2, … for active vertices, −1 for those that wait, and 0 for others."""

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cuda.graph import DeviceGraph
-from cugraph_ws.cuda.partition import whole_partition
+from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import launch_together, room_for_long_rows
 from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.cuda import CudaExecutor
@@ -44,8 +43,8 @@ class CudaRelayExecutor(CudaExecutor):
     ----------
     bound : BoundProgram
         The program, its types and its arguments.
-    graph : DeviceGraph
-        Adjacency and edge attributes.
+    part : DevicePartition
+        Adjacency, edge attributes and constants of the whole graph.
     wanted : {"auto", "push"}
         What supersteps are held to.
     filter : {"auto", "online", "ballot"}
@@ -61,12 +60,13 @@ class CudaRelayExecutor(CudaExecutor):
     def __init__(
         self,
         bound: BoundProgram,
-        graph: DeviceGraph,
+        part: DevicePartition,
         *,
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
     ) -> None:
-        super().__init__(bound, whole_partition(graph, bound), frontier=True, relays=True)
+        super().__init__(bound, part, frontier=True, relays=True)
+        graph = part.graph
         here, n, index = self._device, graph.size, graph.numbers.dtype
         xp = here.xp
         self._out = graph.csr
@@ -87,9 +87,9 @@ class CudaRelayExecutor(CudaExecutor):
         if filter == "auto" and _order_shows(bound):
             filter = "ballot"  # noqa: A001
         room = {"auto": n // ROOM_SHARE, "online": n, "ballot": 0}[filter]
-        part = PULL_PART if bound.program.combine == "any" else GATHER_PART
+        share = PULL_PART if bound.program.combine == "any" else GATHER_PART
         self._settings = (
-            NO_LIMIT if wanted == "push" else max(1, graph.arcs // part), room,
+            NO_LIMIT if wanted == "push" else max(1, graph.arcs // share), room,
             NOBODY if filter == "ballot" or bound.program.aggregates else ALONE, ALONE_ARCS,
             LAUNCH_ARCS,
         )  # fmt: skip

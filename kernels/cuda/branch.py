@@ -4,7 +4,8 @@
 waiting vertices, which are nearly all where paths are as wide as each other.  Here only those whom the
 last level attached look at their out-neighbours, so that each arc is read once.  A vertex is found by
 the first level that reaches it, and in that level by the least number: both are in one word, of which
-the minimum is kept, so that one barrier a level is enough.
+the minimum is kept, so that one barrier a level is enough.  What few vertices give many, who have a better
+in-neighbour in one of them, goes the same way, as a level before the others (`kernels/cuda/parents.py`).
 
 Whom a level finds is the same as there: a vertex that waits has no equal in-neighbour that was attached
 before the last level, or it would not wait.
@@ -16,8 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.forest import NOBODY, is_tight
-from cugraph_ws.kernels.cuda.interface import initial, load, replace, with_sums
+from cugraph_ws.kernels.cuda.forest import is_tight
+from cugraph_ws.kernels.cuda.interface import (
+    code_at,
+    initial,
+    is_active,
+    keep,
+    load,
+    load_coded,
+    replace,
+    same,
+    with_sums,
+)
 from cugraph_ws.kernels.cuda.layout import (
     AHEAD,
     COUNT,
@@ -25,6 +36,7 @@ from cugraph_ws.kernels.cuda.layout import (
     FRONTIER_BLOCK,
     LEAST_ROWS,
     LISTED,
+    NOBODY,
     PIECE,
     QUEUED,
     ROLES,
@@ -136,6 +148,24 @@ def lead(
 
 
 @inline
+def give(
+    other: Any, source: Any, arc: Any, number: Any, less: Any, codes: Any, receivers: Any,
+    numbers: Any, edges: Any, state: Any, constants: Any, values: Any, found: Any,
+) -> None:  # fmt: skip
+    """Keep the number of a better in-neighbour that is less, if its arc is tight and leads to a receiver."""
+    code = np.uint8(0)
+    if less:
+        code = np.uint8(code_at(codes, other))
+    if less and receivers[code] != 0:
+        own = load_coded(code, state, constants, other)
+        before = replace(own, initial(constants, other, np.int64(numbers[other]), values))
+        sender = load_coded(code_at(codes, source), state, constants, source)
+        better = is_active(own, keep(sender), values) and not same(own, before)
+        if better and is_tight(sender, own, before, edges, arc, values):
+            atomic_min(found, other, number)
+
+
+@inline
 def attach(
     other: Any, source: Any, arc: Any, word: Any, less: Any, levels: Any, numbers: Any, edges: Any,
     state: Any, constants: Any, values: Any, found: Any, offsets: Any,
@@ -159,10 +189,13 @@ def attach(
 @bounded(FRONTIER_BLOCK)
 def branch(
     vertices: Any, bits: Any, numbers: Any, forward: Any, edges: Any, state: Any, constants: Any,
-    parameters: Any, sums: Any, number: Any, levels: Any, found: Any, queue: Any, lists: Any,
-    most: Any, few: Any, few_arcs: Any, control: Any,
+    parameters: Any, sums: Any, number: Any, levels: Any, found: Any, codes: Any, receivers: Any,
+    queue: Any, lists: Any, most: Any, few: Any, few_arcs: Any, control: Any,
 ) -> None:  # fmt: skip
     """Attach waiting vertices to equals that the last level attached, up to `most` levels.  Cooperative.
+
+    A level of -1 comes before all others: it is of those who may have a better in-neighbour among the
+    vertices listed for it.  Nobody is attached by it, and nobody listed.
 
     Parameters
     ----------
@@ -180,6 +213,8 @@ def branch(
         0 for those attached before, and for those who are their own beginning.
     found : int64[vertices]
         Of others the level above the number of the least in-neighbour, `NOBODY` while they wait.
+    codes, receivers : uint8[vertices], uint8[256]
+        For level -1: codes of states, and which of them those have of whom it is.
     queue : tuple of (int[n], int32[n])
         Scratch, n is the number of pieces of all rows longer than one.
     lists : two of int[vertices]
@@ -273,7 +308,16 @@ def branch(
                         np.int32(place + 32), total, ends, start, row, begin, indices, found, key,
                         numbers,
                     )  # fmt: skip
-                    if any_of(FULL, less_one or less_two):
+                    if level < 0:
+                        give(
+                            one, from_one, arc_one, word_one, less_one, codes, receivers, numbers,
+                            edges, state, constants, values, found,
+                        )  # fmt: skip
+                        give(
+                            two, from_two, arc_two, word_two, less_two, codes, receivers, numbers,
+                            edges, state, constants, values, found,
+                        )  # fmt: skip
+                    elif any_of(FULL, less_one or less_two):
                         new_one, degree_one = attach(
                             one, from_one, arc_one, word_one, less_one, levels, numbers, edges,
                             state, constants, values, found, offsets,

@@ -30,6 +30,7 @@ from cugraph_ws.kernels.cuda.layout import (
     ATTACHED,
     GOING,
     LEVELS,
+    NOBODY,
     PIECE,
     PIECES_QUEUED,
     STILL_WAITING,
@@ -66,8 +67,6 @@ from cugraph_ws.kernels.cuda.rows import (
 )
 
 __all__ = ["choose", "grow", "plant", "write_out"]
-
-NOBODY = 1 << 62  # above every vertex number
 
 
 @inline

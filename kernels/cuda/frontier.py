@@ -586,6 +586,7 @@ def traverse(
                 mine = np.uint32(0)
                 if first + lane() < words:
                     mine = now[first + lane()]
+                    now[first + lane()] = 0
                     after[first + lane()] = 0
                 if any_of(FULL, mine != 0):
                     slot = reserve(control, FILLED + turn, np.int32(popc(mine)))
@@ -624,7 +625,8 @@ def traverse(
                             length = offsets[row + 1] - begin
                         whole = length
                         if not pulls:
-                            drop(now, row)
+                            if not fill:
+                                drop(now, row)
                         elif SETTLES and lead == 0:  # else what has been read is not at the front
                             begin += HASTE
                             length -= HASTE

@@ -16,6 +16,7 @@ __all__ = [
     "BY_ARC",
     "BY_SLOT",
     "BY_SOURCE",
+    "CODES",
     "COUNT",
     "CURSOR",
     "DEGREES",
@@ -40,6 +41,7 @@ __all__ = [
     "MODE",
     "NEAR_ROWS",
     "NEWS",
+    "NOBODY",
     "NUMBER",
     "OUT",
     "PIECE",
@@ -122,6 +124,8 @@ HASTE = 8  # in-arcs that a lane reads by itself, in search of one that settles 
 WAITERS_LEFT, LEVELS, GOING = 0, 1, 2
 PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
 WAITING = 1 << 30  # a level that is not reached
+NOBODY = 1 << 62  # above every vertex number
+CODES = 256  # that a state may have; the last says that it has none
 
 # Kinds of keys that arcs are sorted by: the row within its part above the source, above the slot,
 # or the source above the slot

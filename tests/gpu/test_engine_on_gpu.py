@@ -29,6 +29,7 @@ from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached
 from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
+from cugraph_ws.cuda import forest
 from cugraph_ws.cuda.device import as_host, device, has_device
 
 if not has_device():
@@ -241,6 +242,20 @@ def test_predecessors_where_paths_tie(program, how):
             check_same(
                 case.run(graph, engine="cuda", direction=how), case.run(graph, engine="cpu"), case
             )
+
+
+@pytest.mark.parametrize("name", list(LARGE))
+@pytest.mark.parametrize("giving", [0, 2, 1 << 40])
+def test_predecessors_without_reading_all_arcs(name, giving, monkeypatch):
+    """Given along arcs, or one of the four of least number; the first search of a graph reads all."""
+    for constant, value in (("MANY_ARCS", 0), ("WORTH", 0), ("GIVING", giving), ("WIDEST", 500)):
+        monkeypatch.setattr(forest, constant, value)
+    case = Case("levels", ws.BFS, {"start": [0, 5]})
+    for edges in (LARGE[name], undirected(LARGE[name])):
+        with graph_of(edges) as graph:
+            expected = case.run(graph, engine="cpu")
+            for _ in range(3):
+                check_same(case.run(graph, engine="cuda"), expected, case)
 
 
 def _walk_roads(times: int) -> int:

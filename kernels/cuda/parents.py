@@ -1,0 +1,188 @@
+"""Predecessors without reading all arcs, of programs that settle and look at states alone.
+
+As `forest.choose`, whose answer this is: the least better in-neighbour with a tight arc.  States are codes
+of a byte, and whether an in-neighbour is better is told by two of them.
+
+- Where most in-neighbours are tight, one of the four of least number is (`kernels/cuda/least.py`): they
+  are asked in order, and nobody else.
+- Where few are, and those who could be have few out-arcs between them, these give their numbers along
+  their arcs (`branch`, level -1) instead of being looked for among all in-neighbours.
+
+A search that pulls and pushes leaves levels of both kinds (Beamer, Asanović, Patterson 2012): who was
+reached early has few tight in-neighbours among many, who was reached from a large frontier has many.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.branch import add_to_list
+from cugraph_ws.kernels.cuda.forest import leads, least_tight, list_those
+from cugraph_ws.kernels.cuda.interface import (
+    code_at,
+    initial,
+    is_active,
+    keep,
+    load_coded,
+    replace,
+    with_sums,
+)
+from cugraph_ws.kernels.cuda.layout import AHEAD, CODES, NOBODY, WAITERS_LEFT, WAITING
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    atomic_add,
+    ballot,
+    block,
+    blocks,
+    ffs,
+    inline,
+    kernel,
+    lane,
+    shared,
+    shuffle,
+    shuffle_xor,
+    sync_block,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.rows import sum_of_lanes
+
+__all__ = ["choose_of_least", "compare_codes", "count_codes", "list_senders"]
+
+SEEKERS = 8  # lanes that look through a row
+SUMS = 2 * CODES  # of arcs out of vertices with each code, and of arcs into them
+
+
+@kernel
+def count_codes(
+    size: Any, owned: Any, step: Any, codes: Any, levels: Any, forward: Any, backward: Any,
+    counts: Any,
+) -> None:  # fmt: skip
+    """Count arcs by code, of 32 vertices of every 32 * `step`.
+
+    `counts` is int64[SUMS]: the arcs out of vertices with each code, then those into own vertices that
+    wait.  `forward` and `backward` are rows' offsets.
+    """
+    local = shared(SUMS, np.int64)
+    for place in range(thread(), SUMS, threads()):
+        local[place] = 0
+    sync_block()
+    for place in range(block() * threads() + thread(), size // step, blocks() * threads()):
+        vertex = place // 32 * (32 * step) + place % 32
+        if vertex < size:
+            code = np.int32(codes[vertex])
+            atomic_add(local, code, np.int64(forward[vertex + 1] - forward[vertex]))
+            if vertex < owned and levels[vertex] >= WAITING:
+                arcs = np.int64(backward[vertex + 1] - backward[vertex])
+                atomic_add(local, CODES + code, arcs)
+    sync_block()
+    for place in range(thread(), SUMS, threads()):
+        if local[place] != 0:
+            atomic_add(counts, place, local[place])
+
+
+@kernel
+def compare_codes(
+    asked: Any, count: Any, vertices: Any, state: Any, constants: Any, parameters: Any, sums: Any,
+    number: Any, better: Any,
+) -> None:  # fmt: skip
+    """Tell for each of some codes whether each of all codes is of a better state: uint8[count * CODES]."""
+    values = with_sums(parameters, sums, vertices, number)
+    for pair in range(block() * threads() + thread(), count * CODES, blocks() * threads()):
+        own = load_coded(np.uint8(asked[pair // CODES]), state, constants, np.int64(0))
+        other = load_coded(np.uint8(pair % CODES), state, constants, np.int64(0))
+        better[pair] = np.uint8(is_active(own, keep(other), values))
+
+
+@kernel
+def list_senders(
+    size: Any, codes: Any, senders: Any, offsets: Any, listed: Any, control: Any
+) -> None:  # fmt: skip
+    """List the vertices with some codes, and count their out-arcs, for level -1 of `branch`."""
+    arcs = np.int64(0)
+    for first in range(block() * threads() + thread() - lane(), size, blocks() * threads()):
+        vertex = first + lane()
+        sends = False
+        if vertex < size:
+            sends = senders[codes[vertex]] != 0
+        arcs += add_to_list(sends, vertex, offsets, listed, control)
+    arcs = sum_of_lanes(arcs)
+    if lane() == 0 and arcs > 0:
+        atomic_add(control, AHEAD, arcs)
+
+
+@inline
+def ask(
+    at: Any, vertex: Any, own: Any, before: Any, numbers: Any, edges: Any, state: Any, constants: Any,
+    values: Any, codes: Any,
+) -> Any:  # fmt: skip
+    """Return the number of an in-neighbour if it leads to a vertex, else that of nobody; -1 is none."""
+    position = np.int64(at) if at >= 0 else np.int64(vertex)
+    source = load_coded(code_at(codes, position), state, constants, position)
+    if leads(at >= 0, source, own, before, edges, np.int64(0), values):
+        return np.int64(numbers[position])
+    return np.int64(NOBODY)
+
+
+@kernel
+def choose_of_least(
+    wide: Any, owned: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any, state: Any,
+    constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any, codes: Any,
+    receivers: Any, least: Any, left: Any, control: Any,
+) -> None:  # fmt: skip
+    """Find the least better in-neighbours of those who wait; from `wide` on all of them.
+
+    Those with a receiver's code have been given theirs.  Others ask the four `least`; where none of them
+    leads, a few lanes go through the row.  Who is found gets level 0, others are listed in `left`; of
+    positions below `wide`, which have long rows, only those are looked at that have been given a number.
+    """
+    offsets, indices = adjacency
+    values = with_sums(parameters, sums, vertices, number)
+    for first in range(block() * threads() + thread() - lane(), owned, blocks() * threads()):
+        vertex = min(first + lane(), owned - 1)
+        waits = first + lane() < owned and levels[vertex] >= WAITING
+        code = code_at(codes, vertex)
+        given = waits and receivers[code] != 0
+        best = np.int64(found[vertex] if given else NOBODY)
+        seeks = waits and not given and vertex >= wide
+        own = load_coded(code, state, constants, vertex)
+        before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
+        reads = vertex, own, before, numbers, edges, state, constants, values, codes
+        if seeks:
+            best = ask(least[0][vertex], *reads)
+        more = False
+        if seeks and best == NOBODY:
+            two, three, four = least[1][vertex], least[2][vertex], least[3][vertex]
+            best = min(ask(two, *reads), ask(three, *reads), ask(four, *reads))
+            more = best == NOBODY and four >= 0
+        mask = ballot(FULL, more)
+        while mask != 0:
+            group = np.int32(lane() // SEEKERS)
+            place = np.int32(-1)  # of the lane for whose vertex this group of lanes looks
+            for turn in range(32 // SEEKERS):
+                if turn == group:
+                    place = np.int32(ffs(mask) - 1)
+                mask = np.uint32(mask & (mask - 1)) if mask != 0 else mask
+            row = shuffle(FULL, np.int64(vertex), max(place, 0))
+            begin = offsets[row]
+            length = np.int32(offsets[row + 1] - begin if place >= 0 else 0)
+            result = least_tight(
+                row, begin, length, lane() % SEEKERS, np.int32(SEEKERS), numbers, indices,
+                edges, state, constants, values, codes,
+            )  # fmt: skip
+            bits = np.int32(SEEKERS // 2)
+            while bits > 0:
+                result = min(result, shuffle_xor(FULL, result, bits))
+                bits = np.int32(bits >> 1)
+            for turn in range(32 // SEEKERS):
+                first_lane = np.int32(turn * SEEKERS)
+                told, of_lane = shuffle(FULL, result, first_lane), shuffle(FULL, place, first_lane)
+                if lane() == of_lane:
+                    best = told
+        if waits and best < NOBODY:
+            found[vertex] = best
+            levels[vertex] = 0
+            waits = False
+        list_those(waits and vertex >= wide, vertex, left, control, WAITERS_LEFT)
