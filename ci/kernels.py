@@ -176,8 +176,9 @@ def launches() -> tuple[Launch, ...]:
             belief_propagation,
         ):
             small.enter_context(patch.object(module, "BLOCK", 32))  # types are the same
+        small.enter_context(patch.object(device_graph, "ASKED_FIRST", 0))
         small.enter_context(
-            patch.multiple(forest, FRONTIER_BLOCK=32, MANY_ARCS=0, GIVING=0, WORTH=0)
+            patch.multiple(forest, FRONTIER_BLOCK=32, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3)
         )
         for other in (device_edges, numbering):
             small.enter_context(patch.object(other, "_BLOCK", 32))

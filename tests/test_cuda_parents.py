@@ -181,6 +181,23 @@ def test_one_is_asked_where_one_is_enough(monkeypatch):
     )
 
 
+@pytest.mark.parametrize(("worth", "gives"), [(1500, True), (15_000, False)])
+def test_arcs_are_reckoned_by_those_that_were_counted(worth, gives, monkeypatch):
+    """Of one vertex in four: 300 whom one gives its number have 3,300 arcs in."""
+    monkeypatch.setattr(forest, "SAMPLE", 75)
+    monkeypatch.setattr(forest, "WORTH", worth)
+    monkeypatch.setattr(forest, "WIDEST", 1000)
+    generator = np.random.default_rng(5)
+    leaves = np.arange(1, 301)
+    among = generator.permutation(np.tile(leaves, 10))
+    source = np.concatenate([np.zeros(300, np.int64), among])
+    destination = np.concatenate([leaves, np.repeat(leaves, 10)])
+    notes = Notes(monkeypatch)
+    with graph_of(Edges(source, destination, 301)) as graph, tuned():
+        check(LEVELS, graph, 1)
+    assert (("branch", -1) in notes.names) == gives
+
+
 def test_without_room_all_arcs_are_read(monkeypatch):
     notes = Notes(monkeypatch)
     with graph_of(medley()) as graph, tuned(), emulated():

@@ -185,7 +185,7 @@ class DeviceForest:
             "count_codes", *self._shape(part.size // step), part.size, part.owned, step, self._codes,
             self._levels, offsets, part.csc.offsets, counts,
         )  # fmt: skip
-        arcs_out, arcs_in = self._device.to_host(counts).reshape(2, CODES).astype(np.float64)
+        arcs_out, arcs_in = step * self._device.to_host(counts).reshape(2, CODES).astype(np.float64)
         asked = np.flatnonzero(arcs_in[:UNCODED])
         better = xp.empty(len(asked) * CODES, np.uint8)
         self._kernels.launch(
