@@ -11,19 +11,31 @@ from unittest.mock import patch
 import numpy as np
 
 from cugraph_ws.codegen import kernel_file
-from cugraph_ws.cuda import components, core, edges, grouping, matching, multi_source, numbering
+from cugraph_ws.cuda import (
+    components,
+    core,
+    edges,
+    forest,
+    grouping,
+    matching,
+    multi_source,
+    numbering,
+    schedule,
+)
 from cugraph_ws.cuda.codegen import LOOPS
 from cugraph_ws.cuda.device import installed
+from cugraph_ws.engines import cuda_border, cuda_frontier, cuda_relay
 
 from .machine import Emulator
 from .source import load
 
 __all__ = ["EmulatedDevice", "emulated"]
 
-THREADS = 64  # of a block: two warps, not eight; each thread is a coroutine
+THREADS = 64  # of a block: two warps, not eight or sixteen; each thread is a coroutine
 BLOCKS = (
-    (components, "BLOCK"), (core, "BLOCK"), (edges, "_BLOCK"), (grouping, "BLOCK"),
-    (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
+    (components, "BLOCK"), (core, "BLOCK"), (cuda_border, "BLOCK"), (cuda_frontier, "BLOCK"),
+    (cuda_relay, "BLOCK"), (edges, "_BLOCK"), (forest, "FRONTIER_BLOCK"), (grouping, "BLOCK"),
+    (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"), (schedule, "BLOCK"),
 )  # fmt: skip
 USUAL = {(module, name): getattr(module, name) for module, name in BLOCKS}
 CACHE = 600  # bytes: counts of all but the smallest graphs are made in several turns
