@@ -274,6 +274,35 @@ class Guarded:
         return state.level < 2**30
 
 
+@ws.vertex_program
+class Plain:
+    """Hops, of whose news nothing is said."""
+
+    level: ws.int32
+    before: ws.predecessor
+    start: ws.vertex_set
+
+    def init(vertex, p, own):
+        return 0 if own.start else 2**30
+
+    def compute(src):
+        return src.level + 1
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.level, gathered)
+
+    def settled(state):
+        return state.level < 2**30
+
+
+def test_a_program_may_leave_out_who_is_active():
+    assert reads_states_alone(Plain, "active")
+    with graph_of(medley()) as graph, tuned():
+        check(Case("plain", Plain, {"start": [0]}), graph, 1)
+
+
 def test_who_is_better_by_more_than_states(monkeypatch):
     assert reads_states_alone(ws.BFS, "active")
     assert not reads_states_alone(Guarded, "active")

@@ -179,16 +179,23 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
 
 def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
     everything = tuple(range(len(program.state)))
-    compute = program.sources["compute"]
-    source = compute.parameters[0]
-    tree = parse(compute.text)
-    names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id == source]
+    source = program.sources["compute"].parameters[0]
+    reads = _fields_read(program, "compute", (source,))
+    if program.predecessor is not None or reads is None:
+        return everything
+    return tuple(place for place, name in enumerate(program.state) if name in reads)
+
+
+def _fields_read(
+    program: VertexProgram, function: str, parameters: tuple[str, ...]
+) -> set[str] | None:
+    """Return what a function reads of some of its parameters; None if one may be taken apart."""
+    tree = parse(program.sources[function].text)
+    names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id in parameters]
     reads = [
         one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.value in names
     ]
-    if program.predecessor is not None or len(reads) < len(names):  # it may be taken apart
-        return everything
-    return tuple(place for place, name in enumerate(program.state) if name in reads)
+    return set(reads) if len(reads) == len(names) else None
 
 
 def reads_states_alone(program: VertexProgram, function: str) -> bool:
@@ -199,16 +206,17 @@ def reads_states_alone(program: VertexProgram, function: str) -> bool:
     program : VertexProgram
         The checked program.
     function : str
-        One of which all parameters but the run's are vertices.
+        One whose parameters are vertices, and the run's parameters; that there is none reads nothing.
 
     Returns
     -------
     bool
-        Whether it names none of the program's vertex constants; it may be wrong if it is False.
+        False also where a parameter may be taken apart, so that it is not known.
     """
-    tree = parse(program.sources[function].text)
-    words = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
-    return words.isdisjoint(program.constants)
+    if function not in program.sources:
+        return True
+    reads = _fields_read(program, function, tuple(program.sources[function].parameters))
+    return reads is not None and reads.isdisjoint(program.constants)
 
 
 def has_codes(types: Types) -> bool:

@@ -157,12 +157,13 @@ class DeviceForest:
         least = part.graph.least_senders(part.numbers, wide, part.owned)
         if least is None:
             return False
-        senders, receivers = self._who_gives(rows[0])
-        if receivers.any():
-            self._give(rows, edges, xp.asarray(senders), xp.asarray(receivers))
+        senders, given = self._who_gives(rows[0])
+        receivers = xp.asarray(given)
+        if given.any():
+            self._give(rows, edges, xp.asarray(senders), receivers)
         self._kernels.launch(
             "choose_of_least", *self._shape(part.owned), wide, part.owned, part.vertices, part.numbers,
-            *self._program, self._levels, self._found, self._codes, xp.asarray(receivers), least,
+            *self._program, self._levels, self._found, self._codes, receivers, least,
             waiting, self._control,
         )  # fmt: skip
         return True
