@@ -27,5 +27,5 @@ NUMBA_DISABLE_JIT=1 pytest -n "$workers" --cov --cov-report= "${uncompiled[@]}"
 compiling=tests/test_cuda_compile.py
 pytest -n "$workers" "$compiling"
 # Tests that start clusters of processes, one group, run one after the other beside all others.  They
-# wait for most of their time, so there is one worker more than cores.
+# wait now and then, for faults to be noticed, so there is one worker more than cores.
 pytest -n "$((workers + 1))" --dist loadgroup --ignore "$compiling" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"

@@ -18,9 +18,6 @@ from .primitives import Kernel
 
 __all__ = ["Emulator"]
 
-FOLLOWED = (
-    11  # of so many threads one is followed by coverage, beside the first and last of a block
-)
 LOYALTIES = (0.0, 0.5, 0.95)  # how likely a warp that can run goes on running
 STRIDES = (3, 40, 400)  # plain accesses between two switches, on average
 _one_at_a_time = threading.Lock()
@@ -53,6 +50,7 @@ class Machine:
         self.coming = list(range(grid))
         self.random.shuffle(self.coming)
         self.ready: list[warps.Warp] = []
+        self.followed: warps.Lane | None = None  # by coverage
         self.hub = greenlet.getcurrent()
 
     # --------------------------------------------------------------- called from the threads
@@ -78,9 +76,10 @@ class Machine:
     # ----------------------------------------------------------------------------- the hub
 
     def run(self) -> None:
-        """Run all threads to their ends, some of them followed by coverage where that is at work.
+        """Run all threads to their ends, one after the other of some of them followed by coverage.
 
-        It asks at every event which greenlet it is in, which takes longer than what it follows.
+        Coverage keeps one stack of calls, and would have to ask at every event which greenlet it
+        is in, in all tests.
         """
         tracer = sys.gettrace()
         if not type(tracer).__module__.startswith("coverage"):
@@ -112,7 +111,7 @@ class Machine:
             if not warp.ready:
                 self.ready.remove(warp)
             now.lane = lane
-            if tracer is not None and self._followed(lane):
+            if tracer is not None and self._is_followed(lane):
                 sys.settrace(tracer)
                 lane.task.switch()
                 sys.settrace(None)
@@ -124,9 +123,10 @@ class Machine:
                 raise Deadlock("all wait for something that nobody writes")
         self._look_for_stuck()
 
-    def _followed(self, lane: warps.Lane) -> bool:
-        thread = lane.thread
-        return thread in (0, self.block - 1) or (thread + lane.block.index) % FOLLOWED == 0
+    def _is_followed(self, lane: warps.Lane) -> bool:
+        if self.followed is None and not lane.task:  # it has not begun
+            self.followed = lane
+        return self.followed is lane
 
     def _start_block(self) -> None:
         index = self.coming.pop()
@@ -141,6 +141,8 @@ class Machine:
     def _finish(self, lane: warps.Lane) -> None:
         self.exited += 1
         now.idle = 0
+        if self.followed is lane:
+            self.followed = None
         warps.leave(lane)
         if lane.block.exited == self.block:
             del self.blocks[lane.block.index]
