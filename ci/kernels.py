@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -35,31 +35,22 @@ from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Alone
 from cugraph_ws.codegen import import_text, kernel_file
 from cugraph_ws.cuda import (
-    belief_propagation,
-    components,
-    core,
     forest,
     grouping,
-    matching,
-    multi_source,
-    numbering,
     rows,
-    schedule,
 )
-from cugraph_ws.cuda import edges as device_edges
 from cugraph_ws.cuda import graph as device_graph
 from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import Binary, Capability, load_or_compile
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import Kind, kind_of
-from cugraph_ws.engines import cuda_frontier, cuda_relay
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import crews
 import cuda_cases as cases
 import stand_in_cudf
-from emulator.device import EmulatedDevice, EmulatedKernels
+from emulator.device import EmulatedDevice, EmulatedKernels, small_blocks
 
 __all__ = [
     "ARCHITECTURES", "TABLE", "Launch", "compiled", "declared", "launches", "read_table", "row_of",
@@ -163,25 +154,12 @@ class Recorder(EmulatedDevice):
 def launches() -> tuple[Launch, ...]:
     """Run the host code on small graphs, and return every kernel with its types, in order."""
     recorder = Recorder()
-    with installed(recorder), ExitStack() as small:
-        for module in (
-            schedule,
-            cuda_frontier,
-            cuda_relay,
-            grouping,
-            components,
-            core,
-            matching,
-            multi_source,
-            belief_propagation,
-        ):
-            small.enter_context(patch.object(module, "BLOCK", 32))  # types are the same
-        small.enter_context(patch.object(device_graph, "ASKED_FIRST", 0))
-        small.enter_context(
-            patch.multiple(forest, FRONTIER_BLOCK=32, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3)
-        )
-        for other in (device_edges, numbering):
-            small.enter_context(patch.object(other, "_BLOCK", 32))
+    with (
+        installed(recorder),
+        small_blocks(32),  # types are the same
+        patch.object(device_graph, "ASKED_FIRST", 0),
+        patch.multiple(forest, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3),
+    ):
         _build_graphs()
         _run_loops()
         _run_programs(recorder)

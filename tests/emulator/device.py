@@ -12,6 +12,7 @@ import numpy as np
 
 from cugraph_ws.codegen import kernel_file
 from cugraph_ws.cuda import (
+    belief_propagation,
     components,
     core,
     edges,
@@ -29,13 +30,14 @@ from cugraph_ws.engines import cuda_border, cuda_frontier, cuda_relay
 from .machine import Emulator
 from .source import load
 
-__all__ = ["EmulatedDevice", "emulated"]
+__all__ = ["EmulatedDevice", "emulated", "small_blocks"]
 
 THREADS = 64  # of a block: two warps, not eight or sixteen; each thread is a coroutine
 BLOCKS = (
-    (components, "BLOCK"), (core, "BLOCK"), (cuda_border, "BLOCK"), (cuda_frontier, "BLOCK"),
-    (cuda_relay, "BLOCK"), (edges, "_BLOCK"), (forest, "FRONTIER_BLOCK"), (grouping, "BLOCK"),
-    (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"), (schedule, "BLOCK"),
+    (belief_propagation, "BLOCK"), (components, "BLOCK"), (core, "BLOCK"), (cuda_border, "BLOCK"),
+    (cuda_frontier, "BLOCK"), (cuda_relay, "BLOCK"), (edges, "_BLOCK"), (forest, "FRONTIER_BLOCK"),
+    (grouping, "BLOCK"), (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
+    (schedule, "BLOCK"),
 )  # fmt: skip
 USUAL = {(module, name): getattr(module, name) for module, name in BLOCKS}
 CACHE = 600  # bytes: counts of all but the smallest graphs are made in several turns
@@ -172,12 +174,18 @@ class EmulatedDevice:
 
 
 @contextmanager
+def small_blocks(threads: int = THREADS) -> Iterator[None]:
+    """Launch blocks of so many threads, but where a test has set another number."""
+    with ExitStack() as stack:
+        for (module, name), usual in USUAL.items():
+            if getattr(module, name) == usual:
+                stack.enter_context(patch.object(module, name, threads))
+        yield
+
+
+@contextmanager
 def emulated(seed: int = 0, **options: Any) -> Iterator[EmulatedDevice]:
     """Let the CUDA engine compute in the emulator, within a `with` block."""
     device = EmulatedDevice(seed, **options)
-    with ExitStack() as stack:
-        for (module, name), usual in USUAL.items():
-            if getattr(module, name) == usual:  # a test may have set another one
-                stack.enter_context(patch.object(module, name, THREADS))
-        stack.enter_context(installed(device))
+    with small_blocks(), installed(device):
         yield device
