@@ -17,7 +17,7 @@ from cugraph_ws.cuda import compiler, driver, pools
 from cugraph_ws.cuda import device as devices
 from cugraph_ws.cuda.compiler import Binary, load_or_compile
 from cugraph_ws.cuda.driver import Gpu, installed_gpus
-from cugraph_ws.cuda.signature import flatten, kind_of, parameters
+from cugraph_ws.cuda.signature import flatten, kind_of, marshal
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import EngineError
 
@@ -81,12 +81,15 @@ def test_flattened():
 
 
 def test_parameters_are_c_values():
-    given = parameters((Fake("bool", 7), (5, np.int32(-3)), True, 0.5, np.float32(0.25), ()))
-    assert [type(one) for one in given] == [
+    given = (Fake("bool", 7), (5, np.int32(-3)), True, 0.5, np.float32(0.25), ())
+    kinds, values, starts = marshal(given)
+    assert kinds == tuple(map(kind_of, given))
+    assert starts == [0, 1, 3, 4, 5, 6]
+    assert [type(one) for one in values] == [
         ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_uint8, ctypes.c_double,
         ctypes.c_float,
     ]  # fmt: skip
-    assert [one.value for one in given] == [7, 5, -3, 1, 0.5, 0.25]
+    assert [one.value for one in values] == [7, 5, -3, 1, 0.5, 0.25]
 
 
 # --------------------------------------------------------------------- the cache of machine code
@@ -279,7 +282,7 @@ class Driver:
         return 0
 
     def do_LaunchCooperativeKernel(self, function, *given):
-        self.launched.append("cooperative")
+        self.launched.append([*(one.value for one in given[:8]), "cooperative"])
         return 0
 
     def do_FuncSetAttribute(self, function, attribute, value):
@@ -317,7 +320,8 @@ def test_a_function_is_launched(fake_driver):
     table = (ctypes.c_void_p * 1)()
     function.launch(3, 64, table, 17)
     function.launch(3, 64, table, 17, cooperative=True)
-    assert fake_driver.launched == [[3, 1, 1, 64, 1, 1, 0, 17], "cooperative"]
+    shape = [3, 1, 1, 64, 1, 1, 0, 17]
+    assert fake_driver.launched == [shape, [*shape, "cooperative"]]
     assert function.resident_blocks(256) == 8
 
 
@@ -446,7 +450,10 @@ def test_the_current_gpu(fake_driver, compiles):
     again()
     assert [one[0] for one in fake_driver.launched] == [3, 4, 4]
     assert [one[7] for one in fake_driver.launched] == [23] * 3
-    assert here.most_blocks(module, "least_of_runs", 256, *given) == 8 * 132
+    for items, blocks in ((1, 1), (1 << 40, 8 * 132)):
+        module.prepare_together("least_of_runs", items, 256, *given)()
+        first, *_, last = fake_driver.launched[-1]
+        assert (first, last) == (blocks, "cooperative")
     assert len(compiles) == 1
 
 
@@ -597,7 +604,8 @@ def test_a_number_of_a_prepared_launch_is_changed(fake_driver, compiles):
     launch = here.module("merge").prepare("least_of_runs", 1, 64, *given)
     launch.change(3, 1 << 40)
     assert launch._values[3].value == 1 << 40
-    nested = devices._Launch(None, 0, 64, ((Fake("float64"), 2), Fake("int64"), 7), False, None)
+    given = ((Fake("float64"), 2), Fake("int64"), 7)
+    nested = devices._Launch(None, 0, 64, given, marshal(given), False, None)
     nested.change(2, 9)
     nested()  # no blocks: nothing happens
     assert [one.value for one in nested._values][1::2] == [2, 9]

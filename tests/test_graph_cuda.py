@@ -23,6 +23,7 @@ import cugraph_ws as ws
 from cugraph_ws import arrays
 from cugraph_ws.cuda import numbering as device_numbering
 from cugraph_ws.cuda import order as device_order
+from cugraph_ws.cuda import vertices as device_vertices
 from cugraph_ws.cuda.device import device
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.frames import (
@@ -488,6 +489,36 @@ def test_vertices_of_any_kind_of_frame(make, edges, ids):
     assert known.tolist() == expected[1].tolist()
     with pytest.raises(InputError, match=r"column 'name' \(vertices\) holds .*string; numbers are"):
         made.vertex_values("name", "x", np.float64)
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+@pytest.mark.parametrize("ids", [[0, 1, 2, 3], [3, 7, 100, 120]], ids=["dense", "sparse"])
+def test_few_vertices_are_found_as_many_are(ids, kind, monkeypatch):
+    graph = Graph(cudf(pd.DataFrame({"source": ids[:2], "destination": ids[2:]}).astype(kind)))
+
+    def outcome(wanted):
+        try:
+            return graph.numbers(wanted, "start").tolist()
+        except InputError as error:
+            return str(error).replace("(str)", "(string)")  # on the device, and on the host
+
+    asked = [
+        [ids[2]], ids, ids[::-1], np.array(ids[1:], np.int16), pd.Series(ids, dtype="uint64"),
+        [5], [ids[0], -1, 5], [2**63 - 1], [2**64 - 1], [0.5], ["a"], [None], [], cudf(pd.Series(ids)),
+    ]  # fmt: skip
+    few = [outcome(wanted) for wanted in asked]
+    assert few[:5] == [[2], [0, 1, 2, 3], [3, 2, 1, 0], [1, 2, 3], [0, 1, 2, 3]]
+    monkeypatch.setattr(device_vertices, "FEW", 0)
+    assert few == [outcome(wanted) for wanted in asked]
+
+
+def test_vertices_that_cannot_be_there_are_not_looked_for(gpu):
+    graph = Graph(cudf(pd.DataFrame({"source": [3, 7], "destination": [7, 100]})))
+    assert graph.numbers([7], "start").tolist() == [1]
+    asked = gpu.downloads
+    with pytest.raises(InputError, match=r"start: 2 is not a vertex of the graph, and 1 more"):
+        graph.numbers([2, 101], "start")
+    assert gpu.downloads == asked
 
 
 def test_vertices_on_the_device_of_edges_on_the_host():

@@ -16,8 +16,8 @@ from cugraph_ws.cluster.parts import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.columns import DeviceColumn, cast_device_numbers
 from cugraph_ws.cuda.device import as_host, device
-from cugraph_ws.cuda.grouping import number_dtype, run
-from cugraph_ws.cuda.numbering import look_up, name_vertices, read_scalars
+from cugraph_ws.cuda.grouping import number_dtype
+from cugraph_ws.cuda.numbering import Integers, look_up, name_vertices, read_scalars
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.frames_cudf import Validity, empty_mask, id_column, ids_of_range
@@ -79,7 +79,7 @@ class DeviceShardVertices(ShardVertices):
         # of own ids: the least, and how far the greatest is beyond it
         self._least, self._span = low, high - low - 1
         if ids is not None and high > low:
-            self._least, self._span = own.least, own.greatest - own.least
+            self._least, self._span = own.ends[0], own.ends[1] - own.ends[0]
 
     @property
     def nbytes(self) -> int:
@@ -318,50 +318,34 @@ def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> D
 
 
 class _OwnIds:
-    """The ids of own vertices on the device, for who asks on the host.
-
-    Attributes
-    ----------
-    least, greatest : int
-        Of them; 0 and -1 if there are none.
-    """
+    """The ids of own vertices on the device, for who asks on the host."""
 
     renumbered: Renumbered = "compacted"
 
     def __init__(self, ids: DeviceArray) -> None:
-        self._ids = ids
-        self.least, self.greatest = 0, -1
-        if len(ids):
-            self.least, self.greatest = read_scalars(ids[0], ids[-1])
+        self._integers = Integers(ids, len(ids), self.renumbered)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Least and greatest; see `Integers.ends`."""
+        return self._integers.ends
 
     @property
     def size(self) -> int:
         """How many there are."""
-        return len(self._ids)
+        return self._integers.size
 
     @property
     def nbytes(self) -> int:
         """Bytes that they take."""
-        return int(self._ids.nbytes)
+        return self._integers.nbytes
 
     def encode(self, columns: Sequence[Any]) -> npt.NDArray[np.int64]:
-        """Return the places of ids of any integer dtype, -1 where unknown.
-
-        The GPU is asked for those alone that may be here: of a few ids that is often none.
-        """
-        (wanted,) = columns
-        numbers = np.full(len(wanted), -1, np.int64)
-        near = np.flatnonzero((wanted >= self.least) & (wanted <= self.greatest))
-        if len(near):
-            places = device().xp.empty(len(near), np.int64)
-            asked = device().xp.asarray(wanted[near].astype(self._ids.dtype))
-            run(
-                device(), "find_ids", len(near), asked, len(near), self._ids, self.size, places,
-                module="ranks",
-            )  # fmt: skip
-            numbers[near] = as_host(places)
-        return numbers
+        """Return the places of ids of any integer dtype, -1 where unknown."""
+        return self._integers.find(*columns)
 
     def decode(self, places: Any) -> list[pa.Array]:
         """Return the ids at places."""
-        return [pa.array(as_host(self._ids[device().xp.asarray(places)]))]
+        return [
+            pa.array(as_host(part)) for part in self._integers.decode(device().xp.asarray(places))
+        ]

@@ -213,6 +213,14 @@ def reads_states_alone(program: VertexProgram, function: str) -> bool:
     bool
         False also where a parameter may be taken apart, so that it is not known.
     """
+    key = "states alone", function
+    if key not in program.memory:
+        program.memory[key] = _reads_states_alone(program, function)
+    alone: bool = program.memory[key]
+    return alone
+
+
+def _reads_states_alone(program: VertexProgram, function: str) -> bool:
     if function not in program.sources:
         return True
     reads = _fields_read(program, function, tuple(program.sources[function].parameters))

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.schedule import launch_together
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.run import Loop, Step
 
@@ -91,7 +90,7 @@ class Peeler:
             level, budget,
         )  # fmt: skip
         items = max(count, self._items)
-        launch_together(here, here.module("core"), "peel", items, BLOCK, *arguments)
+        here.module("core").prepare_together("peel", items, BLOCK, *arguments)()
         return control
 
     def peel(self, core: Any, listed: Any, level: int) -> Any:

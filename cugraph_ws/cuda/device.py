@@ -21,7 +21,7 @@ from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import load_or_compile
 from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function
 from cugraph_ws.cuda.pools import kept_at_most, kept_by_rmm, shared_pool
-from cugraph_ws.cuda.signature import Kind, flatten, kind_of, parameters
+from cugraph_ws.cuda.signature import Kind, Marshalled, marshal
 from cugraph_ws.errors import EngineError
 
 __all__ = [
@@ -61,6 +61,13 @@ class KernelModule(Protocol):
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
     ) -> Prepared:
         """Return what launches a kernel again and again with the same arguments."""
+
+    def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
+        """Return what launches a kernel whose blocks meet: all of them run at once.
+
+        A thread for each of `items`, as far as they fit; blocks of `block` threads, or of fewer if the
+        kernel's registers do not allow so many.
+        """
 
 
 class Device(Protocol):
@@ -106,12 +113,6 @@ class Device(Protocol):
     def blocks_for(self, items: int, block: int) -> int:
         """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
 
-    def most_threads(self, module: KernelModule, name: str, most: int, *arguments: Any) -> int:
-        """Return how many threads a block of a kernel may have, up to `most`."""
-
-    def most_blocks(self, module: KernelModule, name: str, block: int, *arguments: Any) -> int:
-        """Return the most blocks that a cooperative launch of a kernel may have."""
-
     def beside(self) -> AbstractContextManager[None]:
         """Queue what is launched within a `with` block behind what is queued, beside what follows.
 
@@ -140,6 +141,7 @@ class _Launch:
         grid: int,
         block: int,
         arguments: tuple[Any, ...],
+        marshalled: Marshalled,
         cooperative: bool,
         stream: Callable[[], Any],
     ) -> None:
@@ -148,7 +150,7 @@ class _Launch:
         self._arguments = arguments  # the pointers below point into their memory
         self._cooperative = cooperative
         self._stream = stream
-        self._values = parameters(arguments)
+        _, self._values, self._starts = marshalled
         places = [ctypes.addressof(one) for one in self._values]
         self._table = (ctypes.c_void_p * max(len(places), 1))(*places)
 
@@ -159,7 +161,7 @@ class _Launch:
             )
 
     def change(self, place: int, value: int) -> None:
-        self._values[len(flatten(self._arguments[:place]))].value = value
+        self._values[self._starts[place]].value = value
 
 
 class _Kernels:
@@ -169,27 +171,20 @@ class _Kernels:
         self._device = owner
         self._text = text
         self._functions = functions
-        self._loaded: dict[tuple[str, tuple[Kind, ...]], Function] = {}
-        self._threads: dict[tuple[str, tuple[Kind, ...]], int] = {}
+        # Each with the most threads that its registers allow a block, 0 if there is no limit
+        self._loaded: dict[tuple[str, tuple[Kind, ...]], tuple[Function, int]] = {}
 
-    def function(self, name: str, arguments: tuple[Any, ...]) -> Function:
-        """Return a kernel for arguments of such types, loaded."""
-        kinds = tuple(kind_of(one) for one in arguments)
+    def _load(self, name: str, kinds: tuple[Kind, ...]) -> tuple[Function, int]:
+        """Return a kernel for arguments of such types, loaded, and the most threads of its blocks."""
         found = self._loaded.get((name, kinds))
         if found is None:
             binary = load_or_compile(
                 self._text, name, kinds, self._device.gpu.capability,
                 lambda: getattr(self._functions(), name),
             )  # fmt: skip
-            found = self._loaded[name, kinds] = load_function(binary.code, name)
-            self._threads[name, kinds] = binary.threads
+            found = load_function(binary.code, name), binary.threads
+            self._loaded[name, kinds] = found
         return found
-
-    def most_threads(self, name: str, most: int, arguments: tuple[Any, ...]) -> int:
-        """Return how many threads a block may have: `most`, or fewer if registers do not allow it."""
-        self.function(name, arguments)
-        allowed = self._threads[name, tuple(kind_of(one) for one in arguments)]
-        return min(most, allowed) if allowed else most
 
     def launch(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
@@ -199,10 +194,21 @@ class _Kernels:
     def prepare(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
     ) -> Prepared:
+        given = marshal(arguments)
+        function = self._load(name, given.kinds)[0] if grid else None
         return _Launch(
-            self.function(name, arguments) if grid else None, grid, block, arguments, cooperative,
+            function, grid, block, arguments, given, cooperative,
             self._device.xp.cuda.get_current_stream,
         )  # fmt: skip
+
+    def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
+        here, given = self._device, marshal(arguments)
+        function, threads = self._load(name, given.kinds)
+        block = min(block, threads or block)
+        grid = min(here.blocks_for(items, block), here.most_blocks(function, block))
+        return _Launch(
+            function, grid, block, arguments, given, True, here.xp.cuda.get_current_stream
+        )
 
 
 class CudaDevice:
@@ -281,15 +287,9 @@ class CudaDevice:
         """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
         return max(1, min(-(-items // block), BLOCKS_A_MULTIPROCESSOR * self.multiprocessors))
 
-    def most_threads(self, module: KernelModule, name: str, most: int, *arguments: Any) -> int:
-        """Return how many threads a block of a kernel may have, up to `most`."""
-        assert isinstance(module, _Kernels)
-        return module.most_threads(name, most, arguments)
-
-    def most_blocks(self, module: KernelModule, name: str, block: int, *arguments: Any) -> int:
-        """Return the most blocks that a cooperative launch of a kernel may have."""
-        assert isinstance(module, _Kernels)
-        return module.function(name, arguments).resident_blocks(block) * self.multiprocessors
+    def most_blocks(self, function: Function, block: int) -> int:
+        """Return how many blocks of a kernel run at once."""
+        return function.resident_blocks(block) * self.multiprocessors
 
     @cached_property
     def _side(self) -> tuple[Any, Any, Any]:

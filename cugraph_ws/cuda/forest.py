@@ -11,12 +11,7 @@ import numpy as np
 from cugraph_ws.cuda.codegen import UNCODED
 from cugraph_ws.cuda.device import Device, KernelModule, Prepared, as_host
 from cugraph_ws.cuda.partition import DevicePartition
-from cugraph_ws.cuda.schedule import (
-    launch_shape,
-    launch_together,
-    prepare_together,
-    room_for_long_rows,
-)
+from cugraph_ws.cuda.schedule import launch_shape, room_for_long_rows
 from cugraph_ws.kernels.cuda.layout import (
     CODES,
     COUNT,
@@ -157,10 +152,10 @@ class DeviceForest:
         least = part.graph.least_senders(part.numbers, wide, part.owned)
         if least is None:
             return False
-        senders, given = self._who_gives(rows[0])
-        receivers = xp.asarray(given)
-        if given.any():
-            self._give(rows, edges, xp.asarray(senders), receivers)
+        told = self._who_gives(rows[0])
+        senders, receivers = xp.asarray(told)
+        if told.any():
+            self._give(rows, edges, senders, receivers)
         self._kernels.launch(
             "choose_of_least", *self._shape(part.owned), wide, part.owned, part.vertices, part.numbers,
             *self._program, self._levels, self._found, self._codes, receivers, least,
@@ -168,7 +163,7 @@ class DeviceForest:
         )  # fmt: skip
         return True
 
-    def _who_gives(self, offsets: DeviceArray) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def _who_gives(self, offsets: DeviceArray) -> np.ndarray[Any, Any]:
         """Return the codes of those who give their numbers along their arcs, and of those who are given.
 
         Those who are given have nobody better but those who give.  Looking for one among the in-neighbours
@@ -177,7 +172,8 @@ class DeviceForest:
 
         Returns
         -------
-        senders, receivers : ndarray of uint8, shape (CODES,)
+        ndarray of uint8, shape (2, CODES)
+            For each code whether it is one of the former, and of the latter.
         """
         part, xp = self._part, self._device.xp
         counts = xp.zeros(2 * CODES, np.int64)
@@ -197,15 +193,16 @@ class DeviceForest:
         above[:, UNCODED] = True  # for all that a code tells
         ahead = above @ arcs_out
         rows = arcs_in[asked] * (1 - ahead / max(1.0, arcs_out.sum())).clip(0, 1) ** 4
-        senders, receivers = (np.zeros(CODES, np.uint8) for _ in range(2))
+        told = np.zeros((2, CODES), np.uint8)
+        senders, receivers = told
         for place in ahead.argsort():
             new = arcs_out[above[place] & (senders == 0)].sum()
             if GIVING * new < rows[place]:
                 senders[above[place]] = 1
                 receivers[asked[place]] = 1
         if rows[receivers[asked] != 0].sum() < WORTH:
-            senders[:] = receivers[:] = 0
-        return senders, receivers
+            told[:] = 0
+        return told
 
     def _give(
         self, rows: tuple[Any, Any], edges: tuple[Any, ...], senders: DeviceArray,
@@ -242,7 +239,7 @@ class DeviceForest:
                 self._lists, most, self._control,
             )  # fmt: skip
             _, block = self._shape(part.size)
-            launch_together(here, self._kernels, "grow", part.size, block, *arguments)
+            self._kernels.prepare_together("grow", part.size, block, *arguments)()
             control = here.to_host(self._control)
             self.missing = int(control[WAITERS_LEFT])
             going = self.missing > 0 and int(control[GOING]) > 0 and not part.divided
@@ -308,8 +305,7 @@ class DeviceForest:
             self._found, self._codes, receivers, room_for_long_rows(here, part.graph), lists, most,
             ALONE, ALONE_ARCS, control,
         )  # fmt: skip
-        block = here.most_threads(self._kernels, "branch", FRONTIER_BLOCK, *arguments)
-        return prepare_together(here, self._kernels, "branch", part.size, block, *arguments)
+        return self._kernels.prepare_together("branch", part.size, FRONTIER_BLOCK, *arguments)
 
     def is_attached(self, positions: Any) -> Any:
         """Tell which of some owned vertices have their place in the forest; device array of bool."""

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from cugraph_ws.binding import bind
 from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.schedule import launch_together
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.kernels.cuda.layout import PIECE
@@ -343,4 +342,4 @@ class DeviceSearches:
     def _together(self, name: str, *arguments: Any) -> None:
         """Launch a kernel whose blocks meet."""
         items = max(self._graph.size, self._graph.arcs)
-        launch_together(self._device, self._module, name, items, BLOCK, *arguments)
+        self._module.prepare_together(name, items, BLOCK, *arguments)()

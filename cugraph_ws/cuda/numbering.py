@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from cugraph_ws.adjacency import index_dtype
 from cugraph_ws.cuda.device import device
@@ -141,15 +143,41 @@ class Integers:
         """Bytes of the ids."""
         return 0 if self.ids is None else int(self.ids.nbytes)
 
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """Least and greatest id; 0 and -1 if there are none."""
+        if self.ids is None or not self.size:
+            return 0, self.size - 1
+        ends = device().to_host(self.ids[:: max(1, self.size - 1)])
+        return int(ends[0]), int(ends[-1])
+
+    def find(self, wanted: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the numbers of a few ids that are on the host; -1 where unknown.
+
+        The GPU is asked for those alone that may be here: of a few ids that is often none.
+        """
+        numbers = np.full(len(wanted), -1, np.int64)
+        lowest, highest = self.ends
+        near = np.flatnonzero((wanted >= lowest) & (wanted <= highest))
+        if self.ids is None:
+            numbers[near] = wanted[near]
+        elif len(near):
+            here = device()
+            places = here.xp.empty(len(near), np.int64)
+            asked = here.xp.asarray(wanted[near].astype(self.ids.dtype))
+            run(
+                here, "find_ids", len(near), asked, len(near), self.ids, self.size, places,
+                module="ranks",
+            )  # fmt: skip
+            numbers[near] = here.to_host(places)
+        return numbers
+
     def encode(self, columns: Sequence[Column]) -> DeviceArray:
         """Return the numbers of ids of any integer dtype; -1 where unknown."""
         xp, (wanted,) = device().xp, columns
         if not self.size:
             return xp.full(len(wanted), -1, np.int64)
-        lowest, highest = 0, self.size - 1
-        if self.ids is not None:
-            ends = device().to_host(self.ids[:: max(1, self.size - 1)])
-            lowest, highest = int(ends[0]), int(ends[-1])
+        lowest, highest = self.ends
         # Compared within the dtype that came: int64 and uint64 together would become float64.
         limits = np.iinfo(wanted.dtype)
         if lowest > limits.max or highest < limits.min:

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cuda.device import Device, KernelModule, Prepared, device
+from cugraph_ws.cuda.device import Device, device
 from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.kernels.cuda.layout import PIECE
 
 __all__ = [
-    "BLOCK", "Schedule", "cut_in_two", "launch_shape", "launch_together", "plan_schedule", "prepare_together",
-    "room_for_long_rows",
+    "BLOCK", "Schedule", "cut_in_two", "launch_shape", "plan_schedule", "room_for_long_rows",
 ]  # fmt: skip
 
 BLOCK = 256  # threads
@@ -83,41 +82,6 @@ def launch_shape(device: Device, items: int) -> tuple[int, int]:
     (int, int)
     """
     return device.blocks_for(items, BLOCK), BLOCK
-
-
-def launch_together(
-    device: Device, module: KernelModule, name: str, items: int, block: int, *arguments: Any
-) -> None:
-    """Launch a kernel whose blocks meet; see `prepare_together`."""
-    prepare_together(device, module, name, items, block, *arguments)()
-
-
-def prepare_together(
-    device: Device, module: KernelModule, name: str, items: int, block: int, *arguments: Any
-) -> Prepared:
-    """Prepare a kernel whose blocks meet: a thread for each item, as far as all blocks fit at once.
-
-    Parameters
-    ----------
-    device : Device
-        Where it runs.
-    module : KernelModule
-        The kernel's.
-    name : str
-        Of the kernel.
-    items : int
-    block : int
-        Threads of a block.
-    *arguments : Any
-        The kernel's.
-
-    Returns
-    -------
-    Prepared
-    """
-    most = device.most_blocks(module, name, block, *arguments)
-    grid = min(device.blocks_for(items, block), most)
-    return module.prepare(name, grid, block, *arguments, cooperative=True)
 
 
 def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:

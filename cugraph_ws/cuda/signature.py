@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Kind", "flatten", "kind_of", "parameters"]
+__all__ = ["Kind", "Marshalled", "flatten", "kind_of", "marshal"]
 
 Kind = Any  # "float64" for a number, "float64*" for an array, a tuple of kinds for a tuple
 
@@ -23,7 +23,7 @@ _C_TYPES = {
     "float64": ctypes.c_double,
 }
 _PYTHON = {bool: "bool", int: "int64", float: "float64"}
-_ELEMENTS = frozenset(_C_TYPES) - {"bool"} | {"uint8", "int8"}
+_ARRAYS = {name: f"{name}*" for name in (*_C_TYPES, "uint8", "int8")} | {"bool": "uint8*"}
 
 
 def flatten(values: Sequence[Any]) -> list[Any]:
@@ -54,19 +54,22 @@ def kind_of(value: Any) -> Kind:
     """
     if isinstance(value, tuple):
         return tuple([kind_of(one) for one in value])
+    return _kind_of_one(value)
+
+
+def _kind_of_one(value: Any) -> str:
     plain = _PYTHON.get(type(value))
     if plain is not None:
         return plain
+    name = _name(value.dtype)
     if isinstance(value, np.generic):
-        name = _name(value.dtype)
         if name not in _C_TYPES:
             raise TypeError(f"a kernel takes no {name}")
         return name
-    name = _name(value.dtype)
-    element = "uint8" if name == "bool" else name
-    if element not in _ELEMENTS or value.ndim != 1 or not value.flags.c_contiguous:
-        raise TypeError(f"a kernel takes no array of {element} in {value.ndim} dimensions")
-    return f"{element}*"
+    kind = _ARRAYS.get(name)
+    if kind is None or value.ndim != 1 or not value.flags.c_contiguous:
+        raise TypeError(f"a kernel takes no array of {name} in {value.ndim} dimensions")
+    return kind
 
 
 @cache
@@ -75,12 +78,53 @@ def _name(dtype: np.dtype[Any]) -> str:
     return dtype.name
 
 
-def parameters(values: Sequence[Any]) -> list[Any]:
-    """Return a launch's arguments as C values: pointers for arrays, numbers as they are."""
-    given = []
-    for value in flatten(values):
-        name = _PYTHON.get(type(value))
-        if name is None and isinstance(value, np.generic):
-            name = _name(value.dtype)
-        given.append(ctypes.c_void_p(value.data.ptr) if name is None else _C_TYPES[name](value))
-    return given
+class Marshalled(NamedTuple):
+    """A launch's arguments as the driver takes them.
+
+    Attributes
+    ----------
+    kinds : tuple
+        Of each argument; see `kind_of`.
+    values : list
+        C values: pointers for arrays, numbers as they are.
+    starts : list of int
+        For each argument the place of its first value.
+    """
+
+    kinds: tuple[Kind, ...]
+    values: list[Any]
+    starts: list[int]
+
+
+def marshal(arguments: Sequence[Any]) -> Marshalled:
+    """Return a launch's arguments as the driver takes them, and of which kinds they are.
+
+    Parameters
+    ----------
+    arguments : sequence
+        Arrays of the device, numbers, and tuples of such.
+
+    Returns
+    -------
+    Marshalled
+
+    Raises
+    ------
+    TypeError
+        As `kind_of`.
+    """
+    values: list[Any] = []
+    kinds, starts = [], []
+
+    def take(value: Any) -> Kind:
+        if isinstance(value, tuple):
+            return tuple([take(one) for one in value])
+        kind = _kind_of_one(value)
+        kept = _C_TYPES.get(kind)
+        values.append(ctypes.c_void_p(value.data.ptr) if kept is None else kept(value))
+        return kind
+
+    for one in arguments:
+        starts.append(len(values))
+        kinds.append(take(one))
+    return Marshalled(tuple(kinds), values, starts)

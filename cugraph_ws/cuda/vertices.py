@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
+
+import numpy as np
 
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.numbering import Integers, name_vertices, read_scalars
@@ -14,9 +17,12 @@ from cugraph_ws.frames_cudf import (
     ids_of_range,
     move_to_device,
 )
+from cugraph_ws.ids import conform, read_ids
 from cugraph_ws.vertices import Vertices
 
 __all__ = ["DeviceVertices"]
+
+FEW = 4096  # ids from the host that are found by a search each, and checked there
 
 
 class DeviceVertices(Vertices):
@@ -51,6 +57,21 @@ class DeviceVertices(Vertices):
     def _plain(self, number: int) -> list[Any]:
         columns = self._outputs(VertexNumbers(device().xp.asarray([number])))
         return [column.to_arrow()[0].as_py() for column in columns]
+
+    def _encode(self, columns: Sequence[Column], argument: str) -> Any:
+        column, kind = columns[0], self.types[0]
+        if (
+            not isinstance(self.numbering, Integers)
+            or column.on_device
+            or kind.family != "integer"
+            or not 0 < len(column) <= FEW
+        ):
+            return super()._encode(columns, argument)
+        numbers = self.numbering.find(conform(read_ids(column), kind))
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            self._refuse_unknown(self._shown(columns, int(unknown[0])), len(unknown), argument)
+        return device().xp.asarray(numbers)
 
     @property
     def _xp(self) -> Any:

@@ -13,7 +13,7 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cuda.codegen import Variant, has_codes, interface_source, reads_states_alone
 from cugraph_ws.cuda.device import Prepared
 from cugraph_ws.cuda.partition import DevicePartition
-from cugraph_ws.cuda.schedule import launch_shape, prepare_together, room_for_long_rows
+from cugraph_ws.cuda.schedule import launch_shape, room_for_long_rows
 from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.cuda import CudaExecutor
 from cugraph_ws.kernels.cuda import layout
@@ -207,9 +207,8 @@ class CudaFrontierExecutor(CudaExecutor):
             self._bound.values, self._sums, 0, 1, NO_LIMIT, self._settings, self._horizon,
             self._frontiers, self._history,
         )  # fmt: skip
-        block = here.most_threads(self._kernels, "traverse", BLOCK, *arguments)
         items = max(graph.size, graph.arcs)
-        return begin, prepare_together(here, self._kernels, "traverse", items, block, *arguments)
+        return begin, self._kernels.prepare_together("traverse", items, BLOCK, *arguments)
 
     def _gather(self, number: int) -> None:
         """Let all vertices gather from all once; those whose state is news are the next frontier."""

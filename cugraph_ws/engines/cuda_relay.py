@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cuda.partition import DevicePartition
-from cugraph_ws.cuda.schedule import launch_together, room_for_long_rows
+from cugraph_ws.cuda.schedule import room_for_long_rows
 from cugraph_ws.engines import Choice, Counts
 from cugraph_ws.engines.cuda import CudaExecutor
 from cugraph_ws.engines.cuda_frontier import (
@@ -118,9 +118,8 @@ class CudaRelayExecutor(CudaExecutor):
             number, supersteps, leave or NO_LIMIT, self._settings, self._shares, self._totals,
             self._frontiers, self._history,
         )  # fmt: skip
-        block = here.most_threads(self._kernels, "relay", BLOCK, *arguments)
         items = max(graph.size, graph.arcs)
-        launch_together(here, self._kernels, "relay", items, block, *arguments)
+        self._kernels.prepare_together("relay", items, BLOCK, *arguments)()
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Launch as many supersteps as the plan chose; they end when nobody has news."""

@@ -89,6 +89,12 @@ class EmulatedKernels:
             lambda *now: self.launch(name, grid, block, *now, cooperative=cooperative), arguments
         )
 
+    def prepare_together(
+        self, name: str, items: int, block: int, *arguments: Any
+    ) -> EmulatedLaunch:
+        grid = self.device.blocks_for(items, block)
+        return self.prepare(name, grid, block, *arguments, cooperative=True)
+
 
 class EmulatedDevice:
     """See `cugraph_ws.cuda.device.Device`.
@@ -147,12 +153,6 @@ class EmulatedDevice:
 
     def blocks_for(self, items: int, block: int) -> int:
         return max(1, min(-(-items // block), 2 * self.multiprocessors))
-
-    def most_threads(self, module: EmulatedKernels, name: str, most: int, *arguments: Any) -> int:
-        return min(most, THREADS)
-
-    def most_blocks(self, module: EmulatedKernels, name: str, block: int, *arguments: Any) -> int:
-        return 2 * self.multiprocessors
 
     @contextmanager
     def beside(self) -> Iterator[None]:
