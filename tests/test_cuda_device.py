@@ -17,7 +17,7 @@ from cugraph_ws.cuda import compiler, driver, pools
 from cugraph_ws.cuda import device as devices
 from cugraph_ws.cuda.compiler import Binary, load_or_compile
 from cugraph_ws.cuda.driver import Gpu, installed_gpus
-from cugraph_ws.cuda.signature import flatten, kind_of, marshal
+from cugraph_ws.cuda.signature import kind_of, marshal
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import EngineError
 
@@ -74,10 +74,6 @@ def test_kinds(value, kind):
 def test_what_no_kernel_takes(value):
     with pytest.raises(TypeError, match="a kernel takes no"):
         kind_of(value)
-
-
-def test_flattened():
-    assert flatten((1, (2, (3, ()), 4), ())) == [1, 2, 3, 4]
 
 
 def test_parameters_are_c_values():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Kind", "Marshalled", "flatten", "kind_of", "marshal"]
+__all__ = ["Kind", "Marshalled", "kind_of", "marshal"]
 
 Kind = Any  # "float64" for a number, "float64*" for an array, a tuple of kinds for a tuple
 
@@ -24,14 +24,6 @@ _C_TYPES = {
 }
 _PYTHON = {bool: "bool", int: "int64", float: "float64"}
 _ARRAYS = {name: f"{name}*" for name in (*_C_TYPES, "uint8", "int8")} | {"bool": "uint8*"}
-
-
-def flatten(values: Sequence[Any]) -> list[Any]:
-    """Return the arrays and numbers of nested tuples, in order."""
-    flat: list[Any] = []
-    for value in values:
-        flat += flatten(value) if isinstance(value, tuple) else [value]
-    return flat
 
 
 def kind_of(value: Any) -> Kind:
