@@ -8,7 +8,8 @@ import queue
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -92,15 +93,21 @@ def test_who_follows_before_long_is_not_told(monkeypatch: Any) -> None:
         assert isinstance(told[1].get(timeout=WAIT), RunAbandonedError)
 
 
-def never() -> bool:
-    """Nobody asks in another way."""
-    return False
+def never() -> Callable[[], bool]:
+    """Nobody asks in another way; whoever has waited for too long fails, and lets the test end."""
+    until = time.monotonic() + WAIT
+
+    def is_called() -> bool:
+        assert time.monotonic() < until, "not all have been told"
+        return False
+
+    return is_called
 
 
 def asked(made: list[Lifelines], run: str, free: list[bool]) -> list[bool | None]:
     """Have each member ask whether all GPUs are free for a run."""
     with ThreadPoolExecutor(len(made)) as executor:
-        return list(executor.map(lambda one, here: one.are_free(run, here, never), made, free))
+        return list(executor.map(lambda one, here: one.are_free(run, here, never()), made, free))
 
 
 def test_all_hear_whether_all_are_free() -> None:
@@ -116,7 +123,7 @@ def test_all_hear_whether_all_are_free() -> None:
 def test_runs_that_begin_at_once_are_not_confused() -> None:
     with lines() as (made, _), ThreadPoolExecutor(6) as executor:
         answers = [
-            executor.submit(made[rank].are_free, run, rank != busy, never)
+            executor.submit(made[rank].are_free, run, rank != busy, never())
             for rank, runs in enumerate([("a", "b"), ("b", "a"), ("a", "b")])
             for run, busy in [(one, 1 if one == "a" else None) for one in runs]
         ]
@@ -127,11 +134,11 @@ def test_runs_that_begin_at_once_are_not_confused() -> None:
 def test_who_asks_hears_of_one_that_is_gone() -> None:
     with lines() as (made, told):
         with ThreadPoolExecutor(2) as executor:
-            answers = [executor.submit(one.are_free, "run 1", True, never) for one in made[:2]]
+            answers = [executor.submit(one.are_free, "run 1", True, never()) for one in made[:2]]
             made[2].close()
             assert [one.result(WAIT) for one in answers] == [None, None]
         assert isinstance(told[0].get(timeout=WAIT), WorkerLostError)
-        assert made[0].are_free("run 2", True, never) is None
+        assert made[0].are_free("run 2", True, never()) is None
 
 
 def test_who_asks_can_be_called_off_or_away() -> None:
@@ -144,13 +151,23 @@ def test_who_asks_can_be_called_off_or_away() -> None:
         assert made[0].are_free("run 1", True, lambda: True) is None
 
 
+def has_heard_of(one: Lifelines, run: str) -> bool:
+    """Wait until a member has been told something of a run."""
+    with one._news:
+        return one._news.wait_for(lambda: lifelines._word(run) in one._free, WAIT)
+
+
 def test_runs_that_never_begin_are_forgotten(monkeypatch: Any) -> None:
     monkeypatch.setattr(lifelines, "HEARD", 3)
     with lines() as (made, _):
         for number in range(6):
             made[0]._say(lifelines._word(f"run {number}"), lifelines.FREE)
-        assert asked(made, "run 5", [True, True, True])[0]
-        assert len(made[1]._free) <= 3
+        # before the others are asked: with so few that are remembered, what they tell of the last run
+        # would be forgotten for those that came before it
+        assert all(has_heard_of(one, "run 5") for one in made[1:])
+        assert [len(one._free) for one in made] == [0, 3, 3]
+        assert asked(made, "run 5", [True, True, True]) == [True, True, True]
+        assert all(len(one._free) <= 3 for one in made)
 
 
 def swapped(made: list[Lifelines], texts: Any) -> list[dict[int, bytes]]:
