@@ -34,11 +34,7 @@ from cugraph_ws.cluster import device_components
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Alone
 from cugraph_ws.codegen import import_text, kernel_file
-from cugraph_ws.cuda import (
-    forest,
-    grouping,
-    rows,
-)
+from cugraph_ws.cuda import forest, grouping, rows
 from cugraph_ws.cuda import graph as device_graph
 from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import Binary, Capability, load_or_compile

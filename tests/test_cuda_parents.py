@@ -247,6 +247,22 @@ def test_few_arcs_are_all_read(monkeypatch):
     assert set(notes.names) == {"choose"}
 
 
+def at_the_start(vertex, p, own):
+    return 0 if own.start else 2**30
+
+
+def a_hop_on(src):
+    return src.level + 1
+
+
+def the_nearer(old, gathered):
+    return min(old.level, gathered)
+
+
+def is_reached(state):
+    return state.level < 2**30
+
+
 @ws.vertex_program
 class Guarded:
     """Hops; some vertices think nothing of what they hear late."""
@@ -256,22 +272,14 @@ class Guarded:
     start: ws.vertex_set
     deaf: ws.vertex_set
 
-    def init(vertex, p, own):
-        return 0 if own.start else 2**30
-
-    def compute(src):
-        return src.level + 1
-
+    init = at_the_start
+    compute = a_hop_on
     combine = min
-
-    def apply(old, gathered):
-        return min(old.level, gathered)
+    apply = the_nearer
+    settled = is_reached
 
     def active(old, new):
         return new.level < old.level and not (new.deaf and new.level > 1)
-
-    def settled(state):
-        return state.level < 2**30
 
 
 @ws.vertex_program
@@ -283,23 +291,15 @@ class Renamed:
     start: ws.vertex_set
     deaf: ws.vertex_set
 
-    def init(vertex, p, own):
-        return 0 if own.start else 2**30
-
-    def compute(src):
-        return src.level + 1
-
+    init = at_the_start
+    compute = a_hop_on
     combine = min
-
-    def apply(old, gathered):
-        return min(old.level, gathered)
+    apply = the_nearer
+    settled = is_reached
 
     def active(old, new):
         one = new
         return one.level < old.level and not (one.deaf and one.level > 1)
-
-    def settled(state):
-        return state.level < 2**30
 
 
 @ws.vertex_program
@@ -310,19 +310,11 @@ class Plain:
     before: ws.predecessor
     start: ws.vertex_set
 
-    def init(vertex, p, own):
-        return 0 if own.start else 2**30
-
-    def compute(src):
-        return src.level + 1
-
+    init = at_the_start
+    compute = a_hop_on
     combine = min
-
-    def apply(old, gathered):
-        return min(old.level, gathered)
-
-    def settled(state):
-        return state.level < 2**30
+    apply = the_nearer
+    settled = is_reached
 
 
 def test_a_program_may_leave_out_who_is_active():

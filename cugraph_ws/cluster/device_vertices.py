@@ -79,7 +79,8 @@ class DeviceShardVertices(ShardVertices):
         # of own ids: the least, and how far the greatest is beyond it
         self._least, self._span = low, high - low - 1
         if ids is not None and high > low:
-            self._least, self._span = own.ends[0], own.ends[1] - own.ends[0]
+            self._least, greatest = own.ends
+            self._span = greatest - self._least
 
     @property
     def nbytes(self) -> int:
