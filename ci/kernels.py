@@ -308,6 +308,8 @@ def _run_programs(recorder: Recorder) -> None:
         runs.append(
             (f"SSSP {np.dtype(kind).name}", lambda w=weighted: ws.sssp(w, 0, engine="cuda"))
         )
+    narrow = _weighted(edges, np.float32)
+    runs.append(("WidestPath float32", lambda: ws.widest_path(narrow, 0, engine="cuda")))
     shown = (
         "minimum pulled", "tuple messages", "sums of a frontier", "any from an outbox", "news for one",
         "custom combine from an outbox", "custom combine of tuples", "superstep, parameter, aggregates",

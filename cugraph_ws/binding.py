@@ -21,6 +21,7 @@ from cugraph_ws.cuda.device import array_module
 from cugraph_ws.declarations import (
     Constant,
     Distribution,
+    Floating,
     Like,
     Parameter,
     ScalarType,
@@ -214,12 +215,15 @@ def _edges(
             )
         columns.append(column)
         missing.append(declared.default if column is None else None)
-        if declared.type is not None:
-            kinds.append(declared.type.name)
+        if isinstance(declared.type, ScalarType):
+            kind = declared.type.name
         elif column is not None:
-            kinds.append(graph.edge_dtype(column).name)
+            kind = graph.edge_dtype(column).name
         else:
-            kinds.append("int64" if isinstance(declared.default, int) else "float64")
+            kind = "int64" if isinstance(declared.default, int) else "float64"
+        if isinstance(declared.type, Floating) and kind == "int64":
+            kind = "float64"
+        kinds.append(kind)
     return tuple(columns), tuple(kinds), tuple(missing)
 
 
@@ -233,7 +237,7 @@ def _check_edges(
     like = {
         declared.type.attribute: kind
         for declared, kind in zip(program.state.values(), state, strict=True)
-        if isinstance(declared.type, Like)
+        if isinstance(declared.type, Like) and _calculates(program)
     }
     for (name, declared), column in zip(program.edges.items(), columns, strict=True):
         if column is None:
@@ -259,16 +263,23 @@ def _check_edges(
                 )
 
 
+def _calculates(program: VertexProgram) -> bool:
+    """Tell whether a message may be another number than those that it is made of."""
+    nodes = list(ast.walk(parse(program.sources["compute"].text)))
+    called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return any(isinstance(node, ast.BinOp) for node in nodes) or not called <= {"min", "max"}
+
+
 def _check_type(
     program: VertexProgram,
     name: str,
-    declared: ScalarType | None,
+    declared: ScalarType | Floating | None,
     column: str,
     least: Any,
     greatest: Any,
 ) -> None:
     """Refuse a column whose values the declared type cannot hold."""
-    if declared is None:
+    if not isinstance(declared, ScalarType):  # it is made for the column
         return
     whole = declared.dtype.kind == "i"
     if not whole and declared.name != "float32":

@@ -23,6 +23,7 @@ __all__ = [
     "Constant",
     "Distribution",
     "Edge",
+    "Floating",
     "Like",
     "Parameter",
     "Predecessor",
@@ -36,6 +37,7 @@ __all__ = [
     "edge",
     "float32",
     "float64",
+    "floating",
     "hidden",
     "in_degree",
     "in_weight",
@@ -87,6 +89,11 @@ class Like:
 
 
 @dataclass(frozen=True)
+class Floating:
+    """The type of an edge attribute's column where that is float32 or float64, else float64."""
+
+
+@dataclass(frozen=True)
 class State:
     """A field of the vertex state.
 
@@ -112,7 +119,7 @@ class State:
 class Edge:
     """An edge attribute; without a type it has the column's, without the column `default`."""
 
-    type: ScalarType | None = None
+    type: ScalarType | Floating | None = None
     default: float | None = None
     least: float | None = None
 
@@ -181,6 +188,7 @@ Declaration = (
 
 float32 = ScalarType("float32")
 float64 = ScalarType("float64")
+floating = Floating()
 int32 = ScalarType("int32")
 int64 = ScalarType("int64")
 boolean = ScalarType("bool")
@@ -199,7 +207,7 @@ predecessor = Predecessor()
 
 
 def edge(
-    type: ScalarType | None = None,  # noqa: A002 - reads as the user's word
+    type: ScalarType | Floating | None = None,  # noqa: A002 - reads as the user's word
     default: float | None = None,
     least: float | None = None,
 ) -> Any:
@@ -207,8 +215,9 @@ def edge(
 
     Parameters
     ----------
-    type : ScalarType, optional
-        Type that the program sees; the column's own (int64, float32 or float64) if not given.
+    type : ScalarType or Floating, optional
+        Type that the program sees; the column's own (int64, float32 or float64) if not given.  With
+        `ws.floating` it is float32 for a column of that type, and float64 for any other and for none.
     default : float, optional
         Value of every edge where the graph has no such attribute; without it the attribute is
         required.

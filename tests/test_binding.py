@@ -299,6 +299,24 @@ class TestEdgeAttributes:
             assert bind(program, graph, {}).types.state == (kind,)
             assert values(program, graph) == [2 * place for place in range(50)]
 
+    @pytest.mark.parametrize(
+        ("column", "kind"),
+        [("float32", "float32"), ("float64", "float64"), ("int32", "float64"), (None, "float64")],
+    )
+    def test_floating_is_the_columns_type_or_float64(self, column, kind):
+        program = define(
+            {"value": ws.like("weight"), "weight": ws.edge(ws.floating, default=2),
+             "start": ws.vertex_value(ws.int64, 0)},
+            compute=send_along,
+        )  # fmt: skip
+        frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2], "weight": [2, 2]})
+        kinds = {} if column is None else {"weight": column}
+        frame = frame[["source", "destination", *kinds]].astype(kinds)
+        weight = "weight" if kinds else None
+        result = ws.run(program, frame, weight_column=weight)
+        assert result.frame["value"].tolist() == [0, 2, 4]
+        assert result.frame["value"].dtype == kind
+
     def test_an_attribute_that_the_graph_lacks(self):
         program = define(
             {"value": ws.float64, "weight": ws.edge(ws.float64),
@@ -353,6 +371,15 @@ class TestEdgeAttributes:
         frame = pd.DataFrame({"source": [0], "destination": [1], "weight": [2**61]})
         with pytest.raises(ws.InputError, match=r"paths could exceed what int64 holds"):
             values(ws.SSSP, frame, "distance", source=0, weight_column="weight")
+
+    @pytest.mark.parametrize(("kind", "great"), [("float32", 3e38), ("float64", 1e308)])
+    def test_floats_whose_sums_could_overflow_may_be_compared(self, kind, great):
+        frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2], "weight": [great, great]})
+        frame = frame.astype({"weight": kind})
+        with pytest.raises(ws.InputError, match=f"paths could exceed what {kind} holds"):
+            values(ws.SSSP, frame, "distance", source=0, weight_column="weight")
+        widths = values(ws.WidestPath, frame, "width", source=0, weight_column="weight")
+        assert widths == [np.inf, np.dtype(kind).type(great), np.dtype(kind).type(great)]
 
 
 def toll_and_length(src, edge):

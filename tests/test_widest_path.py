@@ -62,7 +62,11 @@ def test_ties_make_no_circles():
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 def test_types_of_widths(dtype):
     edges = SHAPES["random sparse"]
-    check(replace(edges, weight=(edges.weight * 8).astype(dtype)), 3)
+    edges = replace(edges, weight=(edges.weight * 8).astype(dtype))
+    check(edges, 3)
+    with build(edges) as graph:
+        widths = ws.widest_path(graph, 3)["width"]
+    assert str(widths.dtype).lower() == ("float32" if dtype == "float32" else "float64")
 
 
 def test_negative_widths():

@@ -23,9 +23,9 @@ __all__ = ["WidestPath", "widest_path"]
 class WidestPath:
     """Width of the widest path from the nearest source, and the neighbour before on it."""
 
-    width: ws.nullable(ws.float64, -math.inf)
+    width: ws.nullable(ws.like("weight"), -math.inf)
     predecessor: ws.predecessor
-    weight: ws.edge(ws.float64, default=1.0)
+    weight: ws.edge(ws.floating, default=1.0)
     source: ws.vertex_set
 
     def init(vertex, p, own):
@@ -85,8 +85,9 @@ def widest_path(
     Returns
     -------
     DataFrame
-        vertex; width (float64; infinite for sources, null if unreachable); predecessor (an id;
-        null for sources and unreachable vertices). Sorted by vertex.
+        vertex; width (float32 for weights of that type, else float64; infinite for sources, null if
+        unreachable); predecessor (an id; null for sources and unreachable vertices). Sorted by
+        vertex.
 
     Raises
     ------
