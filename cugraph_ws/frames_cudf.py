@@ -24,7 +24,7 @@ from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.grouping import run
 from cugraph_ws.cuda.numbering import DeviceNumbered, read_scalars
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import Below, Column, Frame, FrameKind, Ids, Masked, is_on_device
+from cugraph_ws.frames import Below, Column, Frame, FrameKind, Ids, Masked
 from cugraph_ws.ids import IdType
 from cugraph_ws.numbering import Renumbered
 
@@ -32,6 +32,7 @@ __all__ = [
     "Coded",
     "CudfFrame",
     "Validity",
+    "as_series",
     "coded",
     "device_column",
     "empty_mask",
@@ -367,7 +368,7 @@ def empty_mask(rows: int) -> DeviceArray:
     return device().xp.zeros(-(-rows // (32 * words)) * words, np.uint32)
 
 
-def id_column(values: Any, valid: Validity | None, kind: IdType, *, fresh: bool = False) -> Series:
+def id_column(values: Any, valid: Validity | None, kind: IdType, *, fresh: bool = False) -> Any:
     """Return ids in the dtype that they came in as.
 
     Parameters
@@ -381,21 +382,24 @@ def id_column(values: Any, valid: Validity | None, kind: IdType, *, fresh: bool 
 
     Returns
     -------
-    cudf.Series
+    pylibcudf.Column or cudf.Series
+        A part of what `make_frame` takes.
     """
     with _own_rules():
-        if isinstance(values, device().xp.ndarray) and pt.is_null(kind.arrow):
-            series = _series([])
-        elif isinstance(values, device().xp.ndarray):
-            series = _restored(values, kind.arrow, fresh=fresh)
-        else:
-            series = values
-        if kind.dtype is not None and series.dtype != kind.dtype:
-            series = series.astype(kind.dtype)
-        return _with_nulls(series, valid) if valid is not None and valid.nulls else series
+        column, dtype = values, values.dtype
+        if isinstance(values, device().xp.ndarray):
+            if pt.is_integer(kind.arrow):
+                dtype = kind.arrow.to_pandas_dtype()
+                column = _numbers(values.astype(dtype, copy=not fresh))
+            else:
+                column = _restored(values, kind.arrow, fresh=fresh)
+                dtype = column.dtype
+        if kind.dtype is not None and dtype != kind.dtype:
+            column = as_series(column).astype(kind.dtype)
+        return _with_nulls(column, valid) if valid is not None and valid.nulls else column
 
 
-def ids_of_range(ids: DeviceArray | None, first: int, last: int, kind: IdType) -> Series:
+def ids_of_range(ids: DeviceArray | None, first: int, last: int, kind: IdType) -> Any:
     """Return the ids of vertices by number, from `first` to `last`.
 
     Parameters
@@ -407,8 +411,8 @@ def ids_of_range(ids: DeviceArray | None, first: int, last: int, kind: IdType) -
 
     Returns
     -------
-    cudf.Series
-        With memory of its own.
+    pylibcudf.Column or cudf.Series
+        With memory of its own; a part of what `make_frame` takes.
     """
     if ids is not None:
         return id_column(ids, None, kind)
@@ -437,25 +441,33 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
 
     Parameters
     ----------
-    columns : mapping of str to device array, ndarray, Masked, list of str or Series
-        Columns of one length; what is on the device is not copied.
+    columns : mapping of str to device array, ndarray, Masked, list of str, Series or pylibcudf.Column
+        Columns of one length; columns on the device are not copied, arrays are.
 
     Returns
     -------
     cudf.DataFrame
     """
     with _own_rules():
-        series = {name: _column(column) for name, column in columns.items()}
-        if not all(_is_plain(one.dtype) for one in series.values()):
-            return _cudf().DataFrame(series)
+        made = {name: _column(column) for name, column in columns.items()}
+        if any(isinstance(one, _cudf().Series) for one in made.values()):
+            return _cudf().DataFrame({name: as_series(one) for name, one in made.items()})
         from pylibcudf import Table
 
         # What cuDF does with a dict of Series takes longer than many a search.
-        table = Table([one.to_pylibcudf()[0] for one in series.values()])
-        return _cudf().DataFrame.from_pylibcudf(table, {"columns": list(series)})
+        table = Table(list(made.values()))
+        return _cudf().DataFrame.from_pylibcudf(table, {"columns": list(made)})
 
 
-def _column(column: Any) -> Series:
+def as_series(column: Any) -> Series:
+    """Return a part of what `make_frame` takes as a Series."""
+    if isinstance(column, _cudf().Series):
+        return column
+    return _cudf().Series.from_pylibcudf(column)
+
+
+def _column(column: Any) -> Any:
+    """Return numbers as libcudf has them, without cuDF around them; a Series of all else."""
     if isinstance(column, Masked):
         if isinstance(column, Below) and isinstance(column.values, device().xp.ndarray):
             valid = Validity.below(column.values, column.limit)
@@ -469,35 +481,41 @@ def _column(column: Any) -> Series:
     if isinstance(column, list):
         return _cudf().Series.from_arrow(pa.array(column, pa.large_string()))
     if isinstance(column, np.ndarray):
-        return _series(column)
-    if not isinstance(column, _cudf().Series) and is_on_device(column):
-        return _series(device().xp.array(column))  # a copy: the frame is the caller's to write to
-    return column
+        return _numbers(device().xp.asarray(np.ascontiguousarray(column)))
+    if isinstance(column, _cudf().Series):
+        return column.to_pylibcudf()[0] if _is_plain(column.dtype) else column
+    from pylibcudf import Column as PlainColumn
+
+    if isinstance(column, PlainColumn):
+        return column
+    return _numbers(device().xp.array(column))  # a copy: the frame is the caller's to write to
 
 
-def _with_nulls(series: Series, valid: Validity) -> Series:
-    """Return a Series with nulls; numbers stay where they are, and a mask is put beside them."""
-    if not _is_plain(series.dtype):
-        return series.where(_series(valid.spread()))
+def _with_nulls(column: Any, valid: Validity) -> Any:
+    """Return a column with nulls; numbers stay where they are, and a mask is put beside them."""
+    if isinstance(column, _cudf().Series):
+        return column.where(_series(valid.spread()))
     from pylibcudf import gpumemoryview
 
     mask = None
     if valid.nulls:
         assert valid.mask is not None
         mask = gpumemoryview(valid.mask.view(np.uint8))
-    column, _ = series.to_pylibcudf()
-    return _cudf().Series.from_pylibcudf(column.with_mask(mask, valid.nulls))
+    return column.with_mask(mask, valid.nulls)
 
 
-def _series(values: Any) -> Series:
-    """Return numbers as a Series, of the same memory, in which a NaN is no null."""
-    if isinstance(values, np.ndarray):
-        values = device().xp.asarray(np.ascontiguousarray(values))
+def _numbers(values: DeviceArray) -> Any:
+    """Return numbers as a column of libcudf's, of the same memory; a Series where it is not as cuDF's."""
     if not len(values) or not _is_plain(values.dtype):
         return _cudf().Series(values, nan_as_null=False)
     from pylibcudf import Column as PlainColumn
 
-    return _cudf().Series.from_pylibcudf(PlainColumn.from_cuda_array_interface(values))
+    return PlainColumn.from_cuda_array_interface(values)
+
+
+def _series(values: DeviceArray | list[Any]) -> Series:
+    """Return numbers as a Series, of the same memory, in which a NaN is no null."""
+    return as_series(_numbers(values))
 
 
 def _is_plain(dtype: Any) -> bool:
@@ -506,9 +524,9 @@ def _is_plain(dtype: Any) -> bool:
 
 
 def _restored(values: DeviceArray, arrow: pa.DataType, *, fresh: bool) -> Series:
-    """Return numbered integers as a Series of the type that they stand for."""
-    if pt.is_integer(arrow):
-        return _series(values.astype(arrow.to_pandas_dtype(), copy=not fresh))
+    """Return numbers as a Series of the times that they stand for, or of nothing."""
+    if pt.is_null(arrow):
+        return _series([])
     counts = _series(values.astype(np.int64, copy=not fresh))
     if pt.is_duration(arrow):
         return counts.astype(f"timedelta64[{arrow.unit}]")

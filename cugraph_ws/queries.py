@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs, Order
-from cugraph_ws.cuda.device import array_module, as_host
+from cugraph_ws.cuda.device import array_module, as_host, mark
 from cugraph_ws.errors import InputError
 from cugraph_ws.vertices import Vertices
 
@@ -295,8 +295,10 @@ class Queries:
         -------
         array of bool, shape (length,)
         """
+        self._open()
         marks = array_module(on_device).zeros(self.length, dtype=np.bool_)
-        marks[self.numbers(values, argument, on_device=on_device)] = True
+        found = self._vertices.find(values, argument)
+        mark(marks, found if on_device else as_host(found))
         return marks
 
     def vertex_sum(self, values: Any) -> Any:

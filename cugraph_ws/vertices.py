@@ -63,10 +63,10 @@ class Vertices:
 
     def numbers(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
         """Return the numbers of ids in a frame, a Series, an array or a list."""
-        return self._place(self._numbers(values, argument), on_device)
+        return self._place(self.find(values, argument), on_device)
 
-    def _numbers(self, values: Any, argument: str) -> Any:
-        """Return the numbers of ids, where the vertices are."""
+    def find(self, values: Any, argument: str) -> Any:
+        """Return the numbers of ids, where they have been looked up: on the device, or the host."""
         if is_frame(values):
             frame = open_frame(values, argument, on_device=self.on_device)
             names = id_columns(frame, self.sources)
@@ -229,7 +229,7 @@ class Vertices:
                 raise found
             return self._attribute_rows, found
         if isinstance(data, Mapping) and not is_frame(data):
-            rows = self._numbers(list(data), argument) if data else self._xp.empty(0, np.int64)
+            rows = self.find(list(data), argument) if data else self._xp.empty(0, np.int64)
             values = open_values(list(data.values()), argument) if data else _no_values(argument)
             return self._distinct(rows, argument), values
         if not is_frame(data):
@@ -289,7 +289,8 @@ class Vertices:
         )
 
     def _distinct(self, rows: Any, argument: str) -> Any:
-        """Return vertex numbers, having refused repeated ones."""
+        """Return vertex numbers where the vertices are, having refused repeated ones."""
+        rows = self._xp.asarray(rows)
         counts = self._xp.bincount(rows, minlength=1)
         if self._scalar(counts.max()) > 1:
             twice = self._scalar((counts > 1).argmax())

@@ -26,6 +26,7 @@ from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda import grouping
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.frames import VertexNumbers
+from cugraph_ws.frames_cudf import as_series
 
 
 @pytest.fixture(autouse=True)
@@ -282,7 +283,8 @@ def test_ids_of_others_are_asked_for() -> None:
         share = build_shard(crew, parts_of(frame, crew, on_gpu=True))
         everyone = np.r_[-1, np.arange(share.number_of_vertices)[::-1]]
         asked = VertexNumbers(np.r_[everyone, everyone], nullable=True)
-        return pd.Series(share._vertices.columns("other", asked)["other"]).fillna(-99).tolist()
+        other = as_series(share._vertices.columns("other", asked)["other"])
+        return pd.Series(other).fillna(-99).tolist()
 
     expected = 2 * [-99, *sorted({*frame["source"], *frame["destination"]}, reverse=True)]
     assert together(3, work) == [expected] * 3

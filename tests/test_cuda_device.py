@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import struct
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from cugraph_ws.cuda import compiler, driver, pools
 from cugraph_ws.cuda import device as devices
 from cugraph_ws.cuda.compiler import Binary, load_or_compile
 from cugraph_ws.cuda.driver import Gpu, installed_gpus
-from cugraph_ws.cuda.signature import kind_of, marshal
+from cugraph_ws.cuda.signature import Parameters, kind_of, marshal
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import EngineError
 
@@ -76,16 +77,31 @@ def test_what_no_kernel_takes(value):
         kind_of(value)
 
 
+def lying_at(parameters, c_types):
+    """Return what a driver reads that takes parameters for values of such types."""
+    places = (ctypes.c_void_p * len(c_types)).from_address(parameters.table.value)
+    return [kind.from_address(place).value for kind, place in zip(c_types, places, strict=True)]
+
+
 def test_parameters_are_c_values():
-    given = (Fake("bool", 7), (5, np.int32(-3)), True, 0.5, np.float32(0.25), ())
-    kinds, values, starts = marshal(given)
-    assert kinds == tuple(map(kind_of, given))
-    assert starts == [0, 1, 3, 4, 5, 6]
-    assert [type(one) for one in values] == [
-        ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_uint8, ctypes.c_double,
-        ctypes.c_float,
+    given = (Fake("bool", 7), (5, np.int32(-3)), True, 0.5, np.float32(0.25), (), np.longlong(-9))
+    marshalled = marshal(given)
+    assert marshalled.kinds == tuple(map(kind_of, given))
+    assert marshalled.starts == [0, 1, 3, 4, 5, 6, 6]
+    types = [
+        ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_bool, ctypes.c_double,
+        ctypes.c_float, ctypes.c_int64,
     ]  # fmt: skip
-    assert [one.value for one in values] == [7, 5, -3, 1, 0.5, 0.25]
+    parameters = Parameters(marshalled)
+    assert lying_at(parameters, types) == [7, 5, -3, True, 0.5, 0.25, -9]
+    parameters.change(2, False)
+    parameters.change(6, 1 << 40)
+    assert lying_at(parameters, types) == [7, 5, -3, False, 0.5, 0.25, 1 << 40]
+
+
+def test_a_number_that_no_parameter_holds():
+    with pytest.raises(struct.error):
+        Parameters(marshal((1 << 63,)))
 
 
 # --------------------------------------------------------------------- the cache of machine code
@@ -599,12 +615,12 @@ def test_a_number_of_a_prepared_launch_is_changed(fake_driver, compiles):
     given = (Fake("float64"), Fake("int64"), Fake("int64"), 5, Fake("float64"))
     launch = here.module("merge").prepare("least_of_runs", 1, 64, *given)
     launch.change(3, 1 << 40)
-    assert launch._values[3].value == 1 << 40
+    assert lying_at(launch._parameters, [ctypes.c_int64] * 5)[3] == 1 << 40
     given = ((Fake("float64"), 2), Fake("int64"), 7)
     nested = devices._Launch(None, 0, 64, given, marshal(given), False, None)
     nested.change(2, 9)
     nested()  # no blocks: nothing happens
-    assert [one.value for one in nested._values][1::2] == [2, 9]
+    assert lying_at(nested._parameters, [ctypes.c_int64] * 4)[1::2] == [2, 9]
     assert fake_driver.launched == []
 
 

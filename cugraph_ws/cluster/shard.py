@@ -21,7 +21,7 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.agreement import attempt, in_order
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.partition import Partition, edge_arrays
-from cugraph_ws.cuda.device import array_module, as_host
+from cugraph_ws.cuda.device import array_module, as_host, mark
 from cugraph_ws.duplicates import Merge
 from cugraph_ws.edges import Duplicates, refuse_repeated
 from cugraph_ws.errors import InputError
@@ -502,9 +502,8 @@ class ShardGraph(Graph):
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
         """Mark vertices, by position, together; see `Queries.members`."""
         places = self.place(self.numbers(values, argument))
-        xp = array_module(on_device)
-        marks = xp.zeros(self.length, np.bool_)
-        marks[xp.asarray(places[places >= 0])] = True
+        marks = array_module(on_device).zeros(self.length, np.bool_)
+        mark(marks, places[places >= 0])
         return marks
 
     def vertex_sum(self, values: Any) -> Any:

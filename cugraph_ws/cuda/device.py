@@ -21,7 +21,7 @@ from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import load_or_compile
 from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function
 from cugraph_ws.cuda.pools import kept_at_most, kept_by_rmm, shared_pool
-from cugraph_ws.cuda.signature import Kind, Marshalled, marshal
+from cugraph_ws.cuda.signature import Kind, Marshalled, Parameters, marshal
 from cugraph_ws.errors import EngineError
 
 __all__ = [
@@ -34,9 +34,11 @@ __all__ = [
     "device",
     "has_device",
     "installed",
+    "mark",
 ]
 
 BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
+FEW_PLACES = 4  # that are written to one by one
 
 
 class Prepared(Protocol):
@@ -147,21 +149,22 @@ class _Launch:
     ) -> None:
         self._function = function
         self._shape = grid, block
-        self._arguments = arguments  # the pointers below point into their memory
+        self._arguments = arguments  # the parameters point into their memory
         self._cooperative = cooperative
         self._stream = stream
-        _, self._values, self._starts = marshalled
-        places = [ctypes.addressof(one) for one in self._values]
-        self._table = (ctypes.c_void_p * max(len(places), 1))(*places)
+        self._parameters = Parameters(marshalled)
 
     def __call__(self) -> None:
         if self._function is not None:
             self._function.launch(
-                *self._shape, self._table, self._stream().ptr, cooperative=self._cooperative
+                *self._shape,
+                self._parameters.table,
+                self._stream().ptr,
+                cooperative=self._cooperative,
             )
 
     def change(self, place: int, value: int) -> None:
-        self._values[self._starts[place]].value = value
+        self._parameters.change(place, value)
 
 
 class _Kernels:
@@ -372,6 +375,25 @@ def as_host(array: Any) -> np.ndarray[Any, Any]:
     ndarray
     """
     return array if isinstance(array, np.ndarray) else device().to_host(array)
+
+
+def mark(marks: Any, places: Any) -> None:
+    """Set an array of bool at some places.
+
+    Parameters
+    ----------
+    marks : ndarray or device array of bool
+        Written.
+    places : ndarray or device array of int64
+        A few of the host are set one by one: to bring them to the device takes longer.
+    """
+    if isinstance(places, np.ndarray) and not isinstance(marks, np.ndarray):
+        if len(places) <= FEW_PLACES:
+            for place in places.tolist():
+                marks[place] = True
+            return
+        places = device().xp.asarray(places)
+    marks[places] = True
 
 
 def array_module(on_device: bool) -> Any:

@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from struct import Struct, pack_into
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Kind", "Marshalled", "kind_of", "marshal"]
+__all__ = ["Kind", "Marshalled", "Parameters", "kind_of", "marshal"]
 
 Kind = Any  # "float64" for a number, "float64*" for an array, a tuple of kinds for a tuple
 
-_C_TYPES = {
-    "bool": ctypes.c_uint8,
-    "int32": ctypes.c_int32,
-    "uint32": ctypes.c_uint32,
-    "int64": ctypes.c_int64,
-    "uint64": ctypes.c_uint64,
-    "float32": ctypes.c_float,
-    "float64": ctypes.c_double,
+# How `struct` writes numbers, each into eight bytes of its own
+_FORMATS = {
+    "bool": "?7x",
+    "int32": "i4x",
+    "uint32": "I4x",
+    "int64": "q",
+    "uint64": "Q",
+    "float32": "f4x",
+    "float64": "d",
 }
-_PYTHON = {bool: "bool", int: "int64", float: "float64"}
-_ARRAYS = {name: f"{name}*" for name in (*_C_TYPES, "uint8", "int8")} | {"bool": "uint8*"}
+_POINTER = "Q"
+_NUMBERS: dict[type, str] = {
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    np.longlong: "int64",
+    np.ulonglong: "uint64",
+    **{np.dtype(name).type: name for name in _FORMATS},
+}
+# Kernels compare with 0 what is of bool.
+_ARRAYS = {np.dtype(name): f"{name}*" for name in (*_FORMATS, "uint8", "int8")} | {
+    np.dtype("bool"): "uint8*"
+}
 
 
 def kind_of(value: Any) -> Kind:
@@ -46,39 +59,25 @@ def kind_of(value: Any) -> Kind:
     """
     if isinstance(value, tuple):
         return tuple([kind_of(one) for one in value])
-    return _kind_of_one(value)
+    return _NUMBERS.get(type(value)) or _kind_of_array(value)
 
 
-def _kind_of_one(value: Any) -> str:
-    plain = _PYTHON.get(type(value))
-    if plain is not None:
-        return plain
-    name = _name(value.dtype)
-    if isinstance(value, np.generic):
-        if name not in _C_TYPES:
-            raise TypeError(f"a kernel takes no {name}")
-        return name
-    kind = _ARRAYS.get(name)
+def _kind_of_array(value: Any) -> str:
+    kind = _ARRAYS.get(value.dtype)
     if kind is None or value.ndim != 1 or not value.flags.c_contiguous:
-        raise TypeError(f"a kernel takes no array of {name} in {value.ndim} dimensions")
+        raise TypeError(f"a kernel takes no {value.dtype.name} in {value.ndim} dimensions")
     return kind
 
 
-@cache
-def _name(dtype: np.dtype[Any]) -> str:
-    """Return a dtype's name, which NumPy puts together at every call."""
-    return dtype.name
-
-
 class Marshalled(NamedTuple):
-    """A launch's arguments as the driver takes them.
+    """A launch's arguments, tuples taken apart.
 
     Attributes
     ----------
     kinds : tuple
         Of each argument; see `kind_of`.
-    values : list
-        C values: pointers for arrays, numbers as they are.
+    values : list of numbers
+        Pointers for arrays, numbers as they are.
     starts : list of int
         For each argument the place of its first value.
     """
@@ -89,7 +88,7 @@ class Marshalled(NamedTuple):
 
 
 def marshal(arguments: Sequence[Any]) -> Marshalled:
-    """Return a launch's arguments as the driver takes them, and of which kinds they are.
+    """Take a launch's arguments apart, and tell of which kinds they are.
 
     Parameters
     ----------
@@ -106,17 +105,64 @@ def marshal(arguments: Sequence[Any]) -> Marshalled:
         As `kind_of`.
     """
     values: list[Any] = []
-    kinds, starts = [], []
+    starts = []
 
     def take(value: Any) -> Kind:
+        kind = _NUMBERS.get(type(value))
+        if kind is not None:
+            values.append(value)
+            return kind
         if isinstance(value, tuple):
             return tuple([take(one) for one in value])
-        kind = _kind_of_one(value)
-        kept = _C_TYPES.get(kind)
-        values.append(ctypes.c_void_p(value.data.ptr) if kept is None else kept(value))
+        kind = _kind_of_array(value)
+        values.append(value.data.ptr)
         return kind
 
+    kinds = []
     for one in arguments:
         starts.append(len(values))
         kinds.append(take(one))
     return Marshalled(tuple(kinds), values, starts)
+
+
+class Parameters:
+    """A launch's parameters in memory: eight bytes for each, and then where each lies.
+
+    Parameters
+    ----------
+    marshalled : Marshalled
+
+    Attributes
+    ----------
+    table : ctypes.c_void_p
+        The first of the addresses, as the driver takes them.
+    """
+
+    def __init__(self, marshalled: Marshalled) -> None:
+        kinds, values, self._starts = marshalled
+        count = len(values)
+        layout, self._formats = _layout(kinds)
+        self._memory = (ctypes.c_uint64 * max(2 * count, 1))()
+        base = ctypes.addressof(self._memory)
+        layout.pack_into(self._memory, 0, *values, *range(base, base + 8 * count, 8))
+        self.table = ctypes.c_void_p(base + 8 * count)
+
+    def change(self, place: int, value: int) -> None:
+        """Put another number in the place of an argument that is one."""
+        first = self._starts[place]
+        pack_into(f"={self._formats[first]}", self._memory, 8 * first, value)
+
+
+@lru_cache(maxsize=4096)
+def _layout(kinds: tuple[Kind, ...]) -> tuple[Struct, tuple[str, ...]]:
+    """Return how parameters of such kinds are written, with their addresses, and how each is."""
+    formats = tuple(_FORMATS.get(kind, _POINTER) for kind in _apart(kinds))
+    return Struct(f"={''.join(formats)}{len(formats)}{_POINTER}"), formats
+
+
+def _apart(kinds: tuple[Kind, ...]) -> Iterator[str]:
+    for kind in kinds:
+        if isinstance(kind, tuple):
+            yield from _apart(kind)
+        else:
+            yield kind

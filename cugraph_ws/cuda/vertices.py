@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.numbering import Integers, name_vertices, read_scalars
 from cugraph_ws.frames import Column, VertexNumbers
 from cugraph_ws.frames_cudf import (
     Validity,
+    as_series,
     empty_mask,
     id_column,
     ids_of_range,
@@ -56,7 +57,7 @@ class DeviceVertices(Vertices):
 
     def _plain(self, number: int) -> list[Any]:
         columns = self._outputs(VertexNumbers(device().xp.asarray([number])))
-        return [column.to_arrow()[0].as_py() for column in columns]
+        return [as_series(column).to_arrow()[0].as_py() for column in columns]
 
     def _encode(self, columns: Sequence[Column], argument: str) -> Any:
         column, kind = columns[0], self.types[0]
@@ -71,7 +72,7 @@ class DeviceVertices(Vertices):
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown):
             self._refuse_unknown(self._shown(columns, int(unknown[0])), len(unknown), argument)
-        return device().xp.asarray(numbers)
+        return numbers
 
     @property
     def _xp(self) -> Any:
@@ -81,7 +82,7 @@ class DeviceVertices(Vertices):
         return move_to_device(column)
 
     def _place(self, array: Any, on_device: bool) -> Any:
-        return array if on_device else device().to_host(array)
+        return device().xp.asarray(array) if on_device else as_host(array)
 
     def _scalar(self, value: Any) -> int:
         return int(read_scalars(value)[0])

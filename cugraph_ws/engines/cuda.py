@@ -151,8 +151,9 @@ class CudaExecutor:
         cuts = np.cumsum([CONTROL, len(part.boundaries), layout.RECORDS * self._width]).tolist()
         self._report = xp.zeros(cuts[-1], np.int64)
         self._cuts = cuts[:-1]
-        self._control, lengths, records = xp.split(self._report, self._cuts)
-        self._records = records.view(np.float64)
+        first, second = self._cuts
+        self._control, lengths = self._report[:first], self._report[first:second]
+        self._records = self._report[second:].view(np.float64)
         self._told: list[npt.NDArray[np.int64]] | None = None
         # What other GPUs read: the latest record, and lengths.
         self._header = xp.zeros(self._width + len(lengths), np.float64)

@@ -33,6 +33,8 @@ NUMBER_AT, STEPS_AT, LEAVE_AT = 13, 14, 15
 PULL_NUMBER_AT = 10  # of that of what begins a pull
 VERTICES_A_THREAD = 8  # that a pull begins with
 LONGEST = 1024  # supersteps of a launch, at most
+GLANCE = 64  # of them that the host reads along with the control
+CONTROL = 32  # numbers of it
 LAUNCH_ARCS = 1 << 33  # after which the host is given a chance to look
 MODES = {  # direction and filter, by the bits that records have
     0: ("push", "online"),
@@ -105,17 +107,24 @@ class CudaFrontierExecutor(CudaExecutor):
         xp, n, index = self._device.xp, graph.size, graph.numbers.dtype
         self._rows = graph.csr if wanted != "pull" else graph.csc
         words = -(-n // 32)
-        self._bitmaps = tuple(xp.zeros(words, np.uint32) for _ in range(2))
-        self._later = xp.zeros(words if ordered else 0, np.uint32)
+        # Cleared together; two are of frontiers, the third of who waits for its turn.
+        self._marks = xp.empty((3 if ordered else 2) * words, np.uint32)
+        self._bitmaps = (self._marks[:words], self._marks[words : 2 * words])
+        self._later = self._marks[2 * words :]
         self._queue = room_for_long_rows(self._device, graph)
         near = min(n, layout.NEAR_ROWS)
         self._lists = tuple(
             (xp.empty(n, index), xp.empty(near, np.int64), xp.empty(near, np.int32))
             for _ in range(2)
         )
-        self._horizon = xp.zeros(8, np.float64)
-        self._frontiers = xp.zeros(32, np.int64)
-        self._history = xp.zeros(3 * LONGEST, np.int64)
+        self._horizon = xp.empty(8, np.float64)
+        # What the host reads, in one piece: what the next superstep finds, and what others did.
+        self._figures = xp.empty(CONTROL + 3 * LONGEST, np.int64)
+        self._frontiers, self._history = self._figures[:CONTROL], self._figures[CONTROL:]
+        self._counters = (
+            self._frontiers[layout.LISTED : layout.WOKEN],
+            self._frontiers[layout.STEPS : layout.STEPS + 1],
+        )
         self._pulls = wanted == "pull"
         self._began = self._gathered = False
         room = {"auto": n // ROOM_SHARE, "online": n, "ballot": 0}[filter]
@@ -140,13 +149,13 @@ class CudaFrontierExecutor(CudaExecutor):
         n = self._graph.size
         self._number = 0
         self._began = False
-        self._frontiers[:] = 0
+        self._figures.fill(0)
         self._frontiers[layout.UNREAD] = self._graph.arcs
-        for bitmap in (*self._bitmaps, self._later):
-            bitmap[:] = 0
-        self._horizon[:] = 0.0
-        self._horizon[layout.LIMIT] = -np.inf
-        self._horizon[layout.LEAST] = np.inf
+        self._marks.fill(0)
+        if len(self._later):
+            self._horizon.fill(0.0)
+            self._horizon[layout.LIMIT] = -np.inf
+            self._horizon[layout.LEAST] = np.inf
         self._kernels.launch(
             "enlist", *launch_shape(self._device, n), n, self._flags[0], self._rows.offsets,
             self._bitmaps[0], self._frontiers,
@@ -157,14 +166,14 @@ class CudaFrontierExecutor(CudaExecutor):
         if self._graph.size == 0:
             return
         self._begin_with(choice.number)
-        self._frontiers[layout.LISTED : layout.WOKEN] = 0  # the last launch has left its counters
-        self._frontiers[layout.STEPS] = 0
+        for counters in self._counters:  # the last launch has left them
+            counters.fill(0)
         self._gathered = choice.direction == "gather"
         if self._gathered:
             self._gather(choice.number)
             return
         steps = min(choice.supersteps, LONGEST)
-        self._history[: 3 * steps] = 0
+        self._history[: 3 * steps].fill(0)
         self._advance(choice.number, steps, choice.arcs or NO_LIMIT)
 
     def _begin_with(self, number: int) -> None:
@@ -246,7 +255,7 @@ class CudaFrontierExecutor(CudaExecutor):
         """Return what the supersteps since the last call did."""
         if self._graph.size == 0:
             return Counts()
-        control = self._device.to_host(self._frontiers)
+        control = self._device.to_host(self._figures[: CONTROL + 3 * GLANCE])
         active, ahead = int(control[layout.COUNT]), int(control[layout.AHEAD])
         if not self._began:
             self._active = active
@@ -260,7 +269,10 @@ class CudaFrontierExecutor(CudaExecutor):
             )  # fmt: skip
         self._active = active
         done = int(control[layout.STEPS])
-        history = self._device.to_host(self._history[: 3 * done]).reshape(-1, 3)
+        rows = control[CONTROL:]
+        if done > GLANCE:
+            rows = self._device.to_host(self._history[: 3 * done])
+        history = rows[: 3 * done].reshape(-1, 3)
         self._number += done
         return Counts(
             active=active,

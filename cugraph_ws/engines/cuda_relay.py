@@ -16,6 +16,7 @@ from cugraph_ws.engines.cuda_frontier import (
     ALONE,
     ALONE_ARCS,
     BLOCK,
+    CONTROL,
     LAUNCH_ARCS,
     MODES,
     NO_LIMIT,
@@ -81,7 +82,7 @@ class CudaRelayExecutor(CudaExecutor):
         warps = MOST_WARPS * here.multiprocessors
         self._shares = xp.empty(warps, np.int64)
         self._totals = xp.empty(warps * self._width, np.float64)
-        self._frontiers = xp.zeros(32, np.int64)
+        self._frontiers = xp.zeros(CONTROL, np.int64)
         self._history = xp.zeros(0, np.int64)
         self._began = self._pulled = self._turned = False
         if filter == "auto" and _order_shows(bound):
