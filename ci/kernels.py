@@ -154,7 +154,7 @@ def launches() -> tuple[Launch, ...]:
         installed(recorder),
         small_blocks(32),  # types are the same
         patch.object(device_graph, "ASKED_FIRST", 0),
-        patch.multiple(forest, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3),
+        patch.multiple(forest, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3, TIES_FROM=0, TIES_PART=1),
     ):
         _build_graphs()
         _run_loops()

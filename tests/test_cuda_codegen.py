@@ -46,12 +46,13 @@ def test_the_same_text_for_the_same_program(program, given):
 
 
 def check_names(text, loops):
-    """All that the loops ask of the interface is defined, and only the primitives are imported."""
+    """All that the loops ask of the interface is defined, nothing twice; only primitives are imported."""
     tree = ast.parse(text)
     imported = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
     assert imported <= {"__future__", "collections", "typing", "cugraph_ws.kernels.cuda.primitives"}
-    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    defined |= {
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert len(set(functions)) == len(functions), "modules share a namespace"
+    defined = set(functions) | {
         target.id
         for node in tree.body
         if isinstance(node, ast.Assign)

@@ -170,6 +170,8 @@ GROWN = {
     "branches": {"ALONE": 2, "ALONE_ARCS": 9},
     "branches, one block": {},
     "branches, all blocks": {"ALONE": -1},
+    "branches along ties": {"TIES_FROM": 0, "TIES_PART": 1},
+    "branches, too many ties": {"TIES_FROM": 0, "TIES_PART": 1 << 30},
 }
 
 
@@ -234,7 +236,13 @@ def test_predecessors_of_a_tie_far_from_the_start(how, monkeypatch):
 
 @pytest.mark.parametrize(
     ("how", "most"),
-    [("who wait", 1), ("branches", 2), ("branches, one block", 1024), ("branches, all blocks", 1)],
+    [
+        ("who wait", 1),
+        ("branches", 2),
+        ("branches, one block", 1024),
+        ("branches, all blocks", 1),
+        ("branches along ties", 1024),
+    ],
 )
 def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
     """Vertices whose rows are shared out in pieces, and one behind, whatever a launch's share."""

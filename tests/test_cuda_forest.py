@@ -28,6 +28,8 @@ from cugraph_ws.kernels.cuda.layout import AHEAD, COUNT, STEPS
 DIRECTIONS = ("auto", "push", "pull", "gather")
 # Who does a level: one block alone, all of them, or whichever suits it.
 ALONE = {"alone": {}, "all": {"ALONE": -1}, "either": {"ALONE": 2, "ALONE_ARCS": 9}}
+ALONG_TIES = {"TIES_FROM": 0, "TIES_PART": 1}  # of small graphs with many of them, too
+ALONE["along ties"] = ALONG_TIES
 WIDEST = Case("widest paths", ws.WidestPath, {"source": [0]})
 SHORTEST = Case("shortest paths", ws.SSSP, {"source": [0]})
 # Of 12 vertices on two members or three, in which order a chain goes through them.
@@ -236,9 +238,12 @@ def test_states_with_codes_and_without(case, members):
     ("way", "direction"),
     [*((way, "auto") for way in CHAINS), *zip(CHAINS, DIRECTIONS[1:], strict=False)],
 )
-def test_a_chain_over_borders(way, direction):
+def test_a_chain_over_borders(way, direction, monkeypatch):
     """No link has a weight, so that there is a level of the forest for each."""
     members = 2 + list(CHAINS).index(way) % 2
+    if direction in ("auto", "push") and members == 2:
+        monkeypatch.setattr(forest, "TIES_FROM", 0)
+        monkeypatch.setattr(forest, "TIES_PART", 1)
     order = CHAINS[way]
     with graph_of(chain(order)) as graph, tuned():
         found = check(SHORTEST, graph, members, direction=direction)
@@ -315,6 +320,37 @@ def test_random_partitions(ends, inner, seed, direction, alone, kind):
 
 
 # --------------------------------------------------------------------------- what is read and told
+
+
+@pytest.mark.parametrize("most", [1, 1000])
+def test_branches_follow_tight_arcs_into_who_waits(most, monkeypatch):
+    """Or all arcs, where there are more of those than there is room for."""
+    monkeypatch.setattr(forest, "TIES_FROM", 0)
+    monkeypatch.setattr(forest, "TIES_PART", most)
+    edges, followed = ties(60, 300, 5, "f"), []
+    launch = EmulatedKernels.launch
+
+    def launched(kernels, name, grid, block, *arguments, cooperative=False):
+        if name == "branch":
+            numbers, (offsets, indices), sure = arguments[2], arguments[3], arguments[-7]
+            sources = np.repeat(numbers, np.diff(offsets))
+            followed.append((sure, sorted(zip(sources, numbers[indices], strict=True))))
+        launch(kernels, name, grid, block, *arguments, cooperative=cooperative)
+
+    monkeypatch.setattr(EmulatedKernels, "launch", launched)
+    with graph_of(edges) as graph, tuned():
+        found = check(WIDEST, graph, 1)
+    width = found.arrays["width"].values
+    before, after = width[edges.source], width[edges.destination]
+    tight = (np.minimum(before, edges.weight) == after) & np.isfinite(after)
+    waits = np.isfinite(width)
+    waits[edges.destination[tight & (before > after)]] = False
+    hold = tight & waits[edges.destination]
+    if most > 1:
+        hold[:] = True
+    expected = sorted(zip(edges.source[hold], edges.destination[hold], strict=True))
+    assert hold.any()
+    assert followed == [(int(most == 1), expected)]
 
 
 @pytest.mark.parametrize("members", [2, 3])

@@ -137,7 +137,8 @@ class ClusterGraph:
         }
         self._lock = threading.RLock()  # members meet in the same order in every run
         self._shares: list[Future[Any]] | None = None
-        self._metas: dict[bytes, Any] = {}  # empty frames of results, by columns and dtypes
+        # By columns and dtypes of results: an empty frame, and whether there is something of Python's
+        self._metas: dict[bytes, tuple[Any, bool]] = {}
         self._took: dict[str, float] = {}  # seconds of the last call of each function
         self._open = True
         self._build()
@@ -428,8 +429,10 @@ class ClusterGraph:
         for which, schema in enumerate(schemas):
             if schema not in self._metas:  # cuDF's take longer to travel than the rest of a call
                 asked = self._client.submit(meta_of, crewed.futures[0], which, pure=False)
-                self._metas[schema] = asked.result()
-            frames.append(_frame(crewed.parts(which), self._metas[schema]))
+                meta = asked.result()
+                kinds = {getattr(dtype, "kind", "O") for dtype in meta.dtypes}
+                self._metas[schema] = meta, "O" in kinds
+            frames.append(_frame(crewed.parts(which), *self._metas[schema]))
         if "iterations" in facts:
             result = ClusterResult(frame=frames[0], **facts)
             if error is not None:
@@ -485,12 +488,11 @@ class _Listener:
             threading.Thread(target=self._crewed.wish, args=("callback",), daemon=True).start()
 
 
-def _frame(parts: list[Future[Any]], meta: Any) -> Any:
+def _frame(parts: list[Future[Any]], meta: Any, objects: bool) -> Any:
     """Return a Dask frame of futures."""
     import dask.dataframe as dd
 
-    kinds = {getattr(dtype, "kind", "O") for dtype in meta.dtypes}
-    if "O" in kinds:  # Dask may make strings of them
+    if objects:  # Dask may make strings of them
         return dd.from_delayed(parts, meta=meta, verify_meta=False)
     keys = [part.key for part in parts]  # as of a frame that is persisted; five times as fast
     layer = dict(zip(keys, parts, strict=True))

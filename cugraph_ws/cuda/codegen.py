@@ -33,7 +33,7 @@ __all__ = [
 
 LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
 # Where states are changed by compare-and-swap, and where only its own thread changes a vertex
-FRONTIER_LOOPS = (*LOOPS, "branch", "parents", "pull", "frontier", "border")
+FRONTIER_LOOPS = (*LOOPS, "branch", "ties", "parents", "pull", "frontier", "border")
 RELAY_LOOPS = (*LOOPS, "relay")
 FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of one that has none
 

@@ -21,6 +21,7 @@ from cugraph_ws.kernels.cuda.layout import (
     NOBODY,
     PIECES_QUEUED,
     STEPS,
+    TIES,
     WAITERS_LEFT,
     WAITING,
     WOKEN,
@@ -41,6 +42,8 @@ MANY_ARCS = 1 << 24  # from which it pays to do without reading all
 SAMPLE = 1 << 20  # vertices of which arcs are counted
 GIVING = 2  # times as long an arc takes along which a number is given, as one that is looked at
 WORTH = 1 << 24  # arcs that are not looked at for it, at least
+TIES_FROM = 1 << 22  # arcs of a graph from which those that ties are made of get rows of their own
+TIES_PART = 16  # part of all that these may be
 
 
 class DeviceForest:
@@ -217,7 +220,7 @@ class DeviceForest:
             "list_senders", *self._shape(part.size), part.size, self._codes, senders, rows[0],
             listed, control,
         )  # fmt: skip
-        self._branch_from((listed[:0], listed), rows, edges, receivers, 1, control)()
+        self._branch_from((listed[:0], listed), rows, edges, receivers, 0, 1, control)()
 
     def grow(self) -> int:
         """Attach waiting vertices to what has been attached; return how many.
@@ -283,6 +286,9 @@ class DeviceForest:
         """List those attached, ghosts too; return the launch in which branches grow on from a list."""
         part, here = self._part, self._device
         size, kind = part.size, self._lists[0].dtype
+        ties = self._ties()
+        if ties is not None:
+            rows = ties
         self._lists = ()  # nobody needs to know who waits
         self._lists = tuple(here.xp.empty(size, kind) for _ in range(2))
         self._offsets = rows[0]
@@ -292,18 +298,56 @@ class DeviceForest:
         )  # fmt: skip
         most = 1 if part.divided else LEVELS_A_LAUNCH
         nobody = here.xp.empty(0, np.uint8)
-        return self._branch_from(self._lists, rows, edges, nobody, most, self._branching)
+        sure = int(ties is not None)
+        return self._branch_from(self._lists, rows, edges, nobody, sure, most, self._branching)
+
+    def _ties(self) -> tuple[DeviceArray, DeviceArray] | None:
+        """Return rows, by source, of the arcs by which those who wait hang on others, and of no more.
+
+        See `kernels/cuda/ties.py`.
+
+        Returns
+        -------
+        offsets : device array of int64, shape (positions + 1,)
+        indices : device array of positions
+            Or None where that does not pay: of a small graph, or where ties are many; or where room for it
+            would take half of the free memory.
+        """
+        part, here, (waiting,) = self._part, self._device, self._lists
+        xp, kind = here.xp, waiting.dtype
+        room = min(part.arcs // TIES_PART, np.iinfo(np.int32).max)
+        needed = 3 * room * kind.itemsize + 20 * part.size
+        if part.arcs < TIES_FROM or needed > here.free_memory() // 2:
+            return None
+        sources, targets = (xp.empty(room, kind) for _ in range(2))
+        degrees = xp.zeros(part.size + 1, np.int32)
+        control = xp.zeros(2, np.int64)
+        queue = room_for_long_rows(here, part.graph)
+        for stage in range(2):
+            self._kernels.launch(
+                "list_ties", *self._shape(part.arcs), stage, waiting, self.missing, part.vertices,
+                part.numbers, *self._program, queue, room, sources, targets, degrees, control,
+            )  # fmt: skip
+        count = int(here.to_host(control)[TIES])
+        if count > room:
+            return None
+        offsets = xp.cumsum(degrees, dtype=np.int64)
+        indices = xp.empty(count, kind)
+        self._kernels.launch(
+            "place_ties", *self._shape(count), count, sources, targets, offsets[:-1].copy(), indices
+        )
+        return offsets, indices
 
     def _branch_from(
         self, lists: tuple[DeviceArray, ...], rows: tuple[Any, Any], edges: tuple[Any, ...],
-        receivers: DeviceArray, most: int, control: DeviceArray,
+        receivers: DeviceArray, sure: int, most: int, control: DeviceArray,
     ) -> Prepared:  # fmt: skip
         """Prepare what goes along the out-arcs of those listed; see `branch`."""
         part, here = self._part, self._device
         arguments = (
             part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
-            self._found, self._codes, receivers, room_for_long_rows(here, part.graph), lists, most,
-            ALONE, ALONE_ARCS, control,
+            self._found, self._codes, receivers, sure, room_for_long_rows(here, part.graph), lists,
+            most, ALONE, ALONE_ARCS, control,
         )  # fmt: skip
         return self._kernels.prepare_together("branch", part.size, FRONTIER_BLOCK, *arguments)
 

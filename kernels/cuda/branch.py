@@ -90,13 +90,13 @@ def add_to_list(attached: Any, vertex: Any, offsets: Any, listed: Any, control: 
 
 @kernel
 def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control: Any) -> None:
-    """List the vertices of level 0, and count their out-arcs."""
+    """List the vertices of level 0 that have out-arcs, and count these."""
     arcs = np.int64(0)
     for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
         vertex = first + lane()
         attached = False
         if vertex < vertices:
-            attached = levels[vertex] == 0
+            attached = levels[vertex] == 0 and offsets[vertex + 1] > offsets[vertex]
         arcs += add_to_list(attached, vertex, offsets, listed, control)
     arcs = sum_of_lanes(arcs)
     if lane() == 0 and arcs > 0:
@@ -167,19 +167,21 @@ def give(
 
 @inline
 def attach(
-    other: Any, source: Any, arc: Any, word: Any, less: Any, levels: Any, numbers: Any, edges: Any,
-    state: Any, constants: Any, values: Any, found: Any, offsets: Any,
+    other: Any, source: Any, arc: Any, word: Any, less: Any, sure: Any, levels: Any, numbers: Any,
+    edges: Any, state: Any, constants: Any, values: Any, found: Any, offsets: Any,
 ) -> Any:  # fmt: skip
     """Keep a word that is less, if its arc is tight; return whether it is the first, and out-arcs."""
     first, degree = False, np.int64(0)
+    tight = less and sure != 0
     waits = False
-    if less:
+    if less and not tight:
         waits = levels[other] != 0  # or it is its own beginning
     if waits:
         own = load(state, constants, other)
         before = replace(own, initial(constants, other, np.int64(numbers[other]), values))
-        if is_tight(load(state, constants, source), own, before, edges, arc, values):
-            first = atomic_min(found, other, word) == NOBODY
+        tight = is_tight(load(state, constants, source), own, before, edges, arc, values)
+    if tight:
+        first = atomic_min(found, other, word) == NOBODY
     if first:
         degree = offsets[other + 1] - offsets[other]
     return first, degree
@@ -190,7 +192,7 @@ def attach(
 def branch(
     vertices: Any, bits: Any, numbers: Any, forward: Any, edges: Any, state: Any, constants: Any,
     parameters: Any, sums: Any, number: Any, levels: Any, found: Any, codes: Any, receivers: Any,
-    queue: Any, lists: Any, most: Any, few: Any, few_arcs: Any, control: Any,
+    sure: Any, queue: Any, lists: Any, most: Any, few: Any, few_arcs: Any, control: Any,
 ) -> None:  # fmt: skip
     """Attach waiting vertices to equals that the last level attached, up to `most` levels.  Cooperative.
 
@@ -215,6 +217,8 @@ def branch(
         Of others the level above the number of the least in-neighbour, `NOBODY` while they wait.
     codes, receivers : uint8[vertices], uint8[256]
         For level -1: codes of states, and which of them those have of whom it is.
+    sure : int
+        Not 0 where every arc is tight and leads to a vertex that waits, as in rows of `ties.py`.
     queue : tuple of (int[n], int32[n])
         Scratch, n is the number of pieces of all rows longer than one.
     lists : two of int[vertices]
@@ -319,12 +323,12 @@ def branch(
                         )  # fmt: skip
                     elif any_of(FULL, less_one or less_two):
                         new_one, degree_one = attach(
-                            one, from_one, arc_one, word_one, less_one, levels, numbers, edges,
-                            state, constants, values, found, offsets,
+                            one, from_one, arc_one, word_one, less_one, sure, levels, numbers,
+                            edges, state, constants, values, found, offsets,
                         )  # fmt: skip
                         new_two, degree_two = attach(
-                            two, from_two, arc_two, word_two, less_two, levels, numbers, edges,
-                            state, constants, values, found, offsets,
+                            two, from_two, arc_two, word_two, less_two, sure, levels, numbers,
+                            edges, state, constants, values, found, offsets,
                         )  # fmt: skip
                         ahead += degree_one + degree_two
                         wanted = np.int32(new_one) + np.int32(new_two)

@@ -57,6 +57,8 @@ __all__ = [
     "STEPS",
     "STILL_WAITING",
     "STOP",
+    "TIES",
+    "TIE_PIECES",
     "TOTAL",
     "UNREAD",
     "WAITERS",
@@ -125,6 +127,7 @@ WAITERS_LEFT, LEVELS, GOING = 0, 1, 2
 PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
 WAITING = 1 << 30  # a level that is not reached
 NOBODY = 1 << 62  # above every vertex number
+TIES, TIE_PIECES = 0, 1  # of `control` where those who wait are listed with whom they hang on
 CODES = 256  # that a state may have; the last says that it has none
 
 # Kinds of keys that arcs are sorted by: the row within its part above the source, above the slot,
