@@ -264,10 +264,18 @@ def _check_edges(
 
 
 def _calculates(program: VertexProgram) -> bool:
-    """Tell whether a message may be another number than those that it is made of."""
-    nodes = list(ast.walk(parse(program.sources["compute"].text)))
-    called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-    return any(isinstance(node, ast.BinOp) for node in nodes) or not called <= {"min", "max"}
+    """Tell whether a state may be another number than those that it is made of."""
+    key = "calculates"
+    if key not in program.memory:
+        nodes = [node for one in program.sources.values() for node in ast.walk(parse(one.text))]
+        called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+        program.memory[key] = (
+            program.combine == "sum"
+            or any(isinstance(node, ast.BinOp) for node in nodes)
+            or not called <= {"min", "max"}
+        )
+    calculates: bool = program.memory[key]
+    return calculates
 
 
 def _check_type(

@@ -457,9 +457,8 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
         If it is not one-dimensional, or its values are of several kinds.
     """
     if type(data) is list and data and all(type(one) is int for one in data):
-        with suppress(
-            OverflowError
-        ):  # a search's start takes as long by way of Arrow as its first step
+        # By way of Arrow a search's start takes as long as a superstep.
+        with suppress(OverflowError):
             return Column(argument, argument, np.array(data, np.int64), pa.int64())
     data = _unwrap(data)
     if _is_cudf(data):

@@ -381,6 +381,26 @@ class TestEdgeAttributes:
         widths = values(ws.WidestPath, frame, "width", source=0, weight_column="weight")
         assert widths == [np.inf, np.dtype(kind).type(great), np.dtype(kind).type(great)]
 
+    def test_a_program_that_adds_elsewhere_than_in_its_messages(self):
+        def weight_alone(src, edge):
+            return edge.weight
+
+        def keep_sum(old, gathered):
+            return old.value + gathered
+
+        frame = pd.DataFrame({"source": [0], "destination": [1], "weight": [2**61]})
+        declared = {
+            "value": ws.like("weight"),
+            "weight": ws.edge(),
+            "start": ws.vertex_value(ws.int64, 0),
+        }
+        for members in ({"apply": keep_sum}, {"combine": sum}):
+            program = define(declared, compute=weight_alone, **members)
+            with pytest.raises(ws.InputError, match="paths could exceed what int64 holds"):
+                values(program, frame, weight_column="weight")
+        same = define(declared, compute=weight_alone)
+        assert values(same, frame, weight_column="weight") == [0, 2**61]
+
 
 def toll_and_length(src, edge):
     return src.value + edge.length + edge.toll
