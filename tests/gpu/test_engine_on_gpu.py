@@ -230,17 +230,26 @@ def test_a_frontier_in_a_grid_of_any_size(blocks, monkeypatch):
         check_same(found, relayed_on("rmat", place), RELAYS[place])
 
 
-@pytest.mark.parametrize("how", ["auto", "pull"])
+@pytest.mark.parametrize("how", ["auto", "pull", "along ties"])
 @pytest.mark.parametrize("program", [ws.SSSP, ws.WidestPath])
-def test_predecessors_where_paths_tie(program, how):
-    """Searched from those attached, or from those who wait."""
+def test_predecessors_where_paths_tie(program, how, monkeypatch):
+    """Searched from those attached, along all their arcs or ties alone, or from those who wait."""
+    options = {"direction": how}
+    if how == "along ties":
+        options = {}
+        monkeypatch.setattr(forest, "TIES_FROM", 0)
+        monkeypatch.setattr(forest, "TIES_PART", 1)
     streets = grid(120, 90, drop=0.2, seed=8)
     ties = replace(streets, weight=np.minimum(streets.weight, 0.25) - 0.125)
+    few = undirected(LARGE["rmat"])
+    coarse = replace(
+        few, weight=np.ceil(few.weight * 8)
+    )  # widths are ties, and hubs have long rows
     case = Case("ties", program, {"source": [0]})
-    for edges in (ties, undirected(LARGE["rmat"])):
+    for edges in (ties, few, coarse):
         with graph_of(edges) as graph:
             check_same(
-                case.run(graph, engine="cuda", direction=how), case.run(graph, engine="cpu"), case
+                case.run(graph, engine="cuda", **options), case.run(graph, engine="cpu"), case
             )
 
 
