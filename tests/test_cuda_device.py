@@ -610,6 +610,29 @@ def test_the_driver_tells_of_which_pool_memory_is(fake_driver):
     assert driver.pool_of(77) == 0
 
 
+class Marks:
+    """An array of the device, to which places are written."""
+
+    def __init__(self):
+        self.written = []
+
+    def __setitem__(self, places, value):
+        assert value is True
+        self.written.append(places)
+
+
+@pytest.mark.parametrize("count", [0, 1, devices.FEW_PLACES, devices.FEW_PLACES + 1])
+def test_few_places_of_the_host_are_marked_one_by_one(count):
+    places, marks = np.arange(count) * 3, Marks()
+    with emulated():
+        devices.mark(marks, places)
+    if count <= devices.FEW_PLACES:
+        assert marks.written == places.tolist()
+    else:
+        (written,) = marks.written
+        np.testing.assert_array_equal(written, places)
+
+
 def test_a_number_of_a_prepared_launch_is_changed(fake_driver, compiles):
     here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0])
     given = (Fake("float64"), Fake("int64"), Fake("int64"), 5, Fake("float64"))

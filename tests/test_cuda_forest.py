@@ -26,10 +26,14 @@ from cugraph_ws.cuda.forest import DeviceForest
 from cugraph_ws.kernels.cuda.layout import AHEAD, COUNT, STEPS
 
 DIRECTIONS = ("auto", "push", "pull", "gather")
-# Who does a level: one block alone, all of them, or whichever suits it.
-ALONE = {"alone": {}, "all": {"ALONE": -1}, "either": {"ALONE": 2, "ALONE_ARCS": 9}}
 ALONG_TIES = {"TIES_FROM": 0, "TIES_PART": 1}  # of small graphs with many of them, too
-ALONE["along ties"] = ALONG_TIES
+# Who does a level: one block alone, all of them, or whichever suits it; and along which arcs.
+ALONE = {
+    "alone": {},
+    "all": {"ALONE": -1},
+    "either": {"ALONE": 2, "ALONE_ARCS": 9},
+    "along ties": ALONG_TIES,
+}
 WIDEST = Case("widest paths", ws.WidestPath, {"source": [0]})
 SHORTEST = Case("shortest paths", ws.SSSP, {"source": [0]})
 # Of 12 vertices on two members or three, in which order a chain goes through them.
@@ -242,8 +246,8 @@ def test_a_chain_over_borders(way, direction, monkeypatch):
     """No link has a weight, so that there is a level of the forest for each."""
     members = 2 + list(CHAINS).index(way) % 2
     if direction in ("auto", "push") and members == 2:
-        monkeypatch.setattr(forest, "TIES_FROM", 0)
-        monkeypatch.setattr(forest, "TIES_PART", 1)
+        for name, value in ALONG_TIES.items():
+            monkeypatch.setattr(forest, name, value)
     order = CHAINS[way]
     with graph_of(chain(order)) as graph, tuned():
         found = check(SHORTEST, graph, members, direction=direction)

@@ -242,9 +242,7 @@ def test_predecessors_where_paths_tie(program, how, monkeypatch):
     streets = grid(120, 90, drop=0.2, seed=8)
     ties = replace(streets, weight=np.minimum(streets.weight, 0.25) - 0.125)
     few = undirected(LARGE["rmat"])
-    coarse = replace(
-        few, weight=np.ceil(few.weight * 8)
-    )  # widths are ties, and hubs have long rows
+    coarse = replace(few, weight=np.ceil(few.weight * 8))  # ties of hubs, whose rows are long
     case = Case("ties", program, {"source": [0]})
     for edges in (ties, few, coarse):
         with graph_of(edges) as graph:
