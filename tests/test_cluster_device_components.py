@@ -381,6 +381,25 @@ def test_members_meet_twice_a_round(name: str) -> None:
             assert set(meetings) == {2}
 
 
+def test_nobody_is_met_where_nobody_else_is() -> None:
+    edges = random_edges(200, 150, seed=4)
+
+    def work(crew: ThreadCrew) -> Any:
+        loop = DeviceCrewComponents()
+        member = Counting(crew.rank, crew.size, crew._board, crew._barrier)
+        loop.start(share(graph, member))
+        before, steps = member.meetings, 0
+        while not loop.converged:
+            loop.step()
+            steps += 1
+        return np.asarray(loop.columns()["labels"].numbers), steps, member.meetings - before
+
+    with build(edges) as graph:
+        ((labels, steps, meetings),) = together(1, work)
+        np.testing.assert_array_equal(labels, oracles.components(edges))
+    assert (steps, meetings) == (1, 0)
+
+
 def test_no_arcs_and_no_vertices() -> None:
     for name in ("empty", "all isolated"):
         edges = SHAPES[name]

@@ -100,13 +100,17 @@ class DeviceCrewComponents(CrewLabels):
         read = 0
         if self._local.sampling:
             read = self._local.step().edges
-        if self._shard.number_of_arcs >= LEAST_SHOWN:
+        others = self._shard.crew.size > 1
+        if others and self._shard.number_of_arcs >= LEAST_SHOWN:
             for _ in range(SHOWN):
                 self._show_trees()
         while not self._local.converged:
             read += self._local.step().edges
         self._least = self._local.least(self._numbers)  # by root
         self._linking = False
+        if not others:
+            self.converged = True
+            return Step(0, read, direction="link", filter="all")
         return self._round(self._settle(), read, "link", "all")
 
     def _show_trees(self) -> None:

@@ -22,7 +22,7 @@ from cugraph_ws.plan import Filter, WantedDirection
 __all__ = ["CudaFrontierExecutor", "why_not_swapped"]
 
 BLOCK = layout.FRONTIER_BLOCK
-ROOM_SHARE = 4  # a list has room for this part of the vertices; a fuller frontier is a bitmap
+ROOM_SHARE = 1  # a list has room for this part of the vertices, all; a fuller frontier is a bitmap
 ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that one block does by itself
 PULL_PART = 12  # part of the arcs not yet read from which a frontier is pulled
 DUE_PART = 32  # a limit of priorities shall let this part of all vertices through

@@ -21,13 +21,13 @@ from cugraph_ws.engines.cuda_frontier import (
     MODES,
     NO_LIMIT,
     PULL_PART,
-    ROOM_SHARE,
 )
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.plan import Filter, WantedDirection
 
 __all__ = ["CudaRelayExecutor"]
 
+ROOM_SHARE = 4  # a list has room for this part of the vertices; of more the order of position is better
 GATHER_PART = 8  # part of all arcs from which everyone gathers, where no reading ends early
 MOST_WARPS = 64  # of a multiprocessor
 NOBODY = -1  # is left to one block
