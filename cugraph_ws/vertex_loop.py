@@ -439,7 +439,8 @@ class VertexLoop:
         self._exchange.rest()
         shares = [executor.columns() for executor in self._executors]
         if self._predecessors:
-            self._grow_forest()
+            missing = sum(one.begin_forest() for one in self._executors)
+            self._exchange.grow_forest(self._executors, missing)
             for share, executor in zip(shares, self._executors, strict=True):
                 share["_predecessor"] = executor.predecessors()
         return self._exchange.collect(shares)
@@ -458,15 +459,6 @@ class VertexLoop:
             arrays.get("_predecessor"),
             self._graph.number_of_vertices,
         )
-
-    def _grow_forest(self) -> None:
-        """Find predecessors; ties are searched from partition to partition."""
-        missing = self._exchange.total(sum(one.begin_forest() for one in self._executors))
-        grown = missing
-        while missing and grown:
-            self._exchange.deliver_forest(self._executors)
-            grown = self._exchange.total(sum(one.grow_forest() for one in self._executors))
-            missing -= grown
 
 
 def _links_of(graph: Graph) -> Links | None:

@@ -21,8 +21,9 @@ from test_device_exchange import Silent
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.cluster import device_exchange
+from cugraph_ws.cluster.device_exchange import DeviceCrewExchange
 from cugraph_ws.cuda import forest
-from cugraph_ws.cuda.forest import DeviceForest
 from cugraph_ws.kernels.cuda.layout import AHEAD, COUNT, STEPS
 
 DIRECTIONS = ("auto", "push", "pull", "gather")
@@ -132,7 +133,7 @@ class Notes:
         self.arcs = defaultdict(list)  # how many arcs the launch was told that they have
         self.expected_arcs = defaultdict(list)
         self.told = defaultdict(list)  # by rank, of each time: by peer, how many vertices
-        launch, news = EmulatedKernels.launch, DeviceForest.news
+        launch = EmulatedKernels.launch
 
         def launched(kernels, name, grid, block, *arguments, cooperative=False):
             me = threading.get_ident()
@@ -146,14 +147,15 @@ class Notes:
                 self.expected_arcs[me].append(int((offsets[rows + 1] - offsets[rows]).sum()))
             launch(kernels, name, grid, block, *arguments, cooperative=cooperative)
 
-        def told(tree):
-            going, coming = news(tree)
-            rank = next(place for place, (low, high) in enumerate(tree._part.ghosts) if low == high)
-            self.told[rank].append([len(one) for one in going])
-            return going, coming
+        def noted(post):
+            def told(exchange, going, coming):
+                self.told[exchange._crew.rank].append([len(one) for one in going])
+                post(exchange, going, coming)
+
+            return told
 
         monkeypatch.setattr(EmulatedKernels, "launch", launched)
-        monkeypatch.setattr(DeviceForest, "news", told)
+        monkeypatch.setattr(DeviceCrewExchange, "_post_news", noted(DeviceCrewExchange._post_news))
 
     def launches(self, name):
         return sum(names.count(name) for names in self.names.values())
@@ -287,7 +289,7 @@ def test_only_one_member_waits(rank, monkeypatch):
     with graph_of(Edges(source, target, 12, weight)) as graph, tuned():
         notes = Notes(monkeypatch)
         check(SHORTEST, graph, 3)
-    assert sum("branch" in names for names in notes.names.values()) == 1
+    assert sum(sum(arcs) > 0 for arcs in notes.arcs.values()) == 1
 
 
 def test_nobody_waits(monkeypatch):
@@ -392,6 +394,12 @@ def test_who_has_no_rows_of_out_neighbours_grows_otherwise(monkeypatch):
     assert notes.launches("grow") > 0
 
 
+def drop_after(levels, monkeypatch):
+    """Have it looked after so many levels who is attached, whichever way ties are followed."""
+    monkeypatch.setattr(forest, "DROPPED", levels)
+    monkeypatch.setattr(device_exchange, "LEVELS", levels)
+
+
 def last_look(level, dropped):
     """Return the first level of those of whom is still told: at first, then every so-manieth time."""
     return 0 if level == 0 else 1 + dropped * ((level - 1) // dropped)
@@ -402,7 +410,7 @@ def last_look(level, dropped):
 )
 def test_who_was_attached_is_not_told_of_again(direction, dropped, monkeypatch):
     """Each vertex of a chain is the other member's ghost, and one is attached a level."""
-    monkeypatch.setattr(forest, "DROPPED", dropped)
+    drop_after(dropped, monkeypatch)
     order = CHAINS["a border with every link"]
     with graph_of(chain(order)) as graph, tuned():
         notes = Notes(monkeypatch)
@@ -416,7 +424,7 @@ def test_who_was_attached_is_not_told_of_again(direction, dropped, monkeypatch):
         for rank in range(2)
     }
     for rank in range(2):
-        told = [sum(one) for one in notes.told[rank]]
+        told = [sum(one) for one in notes.told[rank]][:11]
         assert told == expected[rank][: len(told)]
         assert dropped > 1 or sum(expected[rank][len(told) :]) == 0
         assert told[0] > told[-1]
@@ -437,7 +445,7 @@ def levels_of(found, edges):
 @pytest.mark.parametrize("members", [2, 3])
 def test_less_and_less_is_told(members, dropped, monkeypatch):
     """At first of the whole boundary, then of those who were not attached when last looked through."""
-    monkeypatch.setattr(forest, "DROPPED", dropped)
+    drop_after(dropped, monkeypatch)
     edges = ties(30, 60, 6, "f")
     cuts = [30 * rank // members for rank in range(members + 1)]
     owner = np.repeat(np.arange(members), np.diff(cuts))
@@ -458,13 +466,13 @@ def test_less_and_less_is_told(members, dropped, monkeypatch):
     assert sum(notes.told[0][-1]) < sum(notes.told[0][0])
 
 
-def test_a_level_is_read_once_by_each_member(monkeypatch):
-    """Beside one wait, for what is told; how many were attached is added up without the GPUs.
+def test_the_host_looks_after_many_levels(monkeypatch):
+    """Then it waits once, for all members' counts; it reads nothing else.
 
     Of two chains over the border one begins on each side, so that every level attaches a vertex there.
     """
     monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
-    monkeypatch.setattr(forest, "DROPPED", 1 << 20)
+    monkeypatch.setattr(device_exchange, "LEVELS", 4)
     waits, downloads = {}, {}
     for length in (4, 4, 6):  # the first time a program is looked at together
         sides = np.arange(4 * length).reshape(2, 2, length)  # by member, then by chain
@@ -479,6 +487,6 @@ def test_a_level_is_read_once_by_each_member(monkeypatch):
                 return crew.links.waits
 
             waits[length], downloads[length] = over_links(2, work), device.downloads
-    levels = 2 * (6 - 4)
-    assert downloads[6] - downloads[4] == 2 * levels
-    assert waits[6] == [one + levels * (1 + 1) for one in waits[4]]  # a superstep has one
+    # A superstep is waited for, and seven levels are twice four, eleven three times.
+    assert waits[6] == [one + 4 + 1 for one in waits[4]]
+    assert downloads[6] == downloads[4]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.cluster.exchange import Traffic
+from cugraph_ws.cluster.exchange import Exchange, Traffic
 from cugraph_ws.cluster.refinement import ExchangeMethod, Sender
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.engines import Choice, Counts, Executor, Parcel
@@ -19,7 +19,7 @@ __all__ = ["CrewExchange"]
 Array = npt.NDArray[Any]
 
 
-class CrewExchange:
+class CrewExchange(Exchange):
     """Moves boundary state between the members of a crew, each of which has one executor.
 
     Parameters

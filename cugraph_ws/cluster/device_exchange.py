@@ -25,9 +25,11 @@ from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.refinement import FrontierRefinement
 from cugraph_ws.engines import Choice, Counts, Executor, Parcel
 from cugraph_ws.engines.cuda import CudaExecutor
+from cugraph_ws.engines.cuda_border import CudaBorderExecutor
 
 __all__ = ["DeviceCrewExchange"]
 
+LEVELS = 8  # of a forest's ties that are queued before the host looks whom they have attached
 LEAST_APART = 1 << 18  # vertices that travel, from which most of them leave before a superstep ends
 
 
@@ -223,13 +225,41 @@ class DeviceCrewExchange(CrewExchange):
         """
         (executor,) = executors
         assert isinstance(executor, CudaExecutor)
-        going, coming = (
-            [[told] if len(told) else [] for told in one] for one in executor.forest.news()
-        )
-        self._links.post(going, coming)
+        self._post_news(*executor.forest.news())
         # Who hears waits for the GPU, and shall not wait so for a member that is gone.
         self._links.wait(self._links.mark())
         executor.forest.hear()
+
+    def _post_news(self, *news: Sequence[Any]) -> None:
+        """Queue the journey of what members tell of a forest: an array to each, and one from each."""
+        going, coming = ([[told] if len(told) else [] for told in one] for one in news)
+        self._links.post(going, coming)
+
+    def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
+        """Find the predecessors that are missing; where branches grow, the host looks after many levels."""
+        (executor,) = executors
+        if not (isinstance(executor, CudaBorderExecutor) and executor.branches):
+            super().grow_forest(executors, missing)
+            return
+        missing = self.total(missing)
+        if not missing:
+            return
+        self.deliver_forest(executors)
+        branches, size = executor.begin_branches(LEVELS), self._crew.size
+        everyone = device().xp.empty(size * LEVELS, np.int64)
+        table = device().pinned(size * LEVELS, np.int64)
+        while True:
+            for level in range(LEVELS):
+                self._post_news(*branches.climb(level))
+                branches.hear()
+            self._links.gather(branches.attached, everyone)
+            device().copy_out(everyone, table)
+            self._links.wait(self._links.mark())
+            attached = table.reshape(size, LEVELS).sum(axis=0)
+            missing -= int(attached.sum())
+            if not missing or not attached[-1]:
+                return
+            branches.leave_out()
 
     def _counts(self, executor: CudaExecutor) -> Counts:
         """Return the counts of all members, of their headers; see `Counts.merged`."""

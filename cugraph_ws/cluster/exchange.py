@@ -66,6 +66,23 @@ class Exchange(Protocol):
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
         """Tell which ghosts have their place in the predecessor forest."""
 
+    def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
+        """Find the predecessors that are missing: of ties, which are followed over boundaries.
+
+        Parameters
+        ----------
+        executors : sequence of Executor
+            Their forests are begun.
+        missing : int
+            How many are, in this process.
+        """
+        missing = self.total(missing)
+        grown = missing
+        while missing and grown:
+            self.deliver_forest(executors)
+            grown = self.total(sum(one.grow_forest() for one in executors))
+            missing -= grown
+
     def merge(self, counts: Sequence[Counts]) -> Counts:
         """Return the counts of all partitions, in this process and elsewhere."""
 
@@ -79,7 +96,7 @@ class Exchange(Protocol):
         """Return columns by vertex number from each executor's, by owned vertex."""
 
 
-class LocalExchange:
+class LocalExchange(Exchange):
     """The exchange of partitions in one process: parcels are handed over as they are.
 
     Parameters

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from cugraph_ws.cuda.branches import Branches, Untold
 from cugraph_ws.cuda.codegen import UNCODED
-from cugraph_ws.cuda.device import Device, KernelModule, Prepared, as_host
+from cugraph_ws.cuda.device import Device, KernelModule, Prepared
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import launch_shape, room_for_long_rows
 from cugraph_ws.kernels.cuda.layout import (
@@ -17,14 +16,12 @@ from cugraph_ws.kernels.cuda.layout import (
     COUNT,
     FRONTIER_BLOCK,
     GOING,
-    LISTED,
     NOBODY,
     PIECES_QUEUED,
     STEPS,
     TIES,
     WAITERS_LEFT,
     WAITING,
-    WOKEN,
 )
 
 __all__ = ["DeviceForest"]
@@ -100,18 +97,15 @@ class DeviceForest:
         self._found = xp.empty(part.size, np.int64)
         self._codes = xp.empty(part.size if coded else 1, np.uint8)
         self._control = xp.zeros(CONTROL, np.int64)
-        self._branching = xp.zeros(BRANCHING, np.int64)
         self._forward = forward if part.arcs >= MANY_ARCS else None
         self.missing = 0
         self._lists: tuple[DeviceArray, ...] = ()
         self._bits = max(1, (part.vertices - 1).bit_length())
-        self._offsets: DeviceArray = None  # of the rows that branches follow
-        self._branches: Prepared | None = None
-        self._level = 0  # the levels of branches so far
-        self._attached = 0  # vertices that the last one attached, while nobody has been told
+        self._branches: Branches | None = None
         self._tellings = 0
-        self._boundaries: _Untold  # once that has been told
-        self._ghosts: _Untold
+        # Of whom may still be told, and heard, once that has been told of all
+        self.boundaries: Untold
+        self.ghosts: Untold
         self._told: list[DeviceArray] = []  # what comes from each peer, or later from all of them
 
     def begin(self) -> int:
@@ -249,7 +243,7 @@ class DeviceForest:
         return before - self.missing
 
     def branch(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> int:
-        """Do as `grow`, from those attached instead of for those who wait; return how many.
+        """Do as `grow` in a whole graph, from those attached instead of for those who wait; return how many.
 
         Parameters
         ----------
@@ -262,44 +256,49 @@ class DeviceForest:
         -------
         int
         """
-        divided, before = self._part.divided, self.missing
+        before = self.missing
         if not before:
             return 0
-        if self._branches is None:
-            self._branches = self._first_branches(rows, edges)
-        going = True
-        while going:
-            self._branching[LISTED:WOKEN] = 0  # the last launch has left its counters
-            self._branches()
-            figures = self._device.to_host(self._branching)
-            self._attached = int(figures[COUNT])
-            self._level = int(figures[STEPS])
-            going = self._attached > 0 and not divided
-        if divided:
-            self.missing -= self._attached
-        else:
-            waiting = (self._levels == WAITING) & (self._found == NOBODY)
-            self.missing = int(self._device.xp.count_nonzero(waiting))
+        branches = self._branches or self.begin_branches(rows, edges)
+        attached = 1
+        while attached:
+            branches.grow()
+            attached = int(self._device.to_host(branches.control)[COUNT])
+        waiting = (self._levels == WAITING) & (self._found == NOBODY)
+        self.missing = int(self._device.xp.count_nonzero(waiting))
         return before - self.missing
 
-    def _first_branches(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> Prepared:
-        """List those attached, ghosts too; return the launch in which branches grow on from a list."""
+    def begin_branches(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> Branches:
+        """List those attached, ghosts too; return what grows on from them.
+
+        Parameters
+        ----------
+        rows, edges
+            See `branch`.
+
+        Returns
+        -------
+        Branches
+            Of a divided graph each launch is one level.
+        """
         part, here = self._part, self._device
-        size, kind = part.size, self._lists[0].dtype
-        ties = self._ties()
+        xp, size, kind = here.xp, part.size, part.csc.indices.dtype
+        ties = self._ties() if self.missing else (xp.zeros(size + 1, np.int64), xp.empty(0, kind))
         if ties is not None:
             rows = ties
         self._lists = ()  # nobody needs to know who waits
-        self._lists = tuple(here.xp.empty(size, kind) for _ in range(2))
-        self._offsets = rows[0]
+        lists = tuple(xp.empty(size, kind) for _ in range(2))
+        control = xp.zeros(BRANCHING, np.int64)
         self._kernels.launch(
-            "list_attached", *self._shape(size), size, self._levels, rows[0], self._lists[0],
-            self._branching,
-        )  # fmt: skip
+            "list_attached", *self._shape(size), size, self._levels, rows[0], lists[0], control
+        )
         most = 1 if part.divided else LEVELS_A_LAUNCH
-        nobody = here.xp.empty(0, np.uint8)
-        sure = int(ties is not None)
-        return self._branch_from(self._lists, rows, edges, nobody, sure, most, self._branching)
+        nobody = xp.empty(0, np.uint8)
+        launch = self._branch_from(lists, rows, edges, nobody, int(ties is not None), most, control)
+        self._branches = Branches(
+            launch, control, lists, rows[0], self._levels, self._found, self._bits
+        )
+        return self._branches
 
     def _ties(self) -> tuple[DeviceArray, DeviceArray] | None:
         """Return rows, by source, of the arcs by which those who wait hang on others, and of no more.
@@ -376,50 +375,35 @@ class DeviceForest:
         if self._tellings == 0:
             going = [self.is_attached(boundary) for boundary in part.boundaries]
             self._told = [xp.empty(last - first, np.bool_) for first, last in part.ghosts]
-            self._boundaries = _Untold(xp, [xp.take(one, xp.flatnonzero(~told))
-                                            for one, told in zip(part.boundaries, going, strict=True)])  # fmt: skip
+            self.boundaries = Untold(xp, [xp.take(one, xp.flatnonzero(~told))
+                                          for one, told in zip(part.boundaries, going, strict=True)])  # fmt: skip
             return going, self._told
-        untold = self._boundaries
-        going = untold.parts(self._news_of(untold.positions))
+        untold = self.boundaries
+        going = untold.parts(self.is_attached(untold.positions))
         if self._tellings % DROPPED == 0:
             untold.keep(~self.is_attached(untold.positions))
-        self._told = [xp.empty(len(self._ghosts.positions), np.bool_)]
-        return going, self._ghosts.parts(*self._told)
-
-    def _news_of(self, positions: DeviceArray) -> DeviceArray:
-        """Tell which of some own vertices have got their place since that was told."""
-        if self._branches is None:
-            return self.is_attached(positions)
-        told, count = self._device.xp.empty(len(positions), np.bool_), len(positions)
-        level = self._level if self._attached else -1  # nobody is told twice
-        self._kernels.launch(
-            "tell_attached", *self._shape(count), positions, count, self._bits, level, self._found, told
-        )  # fmt: skip
-        return told
+        self._told = [xp.empty(len(self.ghosts.positions), np.bool_)]
+        return going, self.ghosts.parts(*self._told)
 
     def hear(self) -> None:
-        """Attach the ghosts of which that has come; branches grow on from them too."""
-        xp, part, first_time = self._device.xp, self._part, self._tellings == 0
-        if first_time:
+        """Attach the ghosts of which that has come."""
+        xp, part = self._device.xp, self._part
+        if self._tellings == 0:
             for (first, last), came in zip(part.ghosts, self._told, strict=True):
                 self.attach_ghosts(first, last, came)
             waiting = [first + xp.flatnonzero(self._levels[first:last] == WAITING)
                        for first, last in part.ghosts]  # fmt: skip
-            self._ghosts = _Untold(xp, [one.astype(part.csc.indices.dtype) for one in waiting])
-        elif len(ghosts := self._ghosts.positions):
+            self.ghosts = Untold(xp, [one.astype(part.csc.indices.dtype) for one in waiting])
+        elif len(ghosts := self.ghosts.positions):
             (told,) = self._told
-            if self.missing and self._branches is not None:
-                count = len(ghosts)
-                self._kernels.launch(
-                    "hear_attached", *self._shape(count), ghosts, count, told, self._levels,
-                    self._offsets, self._lists[self._level % 2], self._branching,
-                )  # fmt: skip
-            else:
-                self._levels[ghosts[told]] = 0  # any level below the next
+            self._levels[ghosts[told]] = 0  # any level below the next
             if self._tellings % DROPPED == 0:
-                self._ghosts.keep(xp.take(self._levels, ghosts) == WAITING)
-        self._attached = 0  # has been told
+                self.ghosts.keep(self.still_wait(ghosts))
         self._tellings += 1
+
+    def still_wait(self, ghosts: DeviceArray) -> DeviceArray:
+        """Tell which ghosts have no place in the forest yet; device array of bool."""
+        return self._device.xp.take(self._levels, ghosts) == WAITING
 
     def predecessors(self) -> Any:
         """Return each owned vertex's predecessor as a vertex number, −1 for none; in the order outside."""
@@ -436,37 +420,3 @@ class DeviceForest:
 
     def _shape(self, items: int) -> tuple[int, int]:
         return launch_shape(self._device, items)
-
-
-class _Untold:
-    """Vertices that had no place in the forest when they were last looked through, grouped by peer.
-
-    The peers keep the same ones, in the same order.
-
-    Parameters
-    ----------
-    xp : module
-        `cupy` or `numpy`.
-    groups : sequence of device array of int
-        Their positions, for each peer.
-
-    Attributes
-    ----------
-    positions : device array of int
-    """
-
-    def __init__(self, xp: Any, groups: Sequence[DeviceArray]) -> None:
-        self._xp = xp
-        self.positions = xp.concatenate(groups)
-        self._ends = np.cumsum([len(one) for one in groups]).tolist()
-
-    def parts(self, array: DeviceArray) -> list[DeviceArray]:
-        """Return an array with an entry for each in parts by peer, which are not copied."""
-        return [array[first:last] for first, last in pairwise((0, *self._ends))]
-
-    def keep(self, which: DeviceArray) -> None:
-        """Leave out all others."""
-        xp = self._xp
-        kept = xp.flatnonzero(which)
-        self.positions = xp.take(self.positions, kept)
-        self._ends = as_host(xp.searchsorted(kept, xp.asarray(self._ends, kept.dtype))).tolist()

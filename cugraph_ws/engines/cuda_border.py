@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cuda.branches import DividedBranches
 from cugraph_ws.cuda.device import Prepared
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.refinement import FrontierRefinement
@@ -138,3 +139,17 @@ class CudaBorderExecutor(CudaFrontierExecutor):
     def advance(self, record: npt.NDArray[np.float64]) -> None:
         """Take note of one superstep."""
         self._number += 1
+
+    def begin_branches(self, most: int) -> DividedBranches:
+        """Return what attaches undecided vertices, level by level, once it is told who is not.
+
+        Parameters
+        ----------
+        most : int
+            Levels before the host looks.
+        """
+        forest = self.forest
+        branches = forest.begin_branches(*self._out_rows)
+        return DividedBranches(
+            self._device, self._kernels, branches, forest.boundaries, forest.ghosts, most
+        )

@@ -295,11 +295,14 @@ class CudaFrontierExecutor(CudaExecutor):
     def _out_rows(self) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
         return (self._rows.offsets, self._rows.indices), self._both_edges[0]
 
+    @property
+    def branches(self) -> bool:
+        """Whether a forest grows along the rows of out-neighbours, from those attached on."""
+        return not self._pulls
+
     def grow_forest(self) -> int:
-        """Attach undecided vertices, from those attached on where there are out-neighbours."""
-        if self._pulls or not self.forest.missing:
-            return super().grow_forest()
-        return self.forest.branch(*self._out_rows)
+        """Attach undecided vertices; return how many."""
+        return self.forest.branch(*self._out_rows) if self.branches else super().grow_forest()
 
     def queue(self) -> npt.NDArray[np.int64]:
         """Return 1, 2, … for active vertices, −1 for those that wait, and 0 for others."""

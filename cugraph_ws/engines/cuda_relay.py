@@ -27,7 +27,7 @@ from cugraph_ws.plan import Filter, WantedDirection
 
 __all__ = ["CudaRelayExecutor"]
 
-ROOM_SHARE = 4  # a list has room for this part of the vertices; of more the order of position is better
+ROOM_SHARE = 4  # a list has room for this part of the vertices; more are better in order
 GATHER_PART = 8  # part of all arcs from which everyone gathers, where no reading ends early
 MOST_WARPS = 64  # of a multiprocessor
 NOBODY = -1  # is left to one block

@@ -104,17 +104,30 @@ def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control
 
 
 @kernel
-def tell_attached(positions: Any, count: Any, bits: Any, level: Any, found: Any, told: Any) -> None:
-    """Tell which of some vertices a level has attached."""
+def tell_attached(
+    positions: Any, count: Any, bits: Any, found: Any, told: Any, control: Any, attached: Any,
+    slot: Any,
+) -> None:  # fmt: skip
+    """Tell which of some vertices the last launch, of one level, has attached, and how many in all.
+
+    Where it had nobody to begin with, the level before is that of its last launch: nobody is told twice.
+    """
+    number = control[COUNT]
+    level = control[STEPS] if number > 0 else np.int64(-1)
+    if block() == 0 and thread() == 0:
+        attached[slot] = number
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
         told[place] = np.uint8(found[positions[place]] >> bits == level)
 
 
 @kernel
 def hear_attached(
-    ghosts: Any, count: Any, told: Any, levels: Any, offsets: Any, listed: Any, control: Any
+    ghosts: Any, count: Any, told: Any, levels: Any, offsets: Any, lists: Any, control: Any
 ) -> None:
     """Give level 0 to the ghosts of which it is told, list them behind the others, count their out-arcs."""
+    listed = lists[0]
+    if control[STEPS] & 1:
+        listed = lists[1]
     arcs = np.int64(0)
     for first in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
         place = first + lane()
