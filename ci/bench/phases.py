@@ -45,8 +45,9 @@ WATCHED = {
     "cluster.device_shard": ("DeviceShard.vertex_frame",),
     "cluster.components": ("CrewComponents.start", "CrewComponents.step"),
     "cluster.device_components": ("DeviceCrewComponents.start", "DeviceCrewComponents.step"),
-    "vertex_loop": ("bind", *(f"VertexLoop.{one}" for one in (
-        "start", "_begin", "step", "arrays", "_grow_forest"))),
+    "cluster.exchange": ("Exchange.grow_forest",),
+    "cluster.device_exchange": ("DeviceCrewExchange.grow_forest",),
+    "vertex_loop": ("bind", *(f"VertexLoop.{one}" for one in ("start", "_begin", "step", "arrays"))),
 }  # fmt: skip
 CLIENT = {
     "cluster.driver": ("submit_together", "Crewed.join"),

@@ -325,7 +325,8 @@ class DeviceForest:
         for stage in range(2):
             self._kernels.launch(
                 "list_ties", *self._shape(part.arcs), stage, waiting, self.missing, part.vertices,
-                part.numbers, *self._program, queue, room, sources, targets, degrees, control,
+                part.numbers, *self._program, self._codes, queue, room, sources, targets, degrees,
+                control,
             )  # fmt: skip
         count = int(here.to_host(control)[TIES])
         if count > room:

@@ -390,7 +390,7 @@ class FrontierRefinement(DeviceRefinement):
     bitmaps : sequence of two device arrays of uint32
         Who has news, after odd supersteps and after even ones.
     unlike : device array of int64
-        As `lengths`: how many of a list's values are not the first one's.
+        As `lengths`: 0 where all of a list's values are alike.
     offsets : device array of int64
         Of the rows of out-neighbours.
     lists : sequence of two tuples of device array
@@ -455,7 +455,7 @@ class FrontierRefinement(DeviceRefinement):
             slot, box.places, box.fields, box.bits,
         )  # fmt: skip
         compare = self._kernels.prepare(
-            "count_unlike", *shape, self._lengths, slot, box.fields, self._unlike
+            "find_unlike", *shape, self._lengths, slot, box.fields, self._unlike
         )
 
         def launch() -> None:

@@ -46,6 +46,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     inline,
     kernel,
     lane,
+    load_fresh,
     popc,
     shuffle,
     sync_block,
@@ -55,7 +56,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 from cugraph_ws.kernels.cuda.refine import fill_box, of_entry
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
-__all__ = ["count_unlike", "pack_news", "sweep", "tell_frontier", "wake", "wake_alike"]
+__all__ = ["find_unlike", "pack_news", "sweep", "tell_frontier", "wake", "wake_alike"]
 
 HALF = 0.5  # more than a length is told of vertices whose values are all alike; whoever reads it as whole is right
 
@@ -82,16 +83,22 @@ def pack_news(
 
 
 @kernel
-def count_unlike(lengths: Any, slot: Any, box: Any, unlike: Any) -> None:
-    """Count the values in a box that are not the first one's, into `unlike[slot]`."""
-    found = np.int64(0)
+def find_unlike(lengths: Any, slot: Any, box: Any, unlike: Any) -> None:
+    """Make `unlike[slot]`, which is 0 before, more if a value in a box is not the first one's.
+
+    Nobody looks on once one is found: of path lengths the first few differ.
+    """
     number = np.int64(lengths[slot])
-    for entry in range(block() * threads() + thread(), number, blocks() * threads()):
-        if box[0][entry] != box[0][0]:
-            found += 1
-    found = sum_of_lanes(found)
-    if lane() == 0 and found > 0:
-        atomic_add(unlike, slot, found)
+    base = np.int64(32 * ((block() * threads() + thread()) // 32))
+    going = True
+    while going and base < number:
+        entry = min(base + lane(), number - 1)
+        known = shuffle(FULL, np.int64(load_fresh(unlike, slot)), 0) != 0
+        found = any_of(FULL, box[0][entry] != box[0][0])
+        if found and not known and lane() == 0:
+            atomic_add(unlike, slot, 1)
+        going = not (found or known)
+        base += blocks() * threads()
 
 
 @inline

@@ -37,7 +37,6 @@ from cugraph_ws.kernels.cuda.layout import (
     LEAST_ROWS,
     LISTED,
     NOBODY,
-    PIECE,
     QUEUED,
     ROLES,
     STEPS,
@@ -66,11 +65,10 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
-    queue_row,
     reserve,
     scan,
     sum_of_lanes,
-    take_pieces,
+    take_rows,
 )
 
 __all__ = ["branch", "hear_attached", "list_attached", "tell_attached", "tell_levels"]
@@ -298,21 +296,10 @@ def branch(
             if stage == 1:
                 top, pace = np.int32(size), np.int32(32 * warps)
             for base in range(warp, top, pace):
-                row, begin, share = np.int64(0), np.int64(0), np.int32(0)
-                if stage == 1:
-                    row, begin, share = take_pieces(offsets, queue, size, base, warps)
-                else:
-                    length = np.int64(0)
-                    if lane() < rows and rows * base + lane() < count:
-                        row = np.int64(listed[rows * base + lane()])
-                        begin = offsets[row]
-                        length = offsets[row + 1] - begin
-                    if any_of(FULL, length > PIECE):
-                        queue_row(
-                            counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
-                            length if length > PIECE else 0,
-                        )  # fmt: skip
-                    share = np.int32(0 if length > PIECE else length)
+                row, begin, share = take_rows(
+                    stage, listed, count, base, rows, offsets, queue, size, warps, counters,
+                    QUEUED + at,
+                )  # fmt: skip
                 ends = scan(share)
                 start = np.int32(ends - share)
                 total = shuffle(FULL, ends, 31)

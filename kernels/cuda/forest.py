@@ -31,7 +31,6 @@ from cugraph_ws.kernels.cuda.layout import (
     GOING,
     LEVELS,
     NOBODY,
-    PIECE,
     PIECES_QUEUED,
     STILL_WAITING,
     WAITERS_LEFT,
@@ -59,11 +58,10 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
-    queue_row,
     reserve,
     scan,
     sum_of_lanes,
-    take_pieces,
+    take_rows,
 )
 
 __all__ = ["choose", "grow", "plant", "write_out"]
@@ -262,21 +260,10 @@ def grow(
             if stage == 1:
                 top, pace = size, 32 * warps
             for base in range(warp, top, pace):
-                row, begin, share = np.int64(0), np.int64(0), np.int32(0)
-                if stage == 1:
-                    row, begin, share = take_pieces(offsets, queue, size, base, warps)
-                else:
-                    length = np.int64(0)
-                    if 32 * base + lane() < count:
-                        row = np.int64(listed[32 * base + lane()])
-                        begin = offsets[row]
-                        length = offsets[row + 1] - begin
-                    if any_of(FULL, length > PIECE):
-                        queue_row(
-                            control, PIECES_QUEUED + turn, queue[0], queue[1], np.int64(0), row,
-                            length if length > PIECE else 0,
-                        )  # fmt: skip
-                    share = np.int32(0 if length > PIECE else length)
+                row, begin, share = take_rows(
+                    stage, listed, count, base, 32, offsets, queue, size, warps, control,
+                    PIECES_QUEUED + turn,
+                )  # fmt: skip
                 ends = scan(share)
                 start = np.int32(ends - share)
                 total = shuffle(FULL, ends, 31)

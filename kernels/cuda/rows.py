@@ -16,6 +16,7 @@ import numpy as np
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
+    any_of,
     atomic_add,
     inline,
     lane,
@@ -35,6 +36,7 @@ __all__ = [
     "scan",
     "sum_of_lanes",
     "take_pieces",
+    "take_rows",
 ]
 
 
@@ -109,6 +111,47 @@ def take_pieces(offsets: Any, queue: Any, size: Any, first: Any, warps: Any) -> 
         begin = offsets[row] + np.int64(pieces[place]) * PIECE
         length = np.int32(min(offsets[row + 1] - begin, PIECE))
     return row, begin, length
+
+
+@inline
+def take_rows(
+    stage: Any, listed: Any, count: Any, first: Any, rows: Any, offsets: Any, queue: Any, size: Any,
+    warps: Any, counters: Any, which: Any,
+) -> Any:  # fmt: skip
+    """Return what a lane takes of rows that are listed: row, first arc, number of arcs.
+
+    Parameters
+    ----------
+    stage : int
+        0: a row of the list, or nothing of one longer than a piece, which is queued; 1: one of the pieces
+        that were.
+    listed, count
+        The list, and its length.
+    first : int
+        Stage 0: in which of its parts of `rows` entries the warp is; 1: its first piece.
+    rows : int
+        That a warp takes at a time: 32 at most.
+    offsets, queue, size, warps
+        See `take_pieces`.
+    counters, which
+        Where pieces are counted.
+    """
+    row, begin, share = np.int64(0), np.int64(0), np.int32(0)
+    if stage == 1:
+        row, begin, share = take_pieces(offsets, queue, size, first, warps)
+    else:
+        length = np.int64(0)
+        if lane() < rows and rows * first + lane() < count:
+            row = np.int64(listed[rows * first + lane()])
+            begin = offsets[row]
+            length = offsets[row + 1] - begin
+        if any_of(FULL, length > PIECE):
+            queue_row(
+                counters, which, queue[0], queue[1], np.int64(0), row,
+                length if length > PIECE else 0,
+            )  # fmt: skip
+        share = np.int32(0 if length > PIECE else length)
+    return row, begin, share
 
 
 @inline

@@ -13,11 +13,17 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cuda.forest import is_tight
-from cugraph_ws.kernels.cuda.interface import initial, load, replace, with_sums
-from cugraph_ws.kernels.cuda.layout import PIECE, TIE_PIECES, TIES
+from cugraph_ws.kernels.cuda.interface import (
+    code_at,
+    initial,
+    load,
+    load_coded,
+    replace,
+    with_sums,
+)
+from cugraph_ws.kernels.cuda.layout import TIE_PIECES, TIES
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
-    any_of,
     atomic_add,
     block,
     blocks,
@@ -29,7 +35,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import arc_at, queue_row, reserve, scan, take_pieces
+from cugraph_ws.kernels.cuda.rows import arc_at, reserve, scan, take_rows
 
 __all__ = ["list_ties", "place_ties"]
 
@@ -71,8 +77,8 @@ def keep_tie(
 @kernel
 def list_ties(
     stage: Any, waiting: Any, count: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
-    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, queue: Any, room: Any,
-    sources: Any, targets: Any, degrees: Any, control: Any,
+    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, codes: Any, queue: Any,
+    room: Any, sources: Any, targets: Any, degrees: Any, control: Any,
 ) -> None:  # fmt: skip
     """List the tight arcs into the first `count` vertices of `waiting`.
 
@@ -82,7 +88,7 @@ def list_ties(
         0: rows of up to `PIECE` arcs, and longer ones are queued in pieces; 1, afterwards: those.
     waiting : int[count]
         Positions of vertices without a better in-neighbour: who makes an arc of theirs tight is as good.
-    vertices, numbers, adjacency, edges, state, constants, parameters, sums, number
+    vertices, numbers, adjacency, edges, state, constants, parameters, sums, number, codes
         As `forest.choose` takes them.
     queue : tuple of (int[n], int32[n])
         Scratch, n is the number of pieces of all rows longer than one.
@@ -104,21 +110,9 @@ def list_ties(
         size = control[TIE_PIECES]
         top, pace = size, 32 * warps
     for base in range(warp, top, pace):
-        row, begin, share = np.int64(0), np.int64(0), np.int32(0)
-        if stage == 1:
-            row, begin, share = take_pieces(offsets, queue, size, base, warps)
-        else:
-            length = np.int64(0)
-            if 32 * base + lane() < count:
-                row = np.int64(waiting[32 * base + lane()])
-                begin = offsets[row]
-                length = offsets[row + 1] - begin
-            if any_of(FULL, length > PIECE):
-                queue_row(
-                    control, TIE_PIECES, queue[0], queue[1], np.int64(0), row,
-                    length if length > PIECE else 0,
-                )  # fmt: skip
-            share = np.int32(0 if length > PIECE else length)
+        row, begin, share = take_rows(
+            stage, waiting, count, base, 32, offsets, queue, size, warps, control, TIE_PIECES
+        )
         ends = scan(share)
         start = np.int32(ends - share)
         total = shuffle(FULL, ends, 31)
@@ -130,8 +124,12 @@ def list_ties(
             at_two, to_two, arc_two = end_of(two, *given)
             at_three, to_three, arc_three = end_of(three, *given)
             at_four, to_four, arc_four = end_of(four, *given)
-            first, second = load(state, constants, at_one), load(state, constants, at_two)
-            third, fourth = load(state, constants, at_three), load(state, constants, at_four)
+            code_one, code_two = code_at(codes, at_one), code_at(codes, at_two)
+            code_three, code_four = code_at(codes, at_three), code_at(codes, at_four)
+            first = load_coded(code_one, state, constants, at_one)
+            second = load_coded(code_two, state, constants, at_two)
+            third = load_coded(code_three, state, constants, at_three)
+            fourth = load_coded(code_four, state, constants, at_four)
             program = numbers, edges, state, constants, values
             tied_one = holds(one < total, first, to_one, arc_one, *program)
             tied_two = holds(two < total, second, to_two, arc_two, *program)
