@@ -213,15 +213,23 @@ def _build_graphs() -> None:
             frame = stand_in_cudf.DataFrame(ends.astype(kind).assign(w=edges.weight.astype(value)))
             for directed, weight in product((True, False), (None, "w")):
                 build_shard(Alone(), [(0, frame)], weight=weight, directed=directed)
-                crews.over_links(2, partial(_use_share, frame, weight, directed))
-            apart = stand_in_cudf.DataFrame((3 * ends + 1).astype(kind))
-            crews.over_links(2, partial(_use_share, apart, None, True))
+                crews.over_links(2, partial(_make_share, frame, weight, directed))
+    for kind in ("int32", "int64", "uint32"):
+        with stand_in_cudf.installed():
+            for named, directed in ((ends, False), (3 * ends + 1, True)):
+                frame = stand_in_cudf.DataFrame(named.astype(kind))
+                crews.over_links(2, partial(_use_share, frame, directed))
 
 
-def _use_share(frame: Any, weight: str | None, directed: bool, crew: Any) -> None:
-    """Build a member's share of a graph, and ask it for what has kernels of its own."""
+def _make_share(frame: Any, weight: str | None, directed: bool, crew: Any) -> Any:
+    """Build a member's share of a graph."""
     own = frame.iloc[crew.rank :: 2].reset_index(drop=True)
-    shard = build_shard(crew, [(crew.rank, own)], weight=weight, directed=directed)
+    return build_shard(crew, [(crew.rank, own)], weight=weight, directed=directed)
+
+
+def _use_share(frame: Any, directed: bool, crew: Any) -> None:
+    """Build a member's share of a graph, and ask it for what has kernels of its own."""
+    shard = _make_share(frame, None, directed, crew)
     start = int(frame["source"].iloc[0])
     found = ws.run(ws.BFS, shard, start=start, engine="cuda", max_iter=1)
     assert len(found.frame) == shard.owned

@@ -50,8 +50,9 @@ LINKS = slice(None, -1), slice(1, None)  # of a chain: from whom, and to whom
 
 
 @pytest.fixture(autouse=True)
-def several_blocks(monkeypatch):
+def several_blocks_and_looks(monkeypatch):
     monkeypatch.setattr(forest, "FRONTIER_BLOCK", 64)
+    monkeypatch.setattr(device_exchange, "LEVELS", 2)
 
 
 def chain(order, weight=0.0):

@@ -21,6 +21,8 @@ __all__ = ["Branches", "DividedBranches", "Untold"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
+SLOT_AT = 7  # place in what `tell_attached` is given of that in which it counts
+
 
 class Branches:
     """A launch in which branches grow on from those attached last; see `kernels/cuda/branch.py`.
@@ -124,7 +126,7 @@ class DividedBranches:
             For each member, of whom it may be told, whether this level has attached them.
         """
         self._branches.grow()
-        self._tell.change(7, level)
+        self._tell.change(SLOT_AT, level)
         self._tell()
         return self._boundaries.parts(self._going), self._ghosts.parts(self._coming)
 

@@ -399,12 +399,8 @@ class DeviceForest:
             (told,) = self._told
             self._levels[ghosts[told]] = 0  # any level below the next
             if self._tellings % DROPPED == 0:
-                self.ghosts.keep(self.still_wait(ghosts))
+                self.ghosts.keep(xp.take(self._levels, ghosts) == WAITING)
         self._tellings += 1
-
-    def still_wait(self, ghosts: DeviceArray) -> DeviceArray:
-        """Tell which ghosts have no place in the forest yet; device array of bool."""
-        return self._device.xp.take(self._levels, ghosts) == WAITING
 
     def predecessors(self) -> Any:
         """Return each owned vertex's predecessor as a vertex number, −1 for none; in the order outside."""
