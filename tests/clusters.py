@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import dask
 import dask.dataframe as dd
 import pandas as pd
 from distributed import Client, LocalCluster
+from distributed.utils import get_mp_context
 from shapes import edge_frame, vertex_frame
 from verify import Edges
 
@@ -56,12 +58,22 @@ class Workers:
         os.kill(self.pids()[address], number)
 
 
+@cache
+def _prepare() -> None:
+    """Have what workers import be imported once, by the process that all of them are forked from."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        context = get_mp_context()  # has its own list, which is made once
+    context.set_forkserver_preload(["distributed", "dask.dataframe", "cugraph_ws.cluster.members"])
+
+
 @contextmanager
 def workers(number: int, **options: Any) -> Iterator[Workers]:
     """Start workers of one thread each, as processes that are started again when they die."""
     patient = {
-        "distributed.deploy.lost-worker-timeout": "10 minutes"
-    }  # or it gives one up for lost
+        "distributed.deploy.lost-worker-timeout": "10 minutes",  # or it gives one up for lost
+        "distributed.worker.multiprocessing-method": "forkserver",  # who dies is soon there again
+    }
+    _prepare()
     given = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": True, **options}
     with (
         dask.config.set(patient),
