@@ -139,7 +139,7 @@ def spread_values(draw: Any) -> Any:
     return kind, hands, np.dtype(dtype), draw(st.sampled_from([0, 1, None]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(spread_values())
 @example(("few", [[frame_of([2], [1.0])], [], [], [frame_of([0, 1], [2.0, 3.0])]], float, None))
 @example(("low", [[frame_of([2**63 - 1], [1.0])], []], float, 0))
