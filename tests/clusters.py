@@ -24,6 +24,7 @@ import cugraph_ws as ws
 __all__ = ["Workers", "assert_same", "eventually", "on_workers", "spread_edges", "workers"]
 
 WITHIN = 30.0  # seconds in which the loss of a worker is an error
+FORKED = {"distributed.worker.multiprocessing-method": "forkserver"}  # who dies is soon there again
 
 
 class Workers:
@@ -61,7 +62,7 @@ class Workers:
 @cache
 def _prepare() -> None:
     """Have what workers import be imported once, by the process that all of them are forked from."""
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+    with dask.config.set(FORKED):
         context = get_mp_context()  # has its own list, which is made once
     context.set_forkserver_preload(["distributed", "dask.dataframe", "cugraph_ws.cluster.members"])
 
@@ -71,7 +72,7 @@ def workers(number: int, **options: Any) -> Iterator[Workers]:
     """Start workers of one thread each, as processes that are started again when they die."""
     patient = {
         "distributed.deploy.lost-worker-timeout": "10 minutes",  # or it gives one up for lost
-        "distributed.worker.multiprocessing-method": "forkserver",  # who dies is soon there again
+        **FORKED,
     }
     _prepare()
     given = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": True, **options}

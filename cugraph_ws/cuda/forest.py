@@ -69,6 +69,9 @@ class DeviceForest:
     ----------
     missing : int
         How many of those that have a predecessor are still without.
+    boundaries, ghosts : Untold
+        Of which own vertices, and of which ghosts, it may still be told that they have got their place;
+        once that has been told of all.
     """
 
     def __init__(
@@ -103,7 +106,6 @@ class DeviceForest:
         self._bits = max(1, (part.vertices - 1).bit_length())
         self._branches: Branches | None = None
         self._tellings = 0
-        # Of whom may still be told, and heard, once that has been told of all
         self.boundaries: Untold
         self.ghosts: Untold
         self._told: list[DeviceArray] = []  # what comes from each peer, or later from all of them
@@ -283,6 +285,7 @@ class DeviceForest:
         """
         part, here = self._part, self._device
         xp, size, kind = here.xp, part.size, part.csc.indices.dtype
+        # To where nobody waits no arc need be followed; others may wait, and launch as many levels.
         ties = self._ties() if self.missing else (xp.zeros(size + 1, np.int64), xp.empty(0, kind))
         if ties is not None:
             rows = ties
