@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import linecache
 import sys
@@ -36,6 +37,7 @@ class Machine:
         random: Random,
     ) -> None:
         self.kernel = kernel
+        self.entry = kernel.function.__code__
         self.grid = grid
         self.block = block
         self.arguments = arguments
@@ -255,6 +257,8 @@ class Emulator:
                 kernel, int(grid), int(block), wrap(dict(bound.arguments)), cooperative, self.random
             )
             now.machine = machine
+            collects = gc.isenabled()
+            gc.disable()  # it would look again and again at what is known of every element
             try:
                 machine.run()
             except Exception as error:
@@ -263,3 +267,5 @@ class Emulator:
             finally:
                 machine.stop()
                 now.machine = None
+                if collects:
+                    gc.enable()

@@ -108,8 +108,12 @@ class Array:
         shared: bool = False,
     ) -> None:
         self.kind = KINDS[values.dtype.name]
-        base = float if issubclass(self.kind, float) else int
-        self.make = bool if self.kind is bool else partial(base.__new__, self.kind)
+        if self.kind is bool:
+            self.make: Any = bool
+        elif issubclass(self.kind, float):
+            self.make = partial(float.__new__, self.kind)
+        else:
+            self.make = self.kind.make
         self.cells: Any = memoryview(values)
         self.size = len(values)
         self.name = name

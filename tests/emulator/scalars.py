@@ -37,6 +37,7 @@ __all__ = [
     "unified",
 ]
 
+SMALL = 1024  # integers up to here, and down to its negative, are made but once
 _new_float = float.__new__
 _cell = array("f", [0.0])
 
@@ -92,20 +93,26 @@ def _integer(name: str, bits: int, signed: bool) -> Any:
         "HIGH": low + (1 << bits) - 1,
     }
     kind: Any = type(name, (Integer,), body)
-    kind.make = staticmethod(_maker(kind))
+    kind.make = staticmethod(_Maker(kind).__getitem__)
     return kind
 
 
-def _maker(kind: Any, new: Any = int.__new__) -> Callable[[int], Any]:
-    """Return what makes a type's numbers of plain integers; much of the emulator's time is here."""
-    low, high, mask = kind.LOW, kind.HIGH, (1 << kind.BITS) - 1
+class _Maker(dict[int, Any]):
+    """What makes a type's numbers of plain integers; small ones are made once.
 
-    def make(value: int) -> Any:
-        if low <= value <= high:
-            return new(kind, value)
-        return new(kind, ((value - low) & mask) + low)
+    Much of the emulator's time is here: a number that is known is found without a call of Python.
+    """
 
-    return make
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+        small = range(max(kind.LOW, -SMALL), min(kind.HIGH, SMALL) + 1)
+        super().__init__((value, int.__new__(kind, value)) for value in small)
+
+    def __missing__(self, value: int) -> Any:
+        kind = self.kind
+        if not kind.LOW <= value <= kind.HIGH:
+            value = ((value - kind.LOW) & ((1 << kind.BITS) - 1)) + kind.LOW
+        return int.__new__(kind, value)
 
 
 Int8 = _integer("Int8", 8, True)

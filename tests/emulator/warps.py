@@ -136,13 +136,16 @@ class Meeting:
         self.values: dict[int, Any] = {}
 
 
-def call_site(frame: Any) -> tuple[tuple[int, int], ...]:
-    """Return the instructions that called, from the kernel's own down to `frame`'s."""
-    site = []
-    while frame is not None and "__emulated__" in frame.f_globals:
-        site.append((id(frame.f_code), frame.f_lasti))
+def call_site(frame: Any) -> tuple[int, ...]:
+    """Return the instructions that called, from `frame`'s up to the kernel's own, with their code."""
+    entry = now.machine.entry
+    code = frame.f_code
+    site = (id(code), frame.f_lasti)
+    while code is not entry:
         frame = frame.f_back
-    return tuple(site)
+        code = frame.f_code
+        site += (id(code), frame.f_lasti)
+    return site
 
 
 # ----------------------------------------------------------------------------------- warps
