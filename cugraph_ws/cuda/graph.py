@@ -103,6 +103,7 @@ class DeviceGraph:
         self._out_degrees: DeviceArray = None
         self._at_least: dict[int, int] = {}
         self._busiest: dict[tuple[tuple[int, int], ...], int] = {}
+        self._chunks: dict[tuple[int, int], tuple[DeviceArray, ...]] = {}
         self._least: tuple[DeviceArray, ...] | None = None
         self._asked = 0  # times for them
 
@@ -173,6 +174,7 @@ class DeviceGraph:
             held = [*(self._layout or ())[:2], *self._values.values()]
             held += [array for one in rows for array in one]
             held += [self._order, self._transposed, self._out_degrees, *(self._least or ())]
+            held += [array for chunks in self._chunks.values() for array in chunks]
             return sum(int(array.nbytes) for array in held if array is not None)
 
     def values(self, name: str, order: Order = "csc") -> DeviceArray:
@@ -303,6 +305,39 @@ class DeviceGraph:
                 self._least = least
             return self._least
 
+    def chunks(self, count: int, length: int) -> tuple[DeviceArray, ...]:
+        """Return the rows of the first `count` vertices cut into chunks; made when first read, then kept.
+
+        Parameters
+        ----------
+        count : int
+        length : int
+            Arcs of a chunk, at most.
+
+        Returns
+        -------
+        owners : device array of int32, shape (chunks,)
+            Whose each is.
+        begins, ends : device array of int64, shape (chunks,)
+            Its arcs.
+        firsts : device array of int64, shape (count + 1,)
+            Where the chunks of each row begin.
+        """
+        key = count, length
+        with self._lock:
+            if key not in self._chunks:
+                xp = self._device.xp
+                offsets = self.csc.offsets[: count + 1]
+                firsts = xp.zeros(count + 1, np.int64)
+                firsts[1:] = xp.cumsum(-(-xp.diff(offsets) // length))
+                total = int(self._device.to_host(firsts[-1:])[0]) if count else 0
+                numbers = xp.arange(total, dtype=np.int64)
+                owners = xp.searchsorted(firsts[1:], numbers, side="right")
+                begins = offsets[owners] + (numbers - firsts[owners]) * length
+                ends = xp.minimum(begins + length, offsets[owners + 1])
+                self._chunks[key] = owners.astype(np.int32), begins, ends, firsts
+            return self._chunks[key]
+
     def by_number(self, array: DeviceArray) -> DeviceArray:
         """Bring values by position into the order of vertex numbers.
 
@@ -375,7 +410,7 @@ class DeviceGraph:
         with self._lock:
             self._layout = self._csc = self._csr = self._fetch = None
             self._order = self._transposed = self._out_degrees = self._least = None
-            self._values = {}
+            self._values, self._chunks = {}, {}
 
     def _open(self) -> Layout:
         if self._layout is None:

@@ -165,19 +165,9 @@ def _planned(
 def _hubs(
     device: Device, part: DevicePartition, count: int, message: tuple[str, ...]
 ) -> tuple[Any, ...]:
-    """Cut the rows of the first `count` vertices into chunks."""
+    """Return the chunks of the first `count` vertices, and room for what is found of each."""
     xp = device.xp
-    offsets = part.csc.offsets[: count + 1]
-    chunks = -(-xp.diff(offsets) // CHUNK)
-    firsts = xp.zeros(count + 1, np.int64)
-    firsts[1:] = xp.cumsum(chunks)
-    total = int(device.to_host(firsts[-1:])[0]) if count else 0
-    numbers = xp.arange(total, dtype=np.int64)
-    owners = xp.searchsorted(firsts[1:], numbers, side="right")
-    begins = offsets[owners] + (numbers - firsts[owners]) * CHUNK
-    ends = xp.minimum(begins + CHUNK, offsets[owners + 1])
+    chunks = part.graph.chunks(count, CHUNK)
+    total = len(chunks[0])
     parts = tuple(xp.empty(total, kind) for kind in message)
-    return (
-        owners.astype(np.int32), begins, ends, firsts, xp.zeros(count, np.int64), parts,
-        xp.zeros(total, np.uint8), total,
-    )  # fmt: skip
+    return (*chunks, xp.zeros(count, np.int64), parts, xp.zeros(total, np.uint8), total)
