@@ -24,7 +24,7 @@ import cugraph_ws as ws
 from cugraph_ws.cluster import device_exchange
 from cugraph_ws.cluster.device_exchange import DeviceCrewExchange
 from cugraph_ws.cuda import forest
-from cugraph_ws.kernels.cuda.layout import AHEAD, COUNT, STEPS
+from cugraph_ws.kernels.cuda.layout import AHEAD, CODELESS, COUNT, STEPS
 
 DIRECTIONS = ("auto", "push", "pull", "gather")
 ALONG_TIES = {"TIES_FROM": 0, "TIES_PART": 1}  # of small graphs with many of them, too
@@ -133,12 +133,15 @@ class Notes:
         self.listed = defaultdict(list)  # vertices and ghosts from which levels of branches started
         self.arcs = defaultdict(list)  # how many arcs the launch was told that they have
         self.expected_arcs = defaultdict(list)
+        self.codeless = set()  # whether most of the states reached had no code, of those who chose
         self.told = defaultdict(list)  # by rank, of each time: by peer, how many vertices
         launch = EmulatedKernels.launch
 
         def launched(kernels, name, grid, block, *arguments, cooperative=False):
             me = threading.get_ident()
             self.names[me].append(name)
+            if name == "choose":
+                self.codeless.add(bool(arguments[-1][CODELESS] > 0))
             if name == "branch":
                 (offsets, _), lists, control = arguments[3], arguments[-5], arguments[-1]
                 count = int(control[COUNT])
@@ -220,11 +223,19 @@ def test_rows_of_all_lengths(members, monkeypatch):
     assert len(chosen) == len(names) or members > 1
 
 
+STATES = {
+    "integers": [1, 2, 252, 253, 254, 255, 256, 2**40],
+    "mostly small whole numbers": [1.0, 2.0, 3.0, 4.0, 5.0, 252.0, 253.0, 254.0, 0.5, 2.0**40],
+    "mostly others": [1.0, 253.0, 254.0, 255.0, 0.5, 1.25, 252.5, 2.0**40],
+}
+
+
 @pytest.mark.parametrize("case", [WIDEST, SHORTEST], ids=lambda case: case.name)
 @pytest.mark.parametrize("members", [1, 2])
-def test_states_with_codes_and_without(case, members):
-    """A byte says states from 0 to 253 and infinite ones; others are read whole."""
-    states = np.array([1, 2, 252, 253, 254, 255, 256, 2**40])
+@pytest.mark.parametrize("kind", STATES)
+def test_states_with_codes_and_without(kind, case, members, monkeypatch):
+    """A byte says whole states from 0 to 253 and infinite ones; others are read whole."""
+    states = np.array(STATES[kind])
     if case is WIDEST:
         states = np.array([-3, *states])
     hubs, leaves = np.arange(1, 2 * len(states) + 1), np.arange(len(states)) + 2 * len(states) + 1
@@ -234,6 +245,7 @@ def test_states_with_codes_and_without(case, members):
     source, destination = np.concatenate([0 * hubs, hubs]), np.concatenate([hubs, leaves.repeat(2)])
     lengths = np.concatenate([above, below])
     with graph_of(Edges(names[source], names[destination], len(names), lengths)) as graph, tuned():
+        notes = Notes(monkeypatch)
         check(case, graph, members)
         found = case.run(graph, engine="python").arrays
     values = found["distance" if case is SHORTEST else "width"].values[names]
@@ -241,6 +253,8 @@ def test_states_with_codes_and_without(case, members):
     assert np.array_equal(
         found["predecessor"].numbers[names[leaves]], names[hubs].reshape(-1, 2).min(1)
     )
+    if members == 1 and kind != "integers":
+        assert notes.codeless == {kind == "mostly others"}
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from cugraph_ws.cuda import graph as device_graph
 from cugraph_ws.cuda.codegen import reads_states_alone
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.graph import DeviceGraph
-from cugraph_ws.kernels.cuda.layout import CODES, STEPS
+from cugraph_ws.kernels.cuda.layout import CODES, COUNT, STEPS
 
 NEVER = 1 << 40
 # What is given along arcs: what is sooner done so, everything, nothing; of how many vertices arcs are counted
@@ -72,7 +72,7 @@ def check(case, graph, members, seed=0):
 
 
 class Notes:
-    """The forest's kernels that were launched, in order; of `branch` the level from which it started."""
+    """The forest's kernels that were launched, in order; of `branch` the level from which somebody started."""
 
     def __init__(self, monkeypatch):
         self.names = []
@@ -80,7 +80,8 @@ class Notes:
 
         def launched(kernels, name, grid, block, *arguments, cooperative=False):
             if name == "branch":
-                self.names.append((name, int(arguments[-1][STEPS])))
+                if arguments[-1][COUNT]:
+                    self.names.append((name, int(arguments[-1][STEPS])))
             elif name in ("choose", "choose_of_least", "list_least", "list_senders"):
                 self.names.append(name)
             launch(kernels, name, grid, block, *arguments, cooperative=cooperative)
@@ -196,6 +197,53 @@ def test_arcs_are_reckoned_by_those_that_were_counted(worth, gives, monkeypatch)
     with graph_of(Edges(source, destination, 301)) as graph, tuned():
         check(LEVELS, graph, 1)
     assert (("branch", -1) in notes.names) == gives
+
+
+def reckoned(counts, step, giving, worth):
+    """Return what `weigh_codes` has to write for levels, of which the less is the better."""
+    arcs_out, arcs_in = step * counts.reshape(2, CODES).astype(np.float64)
+    asked = np.flatnonzero(arcs_in[:-1])
+    above = np.arange(CODES) < asked[:, None]
+    above[:, -1] = True  # for all that a code tells
+    ahead = above @ arcs_out
+    rows = arcs_in[asked] * (1 - ahead / max(1.0, arcs_out.sum())) ** 4
+    told = np.zeros((2, CODES), np.uint8)
+    senders, receivers = told
+    for place in ahead.argsort(kind="stable"):
+        if giving * arcs_out[above[place] & (senders == 0)].sum() < rows[place]:
+            senders[above[place]] = 1
+            receivers[asked[place]] = 1
+    if rows[receivers[asked] != 0].sum() < worth or not receivers.any():
+        told[:] = 0
+    return [*told.ravel().tolist(), int(told.any())]
+
+
+@pytest.mark.parametrize("worth", [0, 1 << 20])
+@pytest.mark.parametrize("seed", range(6))
+def test_who_gives_is_reckoned(seed, worth, monkeypatch):
+    """Of any numbers of arcs; whatever comes out, predecessors are the same."""
+    generator = np.random.default_rng(seed)
+    monkeypatch.setattr(forest, "GIVING", seed)
+    monkeypatch.setattr(forest, "WORTH", worth)
+    launch = EmulatedKernels.launch
+    told = []
+
+    def launched(kernels, name, grid, block, *arguments, cooperative=False):
+        if name == "weigh_codes":
+            counts = arguments[1]
+            few = generator.random(2 * CODES) < 0.1
+            counts[:] = generator.integers(0, np.repeat([60, 900], CODES)) * few
+            arguments = (1 + seed, *arguments[1:])
+        launch(kernels, name, grid, block, *arguments, cooperative=cooperative)
+        if name == "weigh_codes":
+            assert arguments[-2].tolist() == reckoned(counts, 1 + seed, seed, worth)
+            told.append(int(arguments[-2].sum()))
+
+    monkeypatch.setattr(EmulatedKernels, "launch", launched)
+    with graph_of(medley()) as graph, tuned():
+        check(LEVELS, graph, 1, seed)
+    assert len(told) == 1
+    assert (told[0] > 0) == (worth == 0)
 
 
 def test_without_room_all_arcs_are_read(monkeypatch):

@@ -97,7 +97,9 @@ class _CodedAccess(_DeviceAccess):
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
         if role == "state":
-            return f"np.int64(code if code < {FAR} else {INFINITY[kind]})"
+            if kind in INFINITY:
+                return f"np.int64(code if code < {FAR} else {INFINITY[kind]})"
+            return f"(np.{kind}(code) if code < {FAR} else np.{kind}(np.inf))"
         return super().read(role, array, index, kind)
 
 
@@ -237,9 +239,9 @@ def has_codes(types: Types) -> bool:
     Returns
     -------
     bool
-        Where the state is one integer; whether that is a small one shows for each vertex.
+        Where the state is one number; whether that is a small whole one shows for each vertex.
     """
-    return len(types.state) == 1 and types.state[0] in INFINITY
+    return len(types.state) == 1 and types.state[0] in (*INFINITY, "float32", "float64")
 
 
 @lru_cache
@@ -327,19 +329,25 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
 def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
     """Write what reads states by their codes, or does without where they have none."""
     coded = has_codes(types)
-    code, whole = f"np.uint8({UNCODED})", "load(state, constants, vertex)"
-    known = whole
+    code = at = f"np.uint8({UNCODED})"
+    known = whole = "load(state, constants, vertex)"
     if coded:
-        beyond = f"{FAR} if vertex[0] == {INFINITY[types.state[0]]} else {UNCODED}"
-        code = f"np.uint8(vertex[0] if 0 <= vertex[0] < {FAR} else {beyond})"
+        kind = types.state[0]
+        beyond = f"{FAR} if vertex[0] == {INFINITY.get(kind, 'np.inf')} else {UNCODED}"
+        small, at = f"0 <= vertex[0] < {FAR}", "codes[vertex]"
+        if kind not in INFINITY:  # whole, and not -0
+            small += f" and np.{kind}(np.uint8(vertex[0])) == vertex[0]"
+            small += " and math.copysign(1.0, vertex[0]) > 0.0"
+            at = f"codes[vertex] if worth else np.uint8({UNCODED})"
+        code = f"np.uint8(vertex[0]) if {small} else np.uint8({beyond})"
         vertex = vertex_text(program, types, _CodedAccess(variant))
         known = f"{whole} if code == {UNCODED} else {vertex}"
     return [
         f"CODED = {coded}",
         "@inline\ndef code_of(vertex):",
         f"    return {code}",
-        "@inline\ndef code_at(codes, vertex):",
-        f"    return {'codes[vertex]' if coded else code}",
+        "@inline\ndef code_at(codes, worth, vertex):",
+        f"    return {at}",
         "@inline\ndef load_coded(code, state, constants, vertex):",
         f"    return {known}",
     ]

@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.cuda.branches import Branches, Untold
-from cugraph_ws.cuda.codegen import UNCODED
 from cugraph_ws.cuda.device import Device, KernelModule, Prepared
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import launch_shape, room_for_long_rows
 from cugraph_ws.kernels.cuda.layout import (
+    CODELESS,
     CODES,
     COUNT,
     FRONTIER_BLOCK,
     GOING,
     NOBODY,
     PIECES_QUEUED,
-    STEPS,
     TIES,
     WAITERS_LEFT,
     WAITING,
@@ -32,7 +31,7 @@ WIDEST = 4096  # in-degree from which a block looks for a vertex's predecessor
 # In-degrees from which so many threads do: four arcs for each, so that most rows are read at once
 CLASSES: tuple[tuple[int, int], ...] = ((64, 32), (32, 16), (16, 8), (8, 4), (4, 2), (1, 1))
 LEVELS_A_LAUNCH = 1024
-CONTROL, BRANCHING = 12, 32  # numbers that `grow` keeps on the device, and those of `branch`
+CONTROL, BRANCHING = 13, 32  # numbers that `grow` keeps on the device, and those of `branch`
 DROPPED = 4  # after so many tellings vertices that have their place are told of no more
 ALONE, ALONE_ARCS = 256, 1 << 12  # attached vertices and their out-arcs that one block does
 MANY_ARCS = 1 << 24  # from which it pays to do without reading all
@@ -99,6 +98,7 @@ class DeviceForest:
         self._levels = xp.empty(part.size, np.int32)
         self._found = xp.empty(part.size, np.int64)
         self._codes = xp.empty(part.size if coded else 1, np.uint8)
+        self._coded = False  # whether it is worth it to ask for codes
         self._control = xp.zeros(CONTROL, np.int64)
         self._forward = forward if part.arcs >= MANY_ARCS else None
         self.missing = 0
@@ -116,7 +116,7 @@ class DeviceForest:
         shape = self._shape(part.size)
         self._kernels.launch(
             "plant", *shape, part.size, part.vertices, part.numbers, *self._state, *trees,
-            self._codes,
+            self._codes, self._control,
         )  # fmt: skip
         waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
         short = CLASSES
@@ -134,7 +134,9 @@ class DeviceForest:
                     choose.change(place, value)
                 choose()
                 low = high
-        self.missing = int(self._device.to_host(self._control)[WAITERS_LEFT])
+        control = self._device.to_host(self._control)
+        self.missing = int(control[WAITERS_LEFT])
+        self._coded = bool(control[CODELESS] <= 0)
         if self.missing:
             self._lists = (waiting,)
         return self.missing
@@ -146,15 +148,12 @@ class DeviceForest:
 
         See `kernels/cuda/parents.py`.
         """
-        part, xp = self._part, self._device.xp
+        part = self._part
         wide = part.vertices_with(WIDEST)
         least = part.graph.least_senders(part.numbers, wide, part.owned)
         if least is None:
             return False
-        told = self._who_gives(rows[0])
-        senders, receivers = xp.asarray(told)
-        if told.any():
-            self._give(rows, edges, senders, receivers)
+        receivers = self._give(rows, edges)
         self._kernels.launch(
             "choose_of_least", *self._shape(part.owned), wide, part.owned, part.vertices, part.numbers,
             *self._program, self._levels, self._found, self._codes, receivers, least,
@@ -162,61 +161,37 @@ class DeviceForest:
         )  # fmt: skip
         return True
 
-    def _who_gives(self, offsets: DeviceArray) -> np.ndarray[Any, Any]:
-        """Return the codes of those who give their numbers along their arcs, and of those who are given.
-
-        Those who are given have nobody better but those who give.  Looking for one among the in-neighbours
-        is reckoned by the part that all who are better have in the arcs: so probable it is for each of
-        four who are asked that it leads; only if none does a row is read.
+    def _give(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> DeviceArray:
+        """Let those with some codes give their numbers along their arcs to those with others.
 
         Returns
         -------
-        ndarray of uint8, shape (2, CODES)
-            For each code whether it is one of the former, and of the latter.
+        device array of uint8, shape (CODES,)
+            1 for the codes of those who are given.
         """
-        part, xp = self._part, self._device.xp
+        part, here = self._part, self._device
+        xp, offsets = here.xp, rows[0]
         counts = xp.zeros(2 * CODES, np.int64)
         step = max(1, part.size // SAMPLE)
         self._kernels.launch(
             "count_codes", *self._shape(part.size // step), part.size, part.owned, step, self._codes,
             self._levels, offsets, part.csc.offsets, counts,
         )  # fmt: skip
-        arcs_out, arcs_in = step * self._device.to_host(counts).reshape(2, CODES).astype(np.float64)
-        asked = np.flatnonzero(arcs_in[:UNCODED])
-        better = xp.empty(len(asked) * CODES, np.uint8)
+        told = xp.empty(2 * CODES + 1, np.uint8)
+        control = xp.zeros(BRANCHING, np.int64)
+        _, block = self._shape(1)
         self._kernels.launch(
-            "compare_codes", *self._shape(len(better)), xp.asarray(asked), len(asked), part.vertices,
-            *self._state, better,
+            "weigh_codes", 1, block, step, counts, GIVING, WORTH, part.vertices, *self._state, told,
+            control,
         )  # fmt: skip
-        above = self._device.to_host(better).reshape(len(asked), CODES) != 0
-        above[:, UNCODED] = True  # for all that a code tells
-        ahead = above @ arcs_out
-        rows = arcs_in[asked] * (1 - ahead / max(1.0, arcs_out.sum())).clip(0, 1) ** 4
-        told = np.zeros((2, CODES), np.uint8)
-        senders, receivers = told
-        for place in ahead.argsort():
-            new = arcs_out[above[place] & (senders == 0)].sum()
-            if GIVING * new < rows[place]:
-                senders[above[place]] = 1
-                receivers[asked[place]] = 1
-        if rows[receivers[asked] != 0].sum() < WORTH:
-            told[:] = 0
-        return told
-
-    def _give(
-        self, rows: tuple[Any, Any], edges: tuple[Any, ...], senders: DeviceArray,
-        receivers: DeviceArray,
-    ) -> None:  # fmt: skip
-        """Let those with some codes give their numbers along their arcs to those with others."""
-        part, here = self._part, self._device
-        listed = here.xp.empty(part.size, part.csc.indices.dtype)
-        control = here.xp.zeros(BRANCHING, np.int64)
-        control[STEPS] = -1
+        listed = xp.empty(part.size, part.csc.indices.dtype)
         self._kernels.launch(
-            "list_senders", *self._shape(part.size), part.size, self._codes, senders, rows[0],
-            listed, control,
+            "list_senders", *self._shape(part.size), part.size, self._codes, told, offsets, listed,
+            control,
         )  # fmt: skip
+        receivers = told[CODES : 2 * CODES]
         self._branch_from((listed[:0], listed), rows, edges, receivers, 0, 1, control)()
+        return receivers
 
     def grow(self) -> int:
         """Attach waiting vertices to what has been attached; return how many.
@@ -232,7 +207,7 @@ class DeviceForest:
         most = 1 if part.divided else LEVELS_A_LAUNCH
         going = True
         while going:
-            self._control[PIECES_QUEUED:] = 0  # the last launch has left its counters
+            self._control[PIECES_QUEUED:CODELESS] = 0  # the last launch has left its counters
             arguments = (
                 part.vertices, part.numbers, *self._program, self._levels, self._found, queue,
                 self._lists, most, self._control,
@@ -328,8 +303,8 @@ class DeviceForest:
         for stage in range(2):
             self._kernels.launch(
                 "list_ties", *self._shape(part.arcs), stage, waiting, self.missing, part.vertices,
-                part.numbers, *self._program, self._codes, queue, room, sources, targets, degrees,
-                control,
+                part.numbers, *self._program, self._codes, self._coded, queue, room, sources, targets,
+                degrees, control,
             )  # fmt: skip
         count = int(here.to_host(control)[TIES])
         if count > room:

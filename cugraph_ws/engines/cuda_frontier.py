@@ -287,7 +287,8 @@ class CudaFrontierExecutor(CudaExecutor):
     def _forward(self) -> tuple[tuple[Any, Any], tuple[Any, ...]] | None:
         program, types = self._bound.program, self._bound.types
         few = "settled" in program.functions and has_codes(types) and not types.edges
-        if self._pulls or not few or not reads_states_alone(program, "active"):
+        whole = few and np.dtype(types.state[0]).kind == "i"
+        if self._pulls or not whole or not reads_states_alone(program, "active"):
             return None
         return self._out_rows
 

@@ -108,7 +108,8 @@ def tell_attached(
 ) -> None:  # fmt: skip
     """Tell which of some vertices the last launch, of one level, has attached, and how many in all.
 
-    Where it had nobody to begin with, the level before is that of its last launch: nobody is told twice.
+    A launch that had nobody to begin with has left the number of the level as it was: those of that level
+    have been told before, and are not told again.
     """
     number = control[COUNT]
     level = control[STEPS] if number > 0 else np.int64(-1)
@@ -166,11 +167,11 @@ def give(
     """Keep the number of a better in-neighbour that is less, if its arc is tight and leads to a receiver."""
     code = np.uint8(0)
     if less:
-        code = np.uint8(code_at(codes, other))
+        code = np.uint8(code_at(codes, True, other))
     if less and receivers[code] != 0:
         own = load_coded(code, state, constants, other)
         before = replace(own, initial(constants, other, np.int64(numbers[other]), values))
-        sender = load_coded(code_at(codes, source), state, constants, source)
+        sender = load_coded(code_at(codes, True, source), state, constants, source)
         better = is_active(own, keep(sender), values) and not same(own, before)
         if better and is_tight(sender, own, before, edges, arc, values):
             atomic_min(found, other, number)

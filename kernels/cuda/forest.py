@@ -28,6 +28,8 @@ from cugraph_ws.kernels.cuda.interface import (
 )
 from cugraph_ws.kernels.cuda.layout import (
     ATTACHED,
+    CODELESS,
+    CODES,
     GOING,
     LEVELS,
     NOBODY,
@@ -96,9 +98,24 @@ def number_if(leading: Any, position: Any, vertex: Any, numbers: Any) -> Any:
 
 
 @inline
+def load_four(
+    one: Any, two: Any, three: Any, four: Any, codes: Any, coded: Any, state: Any, constants: Any
+) -> Any:
+    """Return four vertices' states; all codes are read before the first state."""
+    code_one, code_two = code_at(codes, coded, one), code_at(codes, coded, two)
+    code_three, code_four = code_at(codes, coded, three), code_at(codes, coded, four)
+    return (
+        load_coded(code_one, state, constants, one),
+        load_coded(code_two, state, constants, two),
+        load_coded(code_three, state, constants, three),
+        load_coded(code_four, state, constants, four),
+    )
+
+
+@inline
 def least_tight(
     vertex: Any, row: Any, degree: Any, begin: Any, stride: Any, numbers: Any, indices: Any,
-    edges: Any, state: Any, constants: Any, values: Any, codes: Any,
+    edges: Any, state: Any, constants: Any, values: Any, codes: Any, coded: Any,
 ) -> Any:  # fmt: skip
     """Return the least number of a better in-neighbour with a tight arc, of every `stride`-th arc.
 
@@ -117,12 +134,9 @@ def least_tight(
         at_two = source_along(row, two, degree, vertex, indices)
         at_three = source_along(row, three, degree, vertex, indices)
         at_four = source_along(row, four, degree, vertex, indices)
-        code_one, code_two = code_at(codes, at_one), code_at(codes, at_two)
-        code_three, code_four = code_at(codes, at_three), code_at(codes, at_four)
-        first = load_coded(code_one, state, constants, at_one)
-        second = load_coded(code_two, state, constants, at_two)
-        third = load_coded(code_three, state, constants, at_three)
-        fourth = load_coded(code_four, state, constants, at_four)
+        first, second, third, fourth = load_four(
+            at_one, at_two, at_three, at_four, codes, coded, state, constants
+        )
         given = own, before, edges
         leads_one = leads(one < degree, first, *given, row + one, values)
         leads_two = leads(two < degree, second, *given, row + two, values)
@@ -139,20 +153,29 @@ def least_tight(
 @kernel
 def plant(
     size: Any, vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
-    number: Any, levels: Any, found: Any, codes: Any,
+    number: Any, levels: Any, found: Any, codes: Any, control: Any,
 ) -> None:  # fmt: skip
     """Begin the forest with the vertices, ghosts too, that are still in their first state: level 0.
 
-    Where states have codes of one byte, these are kept in `codes`.
+    Where states have codes of one byte, these are kept in `codes`; counted is whether most have one.
     """
     values = with_sums(parameters, sums, vertices, number)
+    without = np.int64(0)
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         own = load(state, constants, vertex)
         first = initial(constants, vertex, np.int64(numbers[vertex]), values)
-        levels[vertex] = 0 if same(own, first) else WAITING
+        begins = same(own, first)
+        levels[vertex] = 0 if begins else WAITING
         found[vertex] = NOBODY
         if CODED:
-            codes[vertex] = code_of(own)
+            code = code_of(own)
+            codes[vertex] = code
+            if not begins:
+                without += 1 if code == CODES - 1 else -1
+    if CODED:
+        without = sum_of_lanes(without)
+        if lane() == 0 and without != 0:
+            atomic_add(control, CODELESS, without)
 
 
 @inline
@@ -173,10 +196,11 @@ def choose(
     """Find the least better in-neighbour of the waiting vertices in [low, high).
 
     Each vertex has `lanes` threads: a power of two, 32 at most, or a whole block.  It gets level 0, or is
-    listed in `left`.
+    listed in `left`.  Codes of floats are asked first where most have one.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
+    coded = control[CODELESS] <= 0
     lanes = np.int32(lanes)
     here = np.int32(block() * threads() + thread())
     first = (here - lane()) // lanes  # of the groups of threads in the warp
@@ -188,7 +212,7 @@ def choose(
         degree = np.int32(end - row if waits else 0)  # as in `frontier.py`: registers are scarce
         least = least_tight(
             vertex, row, degree, thread() % lanes, lanes, numbers, indices, edges, state,
-            constants, values, codes,
+            constants, values, codes, coded,
         )  # fmt: skip
         bits = np.int32(min(lanes, 32) >> 1)
         while bits > 0:

@@ -130,8 +130,8 @@ def code_of(vertex: Any) -> Any:
     return np.uint8(vertex[0] if 0 <= vertex[0] < _UNCODED else _UNCODED)
 
 
-def code_at(codes: Any, vertex: Any) -> Any:
-    """Read a vertex's code."""
+def code_at(codes: Any, worth: Any, vertex: Any) -> Any:
+    """Read a vertex's code; of floats only if that is worth it, or there is none."""
     return codes[vertex]
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "BY_ARC",
     "BY_SLOT",
     "BY_SOURCE",
+    "CODELESS",
     "CODES",
     "COUNT",
     "CURSOR",
@@ -125,6 +126,7 @@ HASTE = 8  # in-arcs that a lane reads by itself, in search of one that settles 
 # then three of each counter, as above
 WAITERS_LEFT, LEVELS, GOING = 0, 1, 2
 PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
+CODELESS = 12  # of states that have been reached, how many more have no code than have one
 WAITING = 1 << 30  # a level that is not reached
 NOBODY = 1 << 62  # above every vertex number
 TIES, TIE_PIECES = 0, 1  # of `control` where those who wait are listed with whom they hang on

@@ -29,7 +29,7 @@ from cugraph_ws.kernels.cuda.interface import (
     replace,
     with_sums,
 )
-from cugraph_ws.kernels.cuda.layout import AHEAD, CODES, NOBODY, WAITERS_LEFT, WAITING
+from cugraph_ws.kernels.cuda.layout import AHEAD, CODES, NOBODY, STEPS, WAITERS_LEFT, WAITING
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
@@ -49,7 +49,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import sum_of_lanes
 
-__all__ = ["choose_of_least", "compare_codes", "count_codes", "list_senders"]
+__all__ = ["choose_of_least", "count_codes", "list_senders", "weigh_codes"]
 
 SEEKERS = 8  # lanes that look through a row
 SUMS = 2 * CODES  # of arcs out of vertices with each code, and of arcs into them
@@ -83,30 +83,114 @@ def count_codes(
             atomic_add(counts, place, local[place])
 
 
+@inline
+def is_above(code: Any, other: Any, state: Any, constants: Any, values: Any) -> Any:
+    """Tell whether who has a code is worse than who has another, for all that codes tell."""
+    own = load_coded(np.uint8(code), state, constants, np.int64(0))
+    source = load_coded(np.uint8(other), state, constants, np.int64(0))
+    return other == CODES - 1 or is_active(own, keep(source), values)
+
+
 @kernel
-def compare_codes(
-    asked: Any, count: Any, vertices: Any, state: Any, constants: Any, parameters: Any, sums: Any,
-    number: Any, better: Any,
+def weigh_codes(
+    step: Any, counts: Any, giving: Any, worth: Any, vertices: Any, state: Any, constants: Any,
+    parameters: Any, sums: Any, number: Any, told: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Tell for each of some codes whether each of all codes is of a better state: uint8[count * CODES]."""
+    """Choose the codes of those who give their numbers along their arcs, and of those who are given.
+
+    Those who are given have nobody better but those who give.  Looking for one among the in-neighbours
+    is reckoned by the part that all who are better have in the arcs: so probable it is for each of
+    four who are asked that it leads; only if none does a row is read.  One block.
+
+    Parameters
+    ----------
+    step : int
+        How many arcs each of those counted stands for.
+    counts : int64[SUMS]
+        See `count_codes`.
+    giving, worth : int
+        How many times as long an arc takes along which a number is given as one that is looked at, and
+        how many are not to be looked at for it, at least.
+    told : uint8[SUMS + 1]
+        Written: 1 for the codes of the former, and of the latter, and where there are any.
+    control : int64[32]
+        Of `branch`, which is told to begin with level -1.
+    """
     values = with_sums(parameters, sums, vertices, number)
-    for pair in range(block() * threads() + thread(), count * CODES, blocks() * threads()):
-        own = load_coded(np.uint8(asked[pair // CODES]), state, constants, np.int64(0))
-        other = load_coded(np.uint8(pair % CODES), state, constants, np.int64(0))
-        better[pair] = np.uint8(is_active(own, keep(other), values))
+    rows, ahead = shared(CODES, np.float64), shared(CODES, np.int64)
+    order, new = shared(CODES, np.int32), shared(2, np.int64)
+    for code in range(thread(), CODES, threads()):
+        told[code] = told[CODES + code] = 0
+        order[code] = -1
+        total, before = np.int64(0), np.int64(-1)
+        into = counts[CODES + code] if code < CODES - 1 else np.int64(0)
+        rows[code] = 0.0
+        if into > 0:
+            before = np.int64(0)
+            for other in range(CODES):
+                total += counts[other]
+                if is_above(code, other, state, constants, values):
+                    before += counts[other]
+            missed = 1.0 - np.float64(before) / np.float64(max(total, 1))
+            rows[code] = np.float64(into) * missed * missed * missed * missed
+        ahead[code] = before
+    if thread() < 2:
+        new[thread()] = 0
+    sync_block()
+    for code in range(thread(), CODES, threads()):
+        if ahead[code] >= 0:
+            place = np.int32(0)
+            for other in range(CODES):
+                as_soon = ahead[other] == ahead[code] and other < code
+                sooner = ahead[other] < ahead[code] or as_soon
+                place += np.int32(ahead[other] >= 0 and sooner)
+            order[place] = code
+    sync_block()
+    gained = 0.0
+    for place in range(CODES):
+        code = order[place]
+        if code < 0:
+            break
+        arcs = np.int64(0)
+        for other in range(thread(), CODES, threads()):
+            if told[other] == 0 and is_above(code, other, state, constants, values):
+                arcs += counts[other]
+        arcs = sum_of_lanes(arcs)
+        if lane() == 0:
+            atomic_add(new, place % 2, arcs)
+        sync_block()
+        gives = np.float64(giving) * np.float64(new[place % 2]) < rows[code]
+        if gives:
+            gained += rows[code]
+            for other in range(thread(), CODES, threads()):
+                if is_above(code, other, state, constants, values):
+                    told[other] = 1
+            if code % threads() == thread():
+                told[CODES + code] = 1
+        sync_block()
+        if thread() == 0:
+            new[place % 2] = 0
+    pays = gained > 0.0 and np.float64(step) * gained >= np.float64(worth)
+    if not pays:
+        for code in range(thread(), CODES, threads()):
+            told[code] = told[CODES + code] = 0
+    if thread() == 0:
+        told[SUMS] = np.uint8(pays)
+        control[STEPS] = -1
 
 
 @kernel
 def list_senders(
-    size: Any, codes: Any, senders: Any, offsets: Any, listed: Any, control: Any
+    size: Any, codes: Any, told: Any, offsets: Any, listed: Any, control: Any
 ) -> None:  # fmt: skip
-    """List the vertices with some codes, and count their out-arcs, for level -1 of `branch`."""
+    """List the vertices with the codes of those who give, and count their out-arcs, for `branch`."""
+    top = size if told[SUMS] != 0 else 0
     arcs = np.int64(0)
-    for first in range(block() * threads() + thread() - lane(), size, blocks() * threads()):
+    for first in range(block() * threads() + thread() - lane(), top, blocks() * threads()):
         vertex = first + lane()
         sends = False
         if vertex < size:
-            sends = senders[codes[vertex]] != 0
+            sends = told[codes[vertex]] != 0
         arcs += add_to_list(sends, vertex, offsets, listed, control)
     arcs = sum_of_lanes(arcs)
     if lane() == 0 and arcs > 0:
@@ -120,7 +204,7 @@ def ask(
 ) -> Any:  # fmt: skip
     """Return the number of an in-neighbour if it leads to a vertex, else that of nobody; -1 is none."""
     position = np.int64(at) if at >= 0 else np.int64(vertex)
-    source = load_coded(code_at(codes, position), state, constants, position)
+    source = load_coded(code_at(codes, True, position), state, constants, position)
     if leads(at >= 0, source, own, before, edges, np.int64(0), values):
         return np.int64(numbers[position])
     return np.int64(NOBODY)
@@ -143,7 +227,7 @@ def choose_of_least(
     for first in range(block() * threads() + thread() - lane(), owned, blocks() * threads()):
         vertex = min(first + lane(), owned - 1)
         waits = first + lane() < owned and levels[vertex] >= WAITING
-        code = code_at(codes, vertex)
+        code = code_at(codes, True, vertex)
         given = waits and receivers[code] != 0
         best = np.int64(found[vertex] if given else NOBODY)
         seeks = waits and not given and vertex >= wide
@@ -170,7 +254,7 @@ def choose_of_least(
             length = np.int32(offsets[row + 1] - begin if place >= 0 else 0)
             result = least_tight(
                 row, begin, length, lane() % SEEKERS, np.int32(SEEKERS), numbers, indices,
-                edges, state, constants, values, codes,
+                edges, state, constants, values, codes, True,
             )  # fmt: skip
             bits = np.int32(SEEKERS // 2)
             while bits > 0:

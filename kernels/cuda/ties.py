@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.forest import is_tight
+from cugraph_ws.kernels.cuda.forest import is_tight, load_four
 from cugraph_ws.kernels.cuda.interface import (
-    code_at,
     initial,
     load,
-    load_coded,
     replace,
     with_sums,
 )
@@ -77,8 +75,8 @@ def keep_tie(
 @kernel
 def list_ties(
     stage: Any, waiting: Any, count: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
-    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, codes: Any, queue: Any,
-    room: Any, sources: Any, targets: Any, degrees: Any, control: Any,
+    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, codes: Any, coded: Any,
+    queue: Any, room: Any, sources: Any, targets: Any, degrees: Any, control: Any,
 ) -> None:  # fmt: skip
     """List the tight arcs into the first `count` vertices of `waiting`.
 
@@ -92,6 +90,8 @@ def list_ties(
         As `forest.choose` takes them.
     queue : tuple of (int[n], int32[n])
         Scratch, n is the number of pieces of all rows longer than one.
+    coded : bool
+        Whether codes are to be asked first, if they are of floats.
     room : int
         Arcs that are written down, at most; all are counted.
     sources, targets : int[room]
@@ -124,12 +124,9 @@ def list_ties(
             at_two, to_two, arc_two = end_of(two, *given)
             at_three, to_three, arc_three = end_of(three, *given)
             at_four, to_four, arc_four = end_of(four, *given)
-            code_one, code_two = code_at(codes, at_one), code_at(codes, at_two)
-            code_three, code_four = code_at(codes, at_three), code_at(codes, at_four)
-            first = load_coded(code_one, state, constants, at_one)
-            second = load_coded(code_two, state, constants, at_two)
-            third = load_coded(code_three, state, constants, at_three)
-            fourth = load_coded(code_four, state, constants, at_four)
+            first, second, third, fourth = load_four(
+                at_one, at_two, at_three, at_four, codes, coded, state, constants
+            )
             program = numbers, edges, state, constants, values
             tied_one = holds(one < total, first, to_one, arc_one, *program)
             tied_two = holds(two < total, second, to_two, arc_two, *program)
