@@ -42,6 +42,7 @@ __all__ = [
     "generated_source",
     "import_text",
     "kernel_file",
+    "message_text",
     "program_text",
     "python_module",
     "vertex_text",
@@ -261,6 +262,41 @@ def vertex_text(program: VertexProgram, types_: Types, access: Access) -> str:
     return f"Vertex({', '.join([*states, *_own_parts(types_, access)])})"
 
 
+def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
+    """Write the statements that return the message along an arc.
+
+    Parameters
+    ----------
+    program, types_, access
+        See `vertex_text`.
+
+    Returns
+    -------
+    str
+    """
+    parts = [
+        _widen(
+            kind,
+            access.read("edge", f"edges[{place}]", "arc", kind)
+            if missing is None
+            else _cast(kind, _number(missing)),
+        )
+        for place, (kind, missing) in enumerate(
+            zip(types_.edges, types_.missing_edges, strict=True)
+        )
+    ]
+    edge = f"Edge({', '.join(parts)})"
+    return _new_message(types_, _call(program, "compute", "source", edge, "Parameters(*values)"))
+
+
+def _new_message(types_: Types, call: str) -> str:
+    """Return statements that turn a user's result into a message."""
+    if not types_.tuple_message:
+        return f"    return {_cast(types_.message[0], call)}"
+    parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.message)]
+    return f"    result = {call}\n    return {_tuple(parts)}"
+
+
 def adaptors(program: VertexProgram, types_: Types, access: Access | None = None) -> str:
     """Write the interface's functions for this program.
 
@@ -291,23 +327,6 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
         parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.state)]
         return f"    result = {call}\n    return {_tuple(parts)}"
 
-    def new_message(call: str) -> str:
-        if not types_.tuple_message:
-            return f"    return {_cast(types_.message[0], call)}"
-        parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.message)]
-        return f"    result = {call}\n    return {_tuple(parts)}"
-
-    edge_parts = [
-        _widen(
-            kind,
-            access.read("edge", f"edges[{place}]", "arc", kind)
-            if missing is None
-            else _cast(kind, _number(missing)),
-        )
-        for place, (kind, missing) in enumerate(
-            zip(types_.edges, types_.missing_edges, strict=True)
-        )
-    ]
     own_parts = _own_parts(types_, access)
     own = f"Own({', '.join(own_parts)})"
     if scalar_state:
@@ -370,19 +389,13 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
         f"    result = {_call(program, 'init', 'number', 'Parameters(*values)', own)}",
         f"    return {_tuple([f'({part})' for part in initial])}",
         "@inline\ndef message(source, edges, arc, values):",
-        new_message(
-            _call(
-                program,
-                "compute",
-                "source",
-                f"Edge({', '.join(edge_parts)})",
-                "Parameters(*values)",
-            )
-        ),
+        message_text(program, types_, access),
         "@inline\ndef nothing():",
         f"    return {_identity(program, types_)}",
         "@inline\ndef merge(first, second):",
-        new_message(_merge(program, types_)) if program.combine != "any" else "    return second",
+        _new_message(types_, _merge(program, types_))
+        if program.combine != "any"
+        else "    return second",
         "@inline\ndef update(vertex, gathered, values):",
         new_state(_call(program, "apply", "vertex", "gathered", "Parameters(*values)")),
         "@inline\ndef is_active(vertex, new, values):",

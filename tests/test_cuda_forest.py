@@ -201,21 +201,32 @@ def test_levels_of_any_kind(case, members):
 
 
 @pytest.mark.parametrize("members", [1, 2])
-def test_rows_of_all_lengths(members, monkeypatch):
-    """Each class of in-degrees has its number of threads; of each row the least number is chosen."""
-    most = 75
-    monkeypatch.setattr(forest, "WIDEST", 70)
+@pytest.mark.parametrize("tied", [False, True])
+def test_rows_of_all_lengths(tied, members, monkeypatch):
+    """Each class of in-degrees has its number of threads; of each row the least number is chosen.
+
+    By levels everyone in a row is better than who has it, by widths that are all alike everyone is as good.
+    """
+    degrees = np.r_[1:36, 62:67, 126:131, 138:143]
+    for name, value in {"WIDEST": 140, **(ALONG_TIES if tied else {})}.items():
+        monkeypatch.setattr(forest, name, value)
     generator = np.random.default_rng(members)
-    names = generator.permutation(2 * most + 1)
+    most = degrees[-1]
+    names = generator.permutation(1 + most + len(degrees))
     start, middle, ends = names[0], names[1 : most + 1], names[most + 1 :]
-    rows = [generator.choice(middle, degree, replace=False) for degree in range(1, most + 1)]
+    rows = [generator.choice(middle, degree, replace=False) for degree in degrees]
     # From others that are as far they are reached no sooner.
     aside = generator.choice(ends, (40, 2))
     source = np.concatenate([np.full(most, start), *rows, aside[:, 0]])
-    destination = np.concatenate([middle, np.repeat(ends, np.arange(1, most + 1)), aside[:, 1]])
+    destination = np.concatenate([middle, np.repeat(ends, degrees), aside[:, 1]])
     case = Case("levels", ws.BFS, {"start": [int(start)]})
-    with graph_of(Edges(source, destination, len(names))) as graph, tuned():
+    if tied:
+        case = Case("widths", ws.WidestPath, {"source": [int(start)]})
+    weights = np.ones(len(source))
+    with graph_of(Edges(source, destination, len(names), weights)) as graph, tuned():
+        notes = Notes(monkeypatch)
         found = check(case, graph, members)
+    assert notes.launches("list_ties") == tied * notes.launches("choose")
     chosen = found.frame.set_index("vertex")["predecessor"]
     for end, row in zip(ends, rows, strict=True):
         if end in chosen.index:  # with the first member

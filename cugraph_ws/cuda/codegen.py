@@ -18,6 +18,7 @@ from cugraph_ws.codegen import (
     Types,
     adaptors,
     kernel_file,
+    message_text,
     program_text,
     vertex_text,
     without_interface,
@@ -27,7 +28,7 @@ from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
 __all__ = [
-    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "UNCODED", "Variant", "has_codes", "interface_source",
+    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "has_codes", "interface_source",
     "module_source", "reads_states_alone", "sent_fields",
 ]  # fmt: skip
 
@@ -69,14 +70,17 @@ class Variant:
 class _DeviceAccess(Access):
     """Bare pointers; bools in bytes; what is read once, or while others write it, past the L1."""
 
-    def __init__(self, variant: Variant, *, once: bool = False, cached: bool = False) -> None:
+    def __init__(
+        self, variant: Variant, *, once: bool = False, cached: bool = False, near: bool = False
+    ) -> None:
         self._in_place = variant.in_place
         self._once = once
+        self._near = near  # whether a lane reads what is beside an edge's value soon
         self._fresh = "load_cached" if cached else "load_fresh"
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
         in_cache = index == "0" or (role == "state" and self._in_place)
-        if role == "edge" or (self._once and not in_cache):
+        if (role == "edge" and not self._near) or (self._once and not in_cache):
             value = f"load_once({array}, {index})"
         elif role == "state" and self._in_place:
             value = f"{self._fresh}({array}, {index})"
@@ -276,6 +280,8 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
     held = row([f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message])
     lines = [
         *_codes(program, types, variant),
+        "@inline\ndef message_near(source, edges, arc, values):",
+        message_text(program, types, _DeviceAccess(variant, near=True)),
         f"OUTBOX = {variant.outbox}",
         f"FRONTIER = {variant.frontier}",
         f"SWAPS = {variant.swaps}",

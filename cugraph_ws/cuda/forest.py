@@ -28,10 +28,13 @@ __all__ = ["DeviceForest"]
 DeviceArray = Any  # CuPy's or NumPy's
 
 WIDEST = 4096  # in-degree from which a block looks for a vertex's predecessor
-# In-degrees from which so many threads do: four arcs for each, so that most rows are read at once
-CLASSES: tuple[tuple[int, int], ...] = ((64, 32), (32, 16), (16, 8), (8, 4), (4, 2), (1, 1))
+# In-degrees from which so many threads do: at least four arcs for each, which it asks for together
+CLASSES: tuple[tuple[int, int], ...] = ((128, 32), (64, 16), (32, 8), (16, 4), (8, 2), (1, 1))
 LEVELS_A_LAUNCH = 1024
-CONTROL, BRANCHING = 13, 32  # numbers that `grow` keeps on the device, and those of `branch`
+FEW_LANES = 8  # threads for a row that only `_choose_few` has looked at
+# Numbers that `grow` keeps on the device, behind them how many waited after each turn; those of `branch`
+COUNTED, BRANCHING = 13, 32
+CONTROL = COUNTED + 1 + len(CLASSES)
 DROPPED = 4  # after so many tellings vertices that have their place are told of no more
 ALONE, ALONE_ARCS = 256, 1 << 12  # attached vertices and their out-arcs that one block does
 MANY_ARCS = 1 << 24  # from which it pays to do without reading all
@@ -99,6 +102,9 @@ class DeviceForest:
         self._found = xp.empty(part.size, np.int64)
         self._codes = xp.empty(part.size if coded else 1, np.uint8)
         self._coded = False  # whether it is worth it to ask for codes
+        # Threads for each row of those who were listed in turn, and where those of each turn end
+        self._turns: list[int] = []
+        self._ends: list[int] = []
         self._control = xp.zeros(CONTROL, np.int64)
         self._forward = forward if part.arcs >= MANY_ARCS else None
         self.missing = 0
@@ -119,27 +125,36 @@ class DeviceForest:
             self._codes, self._control,
         )  # fmt: skip
         waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
-        short = CLASSES
+        classes, self._turns = ((WIDEST, shape[1]), *CLASSES), []
         if self._forward is not None and self._choose_few(*self._forward, waiting):
-            short = ()
+            self._end_turn(FEW_LANES)
+            classes = classes[:1]
         choose = self._kernels.prepare(
             "choose", *self._shape(part.arcs), 0, 0, 0, part.vertices, part.numbers, *self._program,
             *trees, self._codes, waiting, self._control,
         )  # fmt: skip
         low = 0
-        for degree, lanes in ((WIDEST, shape[1]), *short):
+        for degree, lanes in classes:
             high = part.vertices_with(degree)
             if high > low:
                 for place, value in enumerate((low, high, lanes)):
                     choose.change(place, value)
                 choose()
+                self._end_turn(lanes)
                 low = high
         control = self._device.to_host(self._control)
         self.missing = int(control[WAITERS_LEFT])
         self._coded = bool(control[CODELESS] <= 0)
+        self._ends = control[COUNTED : COUNTED + len(self._turns)].tolist()
         if self.missing:
             self._lists = (waiting,)
         return self.missing
+
+    def _end_turn(self, lanes: int) -> None:
+        """Take note of how many wait by now: those listed since are looked at by so many threads each."""
+        place = COUNTED + len(self._turns)
+        self._control[place : place + 1] = self._control[WAITERS_LEFT : WAITERS_LEFT + 1]
+        self._turns.append(lanes)
 
     def _choose_few(
         self, rows: tuple[Any, Any], edges: tuple[Any, ...], waiting: DeviceArray
@@ -298,14 +313,16 @@ class DeviceForest:
             return None
         sources, targets = (xp.empty(room, kind) for _ in range(2))
         degrees = xp.zeros(part.size + 1, np.int32)
-        control = xp.zeros(2, np.int64)
-        queue = room_for_long_rows(here, part.graph)
-        for stage in range(2):
-            self._kernels.launch(
-                "list_ties", *self._shape(part.arcs), stage, waiting, self.missing, part.vertices,
-                part.numbers, *self._program, self._codes, self._coded, queue, room, sources, targets,
-                degrees, control,
-            )  # fmt: skip
+        control = xp.zeros(1, np.int64)
+        low = 0
+        for high, lanes in zip(self._ends, self._turns, strict=True):
+            if high > low:
+                self._kernels.launch(
+                    "list_ties", *self._shape(part.arcs), low, high, lanes, waiting, part.vertices,
+                    part.numbers, *self._program, self._codes, self._coded, room, sources, targets,
+                    degrees, control,
+                )  # fmt: skip
+                low = high
         count = int(here.to_host(control)[TIES])
         if count > room:
             return None

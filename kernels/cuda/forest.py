@@ -21,6 +21,7 @@ from cugraph_ws.kernels.cuda.interface import (
     load,
     load_coded,
     message,
+    message_near,
     replace,
     same,
     update,
@@ -49,7 +50,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     kernel,
     lane,
     load_fresh,
-    load_once,
     shuffle,
     shuffle_xor,
     sync_block,
@@ -72,13 +72,19 @@ __all__ = ["choose", "grow", "plant", "write_out"]
 @inline
 def source_along(row: Any, place: Any, degree: Any, vertex: Any, indices: Any) -> Any:
     """Return the position of an in-neighbour by its place in the row; past the last, of the vertex."""
-    return np.int64(load_once(indices, row + place)) if place < degree else np.int64(vertex)
+    return np.int64(indices[row + place]) if place < degree else np.int64(vertex)
+
+
+@inline
+def makes(gathered: Any, own: Any, before: Any, values: Any) -> Any:
+    """Tell whether a message alone turns a vertex's first state into its own."""
+    return same(own, update(before, gathered, values))
 
 
 @inline
 def is_tight(source: Any, own: Any, before: Any, edges: Any, arc: Any, values: Any) -> Any:
     """Tell whether the message along an arc alone turns a vertex's first state into its own."""
-    return same(own, update(before, message(source, edges, arc, values), values))
+    return makes(message(source, edges, arc, values), own, before, values)
 
 
 @inline
@@ -87,7 +93,7 @@ def leads(
 ) -> Any:  # fmt: skip
     """Tell whether an arc of the row comes from a better in-neighbour, and is tight."""
     better = belongs and is_active(own, keep(source), values)
-    return better and is_tight(source, own, before, edges, arc, values)
+    return better and makes(message_near(source, edges, arc, values), own, before, values)
 
 
 @inline

@@ -68,6 +68,7 @@ __all__ = [
     "load_own",
     "merge",
     "message",
+    "message_near",
     "no_terms",
     "nothing",
     "order",
@@ -138,6 +139,11 @@ def code_at(codes: Any, worth: Any, vertex: Any) -> Any:
 def load_coded(code: Any, state: Any, constants: Any, vertex: Any) -> Any:
     """Return a vertex as `load` does, from its code alone where that says its state."""
     return load(state, constants, vertex) if code == _UNCODED else (np.int64(code),)
+
+
+def message_near(source: Any, edges: Any, arc: Any, values: Any) -> Any:
+    """Return the message along an arc, beside which the lane reads others: what is read stays cached."""
+    return message(source, edges, arc, values)
 
 
 def add_terms(first: Any, second: Any) -> Any:

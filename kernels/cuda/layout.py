@@ -59,7 +59,6 @@ __all__ = [
     "STILL_WAITING",
     "STOP",
     "TIES",
-    "TIE_PIECES",
     "TOTAL",
     "UNREAD",
     "WAITERS",
@@ -129,7 +128,7 @@ PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
 CODELESS = 12  # of states that have been reached, how many more have no code than have one
 WAITING = 1 << 30  # a level that is not reached
 NOBODY = 1 << 62  # above every vertex number
-TIES, TIE_PIECES = 0, 1  # of `control` where those who wait are listed with whom they hang on
+TIES = 0  # of `control` where those who wait are listed with whom they hang on
 CODES = 256  # that a state may have; the last says that it has none
 
 # Kinds of keys that arcs are sorted by: the row within its part above the source, above the slot,

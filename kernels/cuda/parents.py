@@ -131,7 +131,7 @@ def weigh_codes(
                 total += counts[other]
                 if is_above(code, other, state, constants, values):
                     before += counts[other]
-            missed = 1.0 - np.float64(before) / np.float64(max(total, 1))
+            missed = 1.0 - np.float64(before) / np.float64(total if total > 0 else 1)
             rows[code] = np.float64(into) * missed * missed * missed * missed
         ahead[code] = before
     if thread() < 2:
@@ -139,11 +139,11 @@ def weigh_codes(
     sync_block()
     for code in range(thread(), CODES, threads()):
         if ahead[code] >= 0:
-            place = np.int32(0)
+            place = 0
             for other in range(CODES):
                 as_soon = ahead[other] == ahead[code] and other < code
                 sooner = ahead[other] < ahead[code] or as_soon
-                place += np.int32(ahead[other] >= 0 and sooner)
+                place += 1 if ahead[other] >= 0 and sooner else 0
             order[place] = code
     sync_block()
     gained = 0.0

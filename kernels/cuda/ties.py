@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.forest import is_tight, load_four
+from cugraph_ws.kernels.cuda.forest import load_four, makes, source_along
 from cugraph_ws.kernels.cuda.interface import (
     initial,
     load,
+    message_near,
     replace,
     with_sums,
 )
-from cugraph_ws.kernels.cuda.layout import TIE_PIECES, TIES
+from cugraph_ws.kernels.cuda.layout import TIES
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
@@ -28,35 +29,21 @@ from cugraph_ws.kernels.cuda.primitives import (
     inline,
     kernel,
     lane,
-    load_once,
-    shuffle,
+    shuffle_xor,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import arc_at, reserve, scan, take_rows
+from cugraph_ws.kernels.cuda.rows import reserve
 
 __all__ = ["list_ties", "place_ties"]
 
 
 @inline
-def end_of(
-    place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any
-) -> Any:  # fmt: skip
-    """Return from where an arc of the lanes' rows comes, whose it is, and which it is; past the last, some."""
-    vertex, arc = arc_at(place, ends, start, row, begin, 1)
-    source = np.int64(load_once(indices, arc)) if place < total else np.int64(vertex)
-    return source, vertex, arc
-
-
-@inline
 def holds(
-    belongs: Any, source: Any, vertex: Any, arc: Any, numbers: Any, edges: Any, state: Any,
-    constants: Any, values: Any,
+    belongs: Any, source: Any, own: Any, before: Any, edges: Any, arc: Any, values: Any
 ) -> Any:  # fmt: skip
     """Tell whether an arc is one of the row, and tight."""
-    own = load(state, constants, vertex)
-    before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
-    return belongs and is_tight(source, own, before, edges, arc, values)
+    return belongs and makes(message_near(source, edges, arc, values), own, before, values)
 
 
 @inline
@@ -74,22 +61,21 @@ def keep_tie(
 
 @kernel
 def list_ties(
-    stage: Any, waiting: Any, count: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
-    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, codes: Any, coded: Any,
-    queue: Any, room: Any, sources: Any, targets: Any, degrees: Any, control: Any,
+    low: Any, high: Any, lanes: Any, waiting: Any, vertices: Any, numbers: Any, adjacency: Any,
+    edges: Any, state: Any, constants: Any, parameters: Any, sums: Any, number: Any, codes: Any,
+    coded: Any, room: Any, sources: Any, targets: Any, degrees: Any, control: Any,
 ) -> None:  # fmt: skip
-    """List the tight arcs into the first `count` vertices of `waiting`.
+    """List the tight arcs into the vertices at [low, high) of `waiting`.
+
+    Each vertex has `lanes` threads: a power of two, 32 at most, or a whole block.
 
     Parameters
     ----------
-    stage : int
-        0: rows of up to `PIECE` arcs, and longer ones are queued in pieces; 1, afterwards: those.
-    waiting : int[count]
+    low, high, lanes : int
+    waiting : int[high]
         Positions of vertices without a better in-neighbour: who makes an arc of theirs tight is as good.
     vertices, numbers, adjacency, edges, state, constants, parameters, sums, number, codes
         As `forest.choose` takes them.
-    queue : tuple of (int[n], int32[n])
-        Scratch, n is the number of pieces of all rows longer than one.
     coded : bool
         Whether codes are to be asked first, if they are of floats.
     room : int
@@ -98,47 +84,50 @@ def list_ties(
         Written, in any order.
     degrees : int32[positions + 1]
         How many arcs of each source are written down is added, one place further on.
-    control : int64[2]
+    control : int64[1]
         See `layout`.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
-    warp, warps = thread() // 32 * blocks() + block(), blocks() * threads() // 32
-    size = np.int64(0)
-    top, pace = (count + 31) // 32, warps
-    if stage == 1:
-        size = control[TIE_PIECES]
-        top, pace = size, 32 * warps
-    for base in range(warp, top, pace):
-        row, begin, share = take_rows(
-            stage, waiting, count, base, 32, offsets, queue, size, warps, control, TIE_PIECES
-        )
-        ends = scan(share)
-        start = np.int32(ends - share)
-        total = shuffle(FULL, ends, 31)
-        for window in range(np.int32(0), total, np.int32(128)):
-            one = np.int32(window + lane())
-            two, three, four = np.int32(one + 32), np.int32(one + 64), np.int32(one + 96)
-            given = total, ends, start, row, begin, indices
-            at_one, to_one, arc_one = end_of(one, *given)
-            at_two, to_two, arc_two = end_of(two, *given)
-            at_three, to_three, arc_three = end_of(three, *given)
-            at_four, to_four, arc_four = end_of(four, *given)
-            first, second, third, fourth = load_four(
+    lanes = np.int32(lanes)
+    here = np.int32(block() * threads() + thread())
+    first = (here - lane()) // lanes  # of the groups of threads in the warp
+    for base in range(low + first, high, blocks() * threads() // lanes):
+        place = base + here // lanes - first
+        vertex = np.int64(waiting[min(place, high - 1)])
+        row, end = offsets[vertex], offsets[vertex + 1]
+        degree = np.int32(end - row if place < high else 0)
+        own = load(state, constants, vertex)
+        before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
+        longest = degree
+        bits = np.int32(16)
+        while bits > 0:
+            longest = max(longest, shuffle_xor(FULL, longest, bits))
+            bits = np.int32(bits >> 1)
+        for window in range(np.int32(0), longest, np.int32(4 * lanes)):
+            one = np.int32(window + thread() % lanes)
+            two = np.int32(one + lanes)
+            three = np.int32(two + lanes)
+            four = np.int32(three + lanes)
+            at_one = source_along(row, one, degree, vertex, indices)
+            at_two = source_along(row, two, degree, vertex, indices)
+            at_three = source_along(row, three, degree, vertex, indices)
+            at_four = source_along(row, four, degree, vertex, indices)
+            of_one, of_two, of_three, of_four = load_four(
                 at_one, at_two, at_three, at_four, codes, coded, state, constants
             )
-            program = numbers, edges, state, constants, values
-            tied_one = holds(one < total, first, to_one, arc_one, *program)
-            tied_two = holds(two < total, second, to_two, arc_two, *program)
-            tied_three = holds(three < total, third, to_three, arc_three, *program)
-            tied_four = holds(four < total, fourth, to_four, arc_four, *program)
+            given = own, before, edges
+            tied_one = holds(one < degree, of_one, *given, row + one, values)
+            tied_two = holds(two < degree, of_two, *given, row + two, values)
+            tied_three = holds(three < degree, of_three, *given, row + three, values)
+            tied_four = holds(four < degree, of_four, *given, row + four, values)
             wanted = np.int32(tied_one) + np.int32(tied_two) + np.int32(tied_three)
             slot = reserve(control, TIES, np.int32(wanted + np.int32(tied_four)))
             kept = room, sources, targets, degrees
-            slot = keep_tie(tied_one, slot, at_one, to_one, *kept)
-            slot = keep_tie(tied_two, slot, at_two, to_two, *kept)
-            slot = keep_tie(tied_three, slot, at_three, to_three, *kept)
-            slot = keep_tie(tied_four, slot, at_four, to_four, *kept)
+            slot = keep_tie(tied_one, slot, at_one, vertex, *kept)
+            slot = keep_tie(tied_two, slot, at_two, vertex, *kept)
+            slot = keep_tie(tied_three, slot, at_three, vertex, *kept)
+            slot = keep_tie(tied_four, slot, at_four, vertex, *kept)
 
 
 @kernel

@@ -164,11 +164,17 @@ def _extreme(values: tuple[Any, ...], least_wanted: bool) -> Any:
 
 def least(*values: Any) -> Any:
     """Be `min` of two or more numbers."""
+    if len(values) == 2 and type(values[0]) is type(values[1]) and type(values[0]) in INTEGERS:
+        one, other = values
+        return other if other < one else one
     return _extreme(values, least_wanted=True)
 
 
 def greatest(*values: Any) -> Any:
     """Be `max` of two or more numbers."""
+    if len(values) == 2 and type(values[0]) is type(values[1]) and type(values[0]) in INTEGERS:
+        one, other = values
+        return other if other > one else one
     return _extreme(values, least_wanted=False)
 
 

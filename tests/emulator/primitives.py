@@ -134,9 +134,12 @@ def _shuffled(source: Callable[[int, int], int]) -> Any:
     """Make the rule of a shuffle; `source` gives the lane that a lane reads, or one beyond."""
 
     def finish(values: dict[int, Any]) -> dict[int, Any]:
-        kind = unified(*(kind_of(value) for value, _ in values.values()))
+        kinds = {type(value) for value, _ in values.values()}
+        kind = kinds.pop() if len(kinds) == 1 else None
         if kind not in SHUFFLED:
-            raise NotOnDevice(f"a shuffle of {kind.__name__.lower()}")
+            kind = unified(*(kind_of(value) for value, _ in values.values()))
+            if kind not in SHUFFLED:
+                raise NotOnDevice(f"a shuffle of {kind.__name__.lower()}")
         results = {}
         for place, (value, argument) in values.items():
             other = source(place, int(argument))
