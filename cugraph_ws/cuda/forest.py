@@ -18,7 +18,7 @@ from cugraph_ws.kernels.cuda.layout import (
     GOING,
     NOBODY,
     PIECES_QUEUED,
-    TIES,
+    TIES_SHARE,
     WAITERS_LEFT,
     WAITING,
 )
@@ -102,10 +102,9 @@ class DeviceForest:
         self._found = xp.empty(part.size, np.int64)
         self._codes = xp.empty(part.size if coded else 1, np.uint8)
         self._coded = False  # whether it is worth it to ask for codes
-        # Threads for each row of those who were listed in turn, and where those of each turn end
-        self._turns: list[int] = []
-        self._ends: list[int] = []
+        self._turns: list[int] = []  # threads for each row of those who were listed in turn
         self._control = xp.zeros(CONTROL, np.int64)
+        self._ends = self._control[COUNTED:]
         self._forward = forward if part.arcs >= MANY_ARCS else None
         self.missing = 0
         self._lists: tuple[DeviceArray, ...] = ()
@@ -145,15 +144,14 @@ class DeviceForest:
         control = self._device.to_host(self._control)
         self.missing = int(control[WAITERS_LEFT])
         self._coded = bool(control[CODELESS] <= 0)
-        self._ends = control[COUNTED : COUNTED + len(self._turns)].tolist()
         if self.missing:
             self._lists = (waiting,)
         return self.missing
 
     def _end_turn(self, lanes: int) -> None:
         """Take note of how many wait by now: those listed since are looked at by so many threads each."""
-        place = COUNTED + len(self._turns)
-        self._control[place : place + 1] = self._control[WAITERS_LEFT : WAITERS_LEFT + 1]
+        place = len(self._turns)
+        self._ends[place : place + 1] = self._control[WAITERS_LEFT : WAITERS_LEFT + 1]
         self._turns.append(lanes)
 
     def _choose_few(
@@ -307,29 +305,27 @@ class DeviceForest:
         """
         part, here, (waiting,) = self._part, self._device, self._lists
         xp, kind = here.xp, waiting.dtype
-        room = min(part.arcs // TIES_PART, np.iinfo(np.int32).max)
+        shape, most = self._shape(part.arcs), part.arcs // TIES_PART
+        room = min(most + TIES_SHARE * (shape[0] * shape[1] // 32), np.iinfo(np.int32).max)
         needed = 3 * room * kind.itemsize + 20 * part.size
         if part.arcs < TIES_FROM or needed > here.free_memory() // 2:
             return None
-        sources, targets = (xp.empty(room, kind) for _ in range(2))
+        sources, targets = xp.full(room, -1, kind), xp.empty(room, kind)
         degrees = xp.zeros(part.size + 1, np.int32)
-        control = xp.zeros(1, np.int64)
-        low = 0
-        for high, lanes in zip(self._ends, self._turns, strict=True):
-            if high > low:
-                self._kernels.launch(
-                    "list_ties", *self._shape(part.arcs), low, high, lanes, waiting, part.vertices,
-                    part.numbers, *self._program, self._codes, self._coded, room, sources, targets,
-                    degrees, control,
-                )  # fmt: skip
-                low = high
-        count = int(here.to_host(control)[TIES])
-        if count > room:
-            return None
+        control = xp.zeros(2, np.int64)
+        self._kernels.launch(
+            "list_ties", *shape, len(self._turns), xp.asarray(self._turns), self._ends, waiting,
+            part.vertices, part.numbers, *self._program, self._codes, self._coded, room, sources,
+            targets, degrees, control,
+        )  # fmt: skip
         offsets = xp.cumsum(degrees, dtype=np.int64)
+        control[1:] = offsets[-1:]
+        taken, count = here.to_host(control).tolist()
+        if taken > room or count > most:
+            return None
         indices = xp.empty(count, kind)
         self._kernels.launch(
-            "place_ties", *self._shape(count), count, sources, targets, offsets[:-1].copy(), indices
+            "place_ties", *self._shape(taken), taken, sources, targets, offsets[:-1].copy(), indices
         )
         return offsets, indices
 

@@ -58,7 +58,7 @@ __all__ = [
     "STEPS",
     "STILL_WAITING",
     "STOP",
-    "TIES",
+    "TIES_SHARE",
     "TOTAL",
     "UNREAD",
     "WAITERS",
@@ -128,7 +128,7 @@ PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
 CODELESS = 12  # of states that have been reached, how many more have no code than have one
 WAITING = 1 << 30  # a level that is not reached
 NOBODY = 1 << 62  # above every vertex number
-TIES = 0  # of `control` where those who wait are listed with whom they hang on
+TIES_SHARE = 128  # slots for ties that a warp takes at a time, as many as it may need at once
 CODES = 256  # that a state may have; the last says that it has none
 
 # Kinds of keys that arcs are sorted by: the row within its part above the source, above the slot,

@@ -20,7 +20,7 @@ from cugraph_ws.kernels.cuda.interface import (
     replace,
     with_sums,
 )
-from cugraph_ws.kernels.cuda.layout import TIES
+from cugraph_ws.kernels.cuda.layout import TIES_SHARE
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
@@ -29,11 +29,12 @@ from cugraph_ws.kernels.cuda.primitives import (
     inline,
     kernel,
     lane,
+    shuffle,
     shuffle_xor,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import reserve
+from cugraph_ws.kernels.cuda.rows import scan
 
 __all__ = ["list_ties", "place_ties"]
 
@@ -61,77 +62,97 @@ def keep_tie(
 
 @kernel
 def list_ties(
-    low: Any, high: Any, lanes: Any, waiting: Any, vertices: Any, numbers: Any, adjacency: Any,
+    turns: Any, lanes_of: Any, ends: Any, waiting: Any, vertices: Any, numbers: Any, adjacency: Any,
     edges: Any, state: Any, constants: Any, parameters: Any, sums: Any, number: Any, codes: Any,
     coded: Any, room: Any, sources: Any, targets: Any, degrees: Any, control: Any,
 ) -> None:  # fmt: skip
-    """List the tight arcs into the vertices at [low, high) of `waiting`.
+    """List the tight arcs into those who wait.
 
-    Each vertex has `lanes` threads: a power of two, 32 at most, or a whole block.
+    They have been listed in turns, by classes of in-degrees: of each turn every vertex has its number
+    of threads, a power of two, 32 at most, or a whole block.
 
     Parameters
     ----------
-    low, high, lanes : int
-    waiting : int[high]
+    turns : int
+    lanes_of, ends : int[turns]
+        Threads for a vertex, and where those of a turn end.
+    waiting : int[ends[turns - 1]]
         Positions of vertices without a better in-neighbour: who makes an arc of theirs tight is as good.
     vertices, numbers, adjacency, edges, state, constants, parameters, sums, number, codes
         As `forest.choose` takes them.
     coded : bool
         Whether codes are to be asked first, if they are of floats.
     room : int
-        Arcs that are written down, at most; all are counted.
+        Arcs that are written down, at most.
     sources, targets : int[room]
-        Written, in any order.
+        Written, in any order; of sources, which are -1 before, some are left as they are.
     degrees : int32[positions + 1]
         How many arcs of each source are written down is added, one place further on.
     control : int64[1]
-        See `layout`.
+        The room that warps have taken is added, whether it is there or not.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
-    lanes = np.int32(lanes)
     here = np.int32(block() * threads() + thread())
-    first = (here - lane()) // lanes  # of the groups of threads in the warp
-    for base in range(low + first, high, blocks() * threads() // lanes):
-        place = base + here // lanes - first
-        vertex = np.int64(waiting[min(place, high - 1)])
-        row, end = offsets[vertex], offsets[vertex + 1]
-        degree = np.int32(end - row if place < high else 0)
-        own = load(state, constants, vertex)
-        before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
-        longest = degree
-        bits = np.int32(16)
-        while bits > 0:
-            longest = max(longest, shuffle_xor(FULL, longest, bits))
-            bits = np.int32(bits >> 1)
-        for window in range(np.int32(0), longest, np.int32(4 * lanes)):
-            one = np.int32(window + thread() % lanes)
-            two = np.int32(one + lanes)
-            three = np.int32(two + lanes)
-            four = np.int32(three + lanes)
-            at_one = source_along(row, one, degree, vertex, indices)
-            at_two = source_along(row, two, degree, vertex, indices)
-            at_three = source_along(row, three, degree, vertex, indices)
-            at_four = source_along(row, four, degree, vertex, indices)
-            of_one, of_two, of_three, of_four = load_four(
-                at_one, at_two, at_three, at_four, codes, coded, state, constants
-            )
-            given = own, before, edges
-            tied_one = holds(one < degree, of_one, *given, row + one, values)
-            tied_two = holds(two < degree, of_two, *given, row + two, values)
-            tied_three = holds(three < degree, of_three, *given, row + three, values)
-            tied_four = holds(four < degree, of_four, *given, row + four, values)
-            wanted = np.int32(tied_one) + np.int32(tied_two) + np.int32(tied_three)
-            slot = reserve(control, TIES, np.int32(wanted + np.int32(tied_four)))
-            kept = room, sources, targets, degrees
-            slot = keep_tie(tied_one, slot, at_one, vertex, *kept)
-            slot = keep_tie(tied_two, slot, at_two, vertex, *kept)
-            slot = keep_tie(tied_three, slot, at_three, vertex, *kept)
-            slot = keep_tie(tied_four, slot, at_four, vertex, *kept)
+    slot, limit = np.int64(0), np.int64(0)  # of the warp's share
+    low = np.int64(0)
+    for turn in range(turns):
+        high, lanes = np.int64(ends[turn]), np.int32(lanes_of[turn])
+        first = (here - lane()) // lanes  # of the groups of threads in the warp
+        for base in range(low + first, high, blocks() * threads() // lanes):
+            place = base + here // lanes - first
+            vertex = np.int64(waiting[min(place, high - 1)])
+            row, end = offsets[vertex], offsets[vertex + 1]
+            degree = np.int32(end - row if place < high else 0)
+            own = load(state, constants, vertex)
+            before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
+            longest = degree
+            bits = np.int32(16)
+            while bits > 0:
+                longest = max(longest, shuffle_xor(FULL, longest, bits))
+                bits = np.int32(bits >> 1)
+            for window in range(np.int32(0), longest, np.int32(4 * lanes)):
+                one = np.int32(window + thread() % lanes)
+                two = np.int32(one + lanes)
+                three = np.int32(two + lanes)
+                four = np.int32(three + lanes)
+                at_one = source_along(row, one, degree, vertex, indices)
+                at_two = source_along(row, two, degree, vertex, indices)
+                at_three = source_along(row, three, degree, vertex, indices)
+                at_four = source_along(row, four, degree, vertex, indices)
+                of_one, of_two, of_three, of_four = load_four(
+                    at_one, at_two, at_three, at_four, codes, coded, state, constants
+                )
+                given = own, before, edges
+                tied_one = holds(one < degree, of_one, *given, row + one, values)
+                tied_two = holds(two < degree, of_two, *given, row + two, values)
+                tied_three = holds(three < degree, of_three, *given, row + three, values)
+                tied_four = holds(four < degree, of_four, *given, row + four, values)
+                mine = np.int32(tied_one) + np.int32(tied_two) + np.int32(tied_three)
+                mine = np.int32(mine + np.int32(tied_four))
+                after = scan(mine)
+                total = shuffle(FULL, after, 31)
+                if slot + total > limit:
+                    if lane() == 0:
+                        slot = np.int64(atomic_add(control, 0, TIES_SHARE))
+                    slot = shuffle(FULL, slot, 0)
+                    limit = slot + TIES_SHARE
+                at = slot + after - mine
+                kept = room, sources, targets, degrees
+                at = keep_tie(tied_one, at, at_one, vertex, *kept)
+                at = keep_tie(tied_two, at, at_two, vertex, *kept)
+                at = keep_tie(tied_three, at, at_three, vertex, *kept)
+                at = keep_tie(tied_four, at, at_four, vertex, *kept)
+                slot += total
+        low = high
 
 
 @kernel
-def place_ties(count: Any, sources: Any, targets: Any, cursors: Any, indices: Any) -> None:
+def place_ties(
+    count: Any, sources: Any, targets: Any, cursors: Any, indices: Any
+) -> None:  # fmt: skip
     """Write arcs into the rows of their sources; `cursors` is where each row's next one belongs."""
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
-        indices[atomic_add(cursors, np.int64(sources[place]), 1)] = targets[place]
+        source = np.int64(sources[place])
+        if source >= 0:
+            indices[atomic_add(cursors, source, 1)] = targets[place]
