@@ -104,17 +104,27 @@ def number_if(leading: Any, position: Any, vertex: Any, numbers: Any) -> Any:
 
 
 @inline
-def load_four(
-    one: Any, two: Any, three: Any, four: Any, codes: Any, coded: Any, state: Any, constants: Any
-) -> Any:
-    """Return four vertices' states; all codes are read before the first state."""
-    code_one, code_two = code_at(codes, coded, one), code_at(codes, coded, two)
-    code_three, code_four = code_at(codes, coded, three), code_at(codes, coded, four)
+def four_along(
+    row: Any, one: Any, stride: Any, degree: Any, vertex: Any, indices: Any, codes: Any, coded: Any,
+    state: Any, constants: Any,
+) -> Any:  # fmt: skip
+    """Return four places of a row, who is there, and their states; all codes are read before a state."""
+    two = np.int32(one + stride)
+    three = np.int32(two + stride)
+    four = np.int32(three + stride)
+    at_one = source_along(row, one, degree, vertex, indices)
+    at_two = source_along(row, two, degree, vertex, indices)
+    at_three = source_along(row, three, degree, vertex, indices)
+    at_four = source_along(row, four, degree, vertex, indices)
+    code_one, code_two = code_at(codes, coded, at_one), code_at(codes, coded, at_two)
+    code_three, code_four = code_at(codes, coded, at_three), code_at(codes, coded, at_four)
     return (
-        load_coded(code_one, state, constants, one),
-        load_coded(code_two, state, constants, two),
-        load_coded(code_three, state, constants, three),
-        load_coded(code_four, state, constants, four),
+        (one, two, three, four),
+        (at_one, at_two, at_three, at_four),
+        load_coded(code_one, state, constants, at_one),
+        load_coded(code_two, state, constants, at_two),
+        load_coded(code_three, state, constants, at_three),
+        load_coded(code_four, state, constants, at_four),
     )
 
 
@@ -133,16 +143,11 @@ def least_tight(
     before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
     least = np.int64(NOBODY)
     for one in range(np.int32(begin), degree, np.int32(4 * stride)):
-        two = np.int32(one + stride)
-        three = np.int32(two + stride)
-        four = np.int32(three + stride)
-        at_one = source_along(row, one, degree, vertex, indices)
-        at_two = source_along(row, two, degree, vertex, indices)
-        at_three = source_along(row, three, degree, vertex, indices)
-        at_four = source_along(row, four, degree, vertex, indices)
-        first, second, third, fourth = load_four(
-            at_one, at_two, at_three, at_four, codes, coded, state, constants
+        places, ats, first, second, third, fourth = four_along(
+            row, one, stride, degree, vertex, indices, codes, coded, state, constants
         )
+        _, two, three, four = places
+        at_one, at_two, at_three, at_four = ats
         given = own, before, edges
         leads_one = leads(one < degree, first, *given, row + one, values)
         leads_two = leads(two < degree, second, *given, row + two, values)

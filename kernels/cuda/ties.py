@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.forest import load_four, makes, source_along
+from cugraph_ws.kernels.cuda.forest import four_along, makes
 from cugraph_ws.kernels.cuda.interface import (
     initial,
     load,
@@ -113,16 +113,11 @@ def list_ties(
                 bits = np.int32(bits >> 1)
             for window in range(np.int32(0), longest, np.int32(4 * lanes)):
                 one = np.int32(window + thread() % lanes)
-                two = np.int32(one + lanes)
-                three = np.int32(two + lanes)
-                four = np.int32(three + lanes)
-                at_one = source_along(row, one, degree, vertex, indices)
-                at_two = source_along(row, two, degree, vertex, indices)
-                at_three = source_along(row, three, degree, vertex, indices)
-                at_four = source_along(row, four, degree, vertex, indices)
-                of_one, of_two, of_three, of_four = load_four(
-                    at_one, at_two, at_three, at_four, codes, coded, state, constants
+                places, ats, of_one, of_two, of_three, of_four = four_along(
+                    row, one, lanes, degree, vertex, indices, codes, coded, state, constants
                 )
+                _, two, three, four = places
+                at_one, at_two, at_three, at_four = ats
                 given = own, before, edges
                 tied_one = holds(one < degree, of_one, *given, row + one, values)
                 tied_two = holds(two < degree, of_two, *given, row + two, values)
