@@ -85,6 +85,11 @@ class Masked:
         assert self._valid is not None
         return self._valid
 
+    def filled(self, value: Any) -> Array:
+        """Return the values with another one, of their type, in place of nulls."""
+        filled: Array = np.where(self.valid, self.values, value)
+        return filled
+
 
 class Below(Masked):
     """A result column with nulls where a number is as great as a limit: nobody has come there.
@@ -107,6 +112,11 @@ class Below(Masked):
         if self._valid is None:
             self._valid = ~(self.values >= self.limit)
         return self._valid
+
+    def filled(self, value: Any) -> Array:
+        """Return the values with another one, of their type, in place of nulls."""
+        filled: Array = np.where(self.values >= self.limit, value, self.values)
+        return filled
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,11 @@ from cugraph_ws.errors import EngineError
 class Fake:
     """An array as a GPU's library has it: its memory's address is at `.data.ptr`."""
 
-    def __init__(self, dtype, pointer=0x1234, ndim=1, contiguous=True):
+    def __init__(self, dtype, pointer=0x1234, ndim=1, contiguous=True, step=None):
         self.dtype = np.dtype(dtype)
         self.ndim = ndim
+        step = self.dtype.itemsize * (1 if contiguous else 2) if step is None else step
+        self.strides = (step,) * ndim
         self.flags = SimpleNamespace(c_contiguous=contiguous)
         self.data = SimpleNamespace(ptr=pointer)
 
@@ -51,6 +53,7 @@ class Fake:
         (Fake("int32"), "int32*"),
         (Fake("uint8"), "uint8*"),
         (Fake("bool"), "uint8*"),
+        (Fake("int32", step=12), "int32*"),  # one element of every third
         (np.zeros(2, np.int8), "int8*"),
         ((), ()),
         ((Fake("int64"), (1, 2.0)), ("int64*", ("int64", "float64"))),
@@ -615,10 +618,25 @@ class Marks:
 
     def __init__(self):
         self.written = []
+        self.data = Written(self.written)
 
     def __setitem__(self, places, value):
         assert value is True
         self.written.append(places)
+
+
+class Written:
+    """A pointer into such an array."""
+
+    def __init__(self, written, place=0):
+        self.written, self.place = written, place
+
+    def __add__(self, places):
+        return Written(self.written, self.place + places)
+
+    def memset_async(self, value, size):
+        assert (value, size) == (1, 1)
+        self.written.append(self.place)
 
 
 @pytest.mark.parametrize("count", [0, 1, devices.FEW_PLACES, devices.FEW_PLACES + 1])

@@ -63,7 +63,7 @@ def with_unreachable(result: Result, column: str, unreachable: Unreachable) -> A
     if isinstance(values, Masked):
         dtype = values.values.dtype
         greatest = np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max
-        arrays = {**arrays, column: np.where(values.valid, values.values, dtype.type(greatest))}
+        arrays = {**arrays, column: values.filled(dtype.type(greatest))}
     return replace(result, arrays=arrays).frame
 
 

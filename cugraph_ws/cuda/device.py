@@ -390,7 +390,7 @@ def mark(marks: Any, places: Any) -> None:
     if isinstance(places, np.ndarray) and not isinstance(marks, np.ndarray):
         if len(places) <= FEW_PLACES:
             for place in places.tolist():
-                marks[place] = True
+                (marks.data + place).memset_async(1, 1)
             return
         places = device().xp.asarray(places)
     marks[places] = True

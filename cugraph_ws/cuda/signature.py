@@ -37,6 +37,8 @@ _NUMBERS: dict[type, str] = {
 _ARRAYS = {np.dtype(name): f"{name}*" for name in (*_FORMATS, "uint8", "int8")} | {
     np.dtype("bool"): "uint8*"
 }
+# The strides of arrays of one dimension without gaps, by kind: asked for sooner than flags
+_STRIDES = {kind: (dtype.itemsize,) for dtype, kind in _ARRAYS.items()}
 
 
 def kind_of(value: Any) -> Kind:
@@ -64,7 +66,9 @@ def kind_of(value: Any) -> Kind:
 
 def _kind_of_array(value: Any) -> str:
     kind = _ARRAYS.get(value.dtype)
-    if kind is None or value.ndim != 1 or not value.flags.c_contiguous:
+    if kind is None or (
+        value.strides != _STRIDES[kind] and (value.ndim != 1 or not value.flags.c_contiguous)
+    ):
         raise TypeError(f"a kernel takes no {value.dtype.name} in {value.ndim} dimensions")
     return kind
 
@@ -105,24 +109,24 @@ def marshal(arguments: Sequence[Any]) -> Marshalled:
         As `kind_of`.
     """
     values: list[Any] = []
-    starts = []
-
-    def take(value: Any) -> Kind:
-        kind = _NUMBERS.get(type(value))
-        if kind is not None:
-            values.append(value)
-            return kind
-        if isinstance(value, tuple):
-            return tuple([take(one) for one in value])
-        kind = _kind_of_array(value)
-        values.append(value.data.ptr)
-        return kind
-
-    kinds = []
+    starts, kinds = [], []
     for one in arguments:
         starts.append(len(values))
-        kinds.append(take(one))
+        kinds.append(_take(one, values))
     return Marshalled(tuple(kinds), values, starts)
+
+
+def _take(value: Any, values: list[Any]) -> Kind:
+    """Append the numbers that stand for an argument; return its kind."""
+    kind = _NUMBERS.get(type(value))
+    if kind is not None:
+        values.append(value)
+        return kind
+    if isinstance(value, tuple):
+        return tuple([_take(one, values) for one in value])
+    kind = _kind_of_array(value)
+    values.append(value.data.ptr)
+    return kind
 
 
 class Parameters:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -30,12 +29,16 @@ NO_LIMIT = 1 << 62
 # Places in the arguments of a launch: of the number of its first superstep, of the most supersteps, and
 # of the arcs that end it
 NUMBER_AT, STEPS_AT, LEAVE_AT = 13, 14, 15
-PULL_NUMBER_AT = 10  # of that of what begins a pull
+PULL_NUMBER_AT, PULL_STEPS_AT = 10, 11  # of the same of what begins a pull
+COMPARED_NUMBER_AT = 6  # of what follows a gather
 VERTICES_A_THREAD = 8  # that a pull begins with
 LONGEST = 1024  # supersteps of a launch, at most
 GLANCE = 64  # of them that the host reads along with the control
 CONTROL = 32  # numbers of it
 LAUNCH_ARCS = 1 << 33  # after which the host is given a chance to look
+PULLS = (
+    4  # launches one after the other, each of which may begin with a pull, before the host looks
+)
 MODES = {  # direction and filter, by the bits that records have
     0: ("push", "online"),
     layout.BALLOT: ("push", "ballot"),
@@ -121,10 +124,7 @@ class CudaFrontierExecutor(CudaExecutor):
         # What the host reads, in one piece: what the next superstep finds, and what others did.
         self._figures = xp.empty(CONTROL + 3 * LONGEST, np.int64)
         self._frontiers, self._history = self._figures[:CONTROL], self._figures[CONTROL:]
-        self._counters = (
-            self._frontiers[layout.LISTED : layout.WOKEN],
-            self._frontiers[layout.STEPS : layout.STEPS + 1],
-        )
+        self._launches_in_row, self._most = PULLS, 0
         self._pulls = wanted == "pull"
         self._began = self._gathered = False
         room = {"auto": n // ROOM_SHARE, "online": n, "ballot": 0}[filter]
@@ -166,15 +166,17 @@ class CudaFrontierExecutor(CudaExecutor):
         if self._graph.size == 0:
             return
         self._begin_with(choice.number)
-        for counters in self._counters:  # the last launch has left them
-            counters.fill(0)
         self._gathered = choice.direction == "gather"
         if self._gathered:
             self._gather(choice.number)
             return
         steps = min(choice.supersteps, LONGEST)
-        self._history[: 3 * steps].fill(0)
-        self._advance(choice.number, steps, choice.arcs or NO_LIMIT)
+        # What launches before have left: counters, and what was done
+        self._figures[layout.STEPS : CONTROL + 3 * steps].fill(0)
+        self._most = steps
+        self._advance(
+            choice.number, steps, choice.arcs or NO_LIMIT, min(self._launches_in_row, steps)
+        )
 
     def _begin_with(self, number: int) -> None:
         """Take note of the number of the next superstep; the first after a resumption may be odd."""
@@ -185,18 +187,22 @@ class CudaFrontierExecutor(CudaExecutor):
         self._number = number
         self._began = True
 
-    def _advance(self, number: int, supersteps: int, leave: int) -> None:
-        """Launch supersteps, until a frontier has more than `leave` arcs or the next is to be pulled."""
-        begin, traversal = self._launches_of
-        if begin is not None:
-            begin.change(PULL_NUMBER_AT, number)
-            begin()
+    def _advance(self, number: int, supersteps: int, leave: int, launches: int = 1) -> None:
+        """Launch supersteps, until a frontier has more than `leave` arcs; so many may begin with a pull."""
+        begin, traversal = self._traversal
         for place, value in ((NUMBER_AT, number), (STEPS_AT, supersteps), (LEAVE_AT, leave)):
             traversal.change(place, value)
-        traversal()
+        if begin is None:
+            traversal()
+            return
+        begin.change(PULL_NUMBER_AT, number)
+        begin.change(PULL_STEPS_AT, supersteps)
+        for _ in range(launches):  # those for which there is nothing left return at once
+            begin()
+            traversal()
 
     @cached_property
-    def _launches_of(self) -> tuple[Prepared | None, Prepared]:
+    def _traversal(self) -> tuple[Prepared | None, Prepared]:
         """Two launches, marshalled: what begins a pull, if there may be one, and what follows.
 
         See `kernels/cuda/pull.py` and `kernels/cuda/frontier.py`.
@@ -208,7 +214,7 @@ class CudaFrontierExecutor(CudaExecutor):
             begin = self._kernels.prepare(
                 "pull_alone", *launch_shape(here, items), graph.size, backward, self._rows.offsets,
                 self._both_edges[1], self._states[0], self._constants, self._bitmaps, self._lists,
-                self._bound.values, self._sums, 0, self._settings, self._frontiers, self._history,
+                self._bound.values, self._sums, 0, 1, self._settings, self._frontiers, self._history,
             )  # fmt: skip
         arguments = (
             graph.size, graph.arcs, tuple(self._rows), backward, self._both_edges, self._states[0],
@@ -221,35 +227,46 @@ class CudaFrontierExecutor(CudaExecutor):
 
     def _gather(self, number: int) -> None:
         """Let all vertices gather from all once; those whose state is news are the next frontier."""
-        n, state = self._graph.size, self._states[0]
-        before = tuple(column.copy() for column in state)
+        before, gather, comparisons = self._gathering
+        for old, column in zip(before, self._states[0], strict=True):
+            old[:] = column
         self._control[:] = 0
         self._control[layout.NUMBER] = number
-        self._dense()
-        self._frontiers[:] = 0
-        self._kernels.launch(
-            "compare", *launch_shape(self._device, n), n, before, state, self._constants,
-            self._bound.values, self._sums, number, self._rows.offsets,
-            self._bitmaps[(number + 1) % 2], self._frontiers,
-        )  # fmt: skip
+        gather()
+        self._frontiers.fill(0)
+        compare = comparisons[(number + 1) % 2]
+        compare.change(COMPARED_NUMBER_AT, number)
+        compare()
 
     @cached_property
-    def _dense(self) -> Callable[[], None]:
-        """A superstep in which all vertices gather, in place."""
+    def _gathering(self) -> tuple[tuple[Any, ...], Prepared, list[Prepared]]:
+        """Room for states, a superstep in which all vertices gather in place, and what finds out whose is news.
+
+        The latter for frontiers of even and of odd supersteps.
+        """
         bound, graph, schedule = self._bound, self._graph, self._schedule
         program = bound.program
         kernels = self._device.program_module(
             f"cugraph_ws_cuda_{program.name}",
             interface_source(program, self._types, Variant(in_place=True, lanes=32)),
         )
-        state = self._states[0]
+        state, n = self._states[0], graph.size
+        before = tuple(self._device.xp.empty_like(column) for column in state)
         nothing = tuple(self._device.xp.empty(0, kind) for kind in self._types.message)
-        return kernels.prepare(
+        gather = kernels.prepare(
             "superstep", *schedule.launch, schedule.shape, schedule.hubs,
             (graph.csc.offsets, graph.csc.indices), self._edges, state, state, self._constants,
             (nothing, nothing), tuple(self._flags), bound.values, self._sums, self._control,
             self._tallies, self._records, 0, -1.0,
         )  # fmt: skip
+        comparisons = [
+            self._kernels.prepare(
+                "compare", *launch_shape(self._device, n), n, before, state, self._constants,
+                bound.values, self._sums, 0, self._rows.offsets, bitmap, self._frontiers,
+            )
+            for bitmap in self._bitmaps
+        ]  # fmt: skip
+        return before, gather, comparisons
 
     def counts(self) -> Counts:
         """Return what the supersteps since the last call did."""
@@ -269,6 +286,8 @@ class CudaFrontierExecutor(CudaExecutor):
             )  # fmt: skip
         self._active = active
         done = int(control[layout.STEPS])
+        # A launch that did all that it was let do will hardly be followed by a pull.
+        self._launches_in_row = PULLS if done < self._most else 1
         rows = control[CONTROL:]
         if done > GLANCE:
             rows = self._device.to_host(self._history[: 3 * done])

@@ -30,7 +30,6 @@ from cugraph_ws.kernels.cuda.layout import (
     COUNT,
     FRONTIER_FIGURES,
     KEPT,
-    LISTED,
     MODE,
     OUT,
     READ,
@@ -213,7 +212,7 @@ def tell_frontier(
     for place in range(thread(), WOKEN, threads()):
         if place < 3:
             records[place] = np.int64(0)
-        if place == STEPS or place >= LISTED:
+        if place >= STEPS:
             control[place] = np.int64(0)
     for place in range(thread(), slots, threads()):
         told = np.float64(lengths[place])

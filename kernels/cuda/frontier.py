@@ -50,6 +50,7 @@ from cugraph_ws.kernels.cuda.layout import (
     AHEAD,
     ALONE,
     BALLOT,
+    BEGAN,
     COUNT,
     DEGREES,
     FILLED,
@@ -66,6 +67,7 @@ from cugraph_ws.kernels.cuda.layout import (
     QUEUED,
     ROLES,
     STEPS,
+    TURN,
     UNREAD,
     WAITERS,
     WIDTH,
@@ -421,7 +423,9 @@ def traverse(
     bitmaps: Any, later: Any, queue: Any, lists: Any, parameters: Any, sums: Any, number: Any,
     steps: Any, leave: Any, settings: Any, horizon: Any, control: Any, records: Any,
 ) -> None:  # fmt: skip
-    """Run up to `steps` supersteps, the first of them with this number.  Cooperative.
+    """Run supersteps until there have been `steps`, the first of which had this number.  Cooperative.
+
+    `control[STEPS]` tells how many there have been: launches may follow one another before the host looks.
 
     Parameters
     ----------
@@ -444,19 +448,19 @@ def traverse(
         What the program reads.
     number, steps : int
     leave : int
-        Arcs of a frontier above which the launch ends, but not before its first superstep.
+        Arcs of a frontier above which the launch ends, but not before the first of the supersteps.
     settings : tuple of int
         The direction, the room in a list, the vertices and the arcs that a block does alone, the
         part of the unread arcs from which a frontier is pulled, how many vertices a limit shall let
         through, the arcs after which the launch ends, the position from which on a vertex that
         pulls looks at its in-neighbours first, and how many vertices have any: the first ones.
-        The launch ends before a superstep that is to be pulled, but not before its first.
+        The launch ends before a superstep that is to be pulled, if `pull_alone` has not begun it.
     horizon : float64[8]
         The limit of priorities, and what the next one is found from.
     control : int64[32]
         The frontier's size and arcs, and counters; see `layout`.
     records : int64[3 * steps]
-        For each superstep the vertices that were active, the arcs that were read, and how.
+        For each of the supersteps the vertices that were active, the arcs that were read, and how.
     """
     wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead, _ = settings
     out_offsets = forward[0]
@@ -467,7 +471,7 @@ def traverse(
     kept = control[KEPT]
     limit = horizon[LIMIT]
     alone, asleep = False, False  # one block works, the others wait
-    turn, beat, done = np.int32(0), np.int32(0), np.int32(0)
+    turn, beat, done = np.int32(control[TURN]), np.int32(0), np.int32(control[STEPS])
     spent = np.float32(0.0)  # one register
     while True:
         heavy = done > 0 and ahead > leave
@@ -542,7 +546,7 @@ def traverse(
         if count == 0 or done == steps or heavy or spent > most_arcs:
             break
         pulls = not alone and is_pulled(wanted, ahead, unread, few_arcs, pull_part)
-        if pulls and done > 0:
+        if pulls and control[BEGAN] != done + 1:
             break
         if not alone and kept != 0 and count <= few and ahead <= few_arcs and wanted != PULL:
             if block() != 0:
@@ -668,9 +672,10 @@ def traverse(
         else:
             turn = np.int32((turn + 1) % 3)
         done = np.int32(done + 1)
-    if leads and done > 0:
+    if leads and done != control[STEPS]:
         control[COUNT] = count
         control[AHEAD] = ahead
         control[UNREAD] = unread
         control[KEPT] = kept
         control[STEPS] = done
+        control[TURN] = turn

@@ -13,6 +13,7 @@ __all__ = [
     "ATTACHED",
     "AUTO",
     "BALLOT",
+    "BEGAN",
     "BY_ARC",
     "BY_SLOT",
     "BY_SOURCE",
@@ -60,6 +61,7 @@ __all__ = [
     "STOP",
     "TIES_SHARE",
     "TOTAL",
+    "TURN",
     "UNREAD",
     "WAITERS",
     "WAITERS_LEFT",
@@ -91,8 +93,10 @@ COUNT = 0  # vertices of the frontier
 AHEAD = 1  # their out-arcs
 UNREAD = 2  # arcs of vertices that have not been in a frontier; all arcs, if they may come again
 KEPT = 3  # 0: the frontier is in its bitmap only; 1: it is listed; 2: with its rows, as far as there is room
-STEPS = 4
-ENTRIES = 5  # of a relay's list: beside the frontier, those that have changed without news
+STEPS = 4  # since the host cleared it, and all that follows
+TURN = 5  # which of three of each counter below comes next
+BEGAN = 6  # the number of the pull that has been begun, counted in `STEPS` and from 1
+ENTRIES = 7  # of a relay's list: beside the frontier, those that have changed without news
 # Three of each counter: a superstep uses one, the next reads it, and the one after clears it, so that
 # one barrier is enough.
 LISTED, QUEUED, DEGREES, FILLED, NEWS = 8, 11, 14, 17, 20

@@ -30,6 +30,7 @@ from cugraph_ws.kernels.cuda.interface import (
 from cugraph_ws.kernels.cuda.layout import (
     AHEAD,
     AUTO,
+    BEGAN,
     COUNT,
     DEGREES,
     FILLED,
@@ -37,6 +38,8 @@ from cugraph_ws.kernels.cuda.layout import (
     LISTED,
     PULL,
     PULL_BLOCK,
+    STEPS,
+    TURN,
     UNREAD,
 )
 from cugraph_ws.kernels.cuda.primitives import (
@@ -163,27 +166,34 @@ def pick(open_one: Any, place: Any, first: Any, count: Any, picked: Any) -> Any:
 @lean(64)
 def pull_alone(
     vertices: Any, backward: Any, out_offsets: Any, edges: Any, state: Any, constants: Any,
-    bitmaps: Any, lists: Any, parameters: Any, sums: Any, number: Any, settings: Any, control: Any,
-    records: Any,
+    bitmaps: Any, lists: Any, parameters: Any, sums: Any, number: Any, steps: Any, settings: Any,
+    control: Any, records: Any,
 ) -> None:  # fmt: skip
     """Begin a superstep if it is pulled: let each vertex read a few in-arcs, and list who needs more.
 
-    Arguments are as for `traverse`, which is launched next.  Who has news is in the next frontier's bitmap,
-    and counted as of that superstep; who needs more is in this frontier's list, `control[FILLED]` of them.
-    Of programs that do not settle nobody is done in haste: all who have in-arcs are listed.
+    Arguments are as for `traverse`, which is launched next and goes on with it.  Who has news is in the next
+    frontier's bitmap, and counted as of that superstep; who needs more is in this frontier's list,
+    `control[FILLED]` of them.  Of programs that do not settle nobody is done in haste: all who have in-arcs
+    are listed.
     """
     wanted, lead, hearers = settings[0], settings[7], settings[8]
     few_arcs, pull_part = settings[3], settings[4]
-    if control[COUNT] == 0 or not is_pulled(
-        wanted, control[AHEAD], control[UNREAD], few_arcs, pull_part
+    done, turn = control[STEPS], control[TURN]
+    if (
+        control[COUNT] == 0
+        or done >= steps
+        or not is_pulled(wanted, control[AHEAD], control[UNREAD], few_arcs, pull_part)
     ):
         return
+    if block() == 0 and thread() == 0:
+        control[BEGAN] = done + 1
+    number = np.int64(number + done)
     picked = shared(PICKED, np.int16)
     offsets, indices = backward
     now, after, left = bitmaps[0], bitmaps[1], lists[0][0]
     if number & 1:
         now, after, left = bitmaps[1], bitmaps[0], lists[1][0]
-    values = with_sums(parameters, sums, vertices, np.int64(number))
+    values = with_sums(parameters, sums, vertices, number)
     words = (vertices + 31) // 32
     mine = thread() // 32 * (32 * WORDS)
     read, heirs, found = np.int64(0), np.int64(0), np.int64(0)
@@ -204,12 +214,12 @@ def pull_alone(
                 count = pick(three, np.int32(place + 64), mine, count, picked)
                 count = pick(four, np.int32(place + 96), mine, count, picked)
         crowded = count > CROWDED
-        turns = np.int32(WORDS if crowded else (count + 31) // 32)
+        heaps = np.int32(WORDS if crowded else (count + 31) // 32)
         if not crowded and lane() < WORDS and word + lane() < words:
             after[word + lane()] = np.uint32(0)
         sync_warp(FULL)
-        for turn in range(turns):
-            place = np.int32(32 * turn + lane())
+        for heap in range(heaps):
+            place = np.int32(32 * heap + lane())
             takes = crowded or place < count
             if not crowded and takes:
                 place = np.int32(picked[mine + place])
@@ -233,18 +243,18 @@ def pull_alone(
                 heirs += out_offsets[vertex + 1] - out_offsets[vertex]
             if crowded:
                 bits = ballot(FULL, news)
-                if lane() == 0 and word + turn < words:
-                    after[word + turn] = bits
+                if lane() == 0 and word + heap < words:
+                    after[word + heap] = bits
             elif news:
                 add(after, vertex)
             if any_of(FULL, waits):
-                slot = reserve(control, FILLED, np.int32(waits))
+                slot = reserve(control, FILLED + turn, np.int32(waits))
                 if waits:
                     left[slot] = vertex
         sync_warp(FULL)
     read, heirs, found = sum_of_lanes(read), sum_of_lanes(heirs), sum_of_lanes(found)
     if lane() == 0 and read > 0:
-        atomic_add(records, 1, read)
+        atomic_add(records, 3 * done + 1, read)
     if lane() == 0 and found > 0:
-        atomic_add(control, LISTED, found)
-        atomic_add(control, DEGREES, heirs)
+        atomic_add(control, LISTED + turn, found)
+        atomic_add(control, DEGREES + turn, heirs)
