@@ -545,11 +545,11 @@ def rmm(monkeypatch):
 
 def test_what_is_kept_is_given_back_before_memory_runs_out(rmm, monkeypatch):
     monkeypatch.setattr(pools, "POOLED", 100)
-    pool = pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
+    pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
     assert [rmm.allocator(size) for size in (300, 301, 300)] == [300, 301, 300]
-    assert pool.kept == 600, "greater ones go straight back"
+    assert rmm.pool.kept == 600, "greater ones go straight back"
     assert rmm.allocator(500) == 500
-    assert pool.kept == 0
+    assert rmm.pool.kept == 0
     rmm.allocator(300)
     assert rmm.allocator(1000) == 1000
     with pytest.raises(MemoryError):
@@ -558,13 +558,14 @@ def test_what_is_kept_is_given_back_before_memory_runs_out(rmm, monkeypatch):
 
 def test_where_rmm_has_its_own_pool_less_is_kept(rmm, monkeypatch, fake_driver):
     monkeypatch.setattr(pools, "POOLED", 100)
-    pool = pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
+    shared = pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
+    pool = rmm.pool
     use(monkeypatch, Resource(pool_size=lambda: 0))
     assert [rmm.allocator(size) for size in (100, 101, 300)] == [100, 101, 300]
     assert pool.kept == 100
 
     monkeypatch.setattr(pools, "KEPT_PART", 4)
-    here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0], pool)
+    here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0], shared)
     own = Resource(pool_size=lambda: 0)
     for resource, kept in ((Resource(), 1 << 31), (Resource(pool=1), 1 << 31), (own, 0)):
         use(monkeypatch, resource)
@@ -576,6 +577,20 @@ def test_where_rmm_has_its_own_pool_less_is_kept(rmm, monkeypatch, fake_driver):
 def test_an_allocator_of_the_callers_stays(rmm):
     rmm.allocator = "the caller's"
     assert pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART) is None
+    assert rmm.allocator == "the caller's"
+
+
+def test_what_cudf_sets_when_it_is_imported_does_not_stay(rmm, fake_driver):
+    usual = sys.modules["rmm.allocators.cupy"].rmm_cupy_allocator
+    shared = pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
+    here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0], shared)
+    pooled = rmm.allocator
+    assert pooled is not usual
+    rmm.allocator = usual
+    here.keep_pool()
+    assert rmm.allocator is pooled
+    rmm.allocator = "the caller's"
+    here.keep_pool()
     assert rmm.allocator == "the caller's"
 
 

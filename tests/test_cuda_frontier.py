@@ -152,6 +152,31 @@ def test_a_list_overflows_at_its_last_place(leaves):
     assert found.arrays["distance"].values.max() == 2
 
 
+@pytest.mark.parametrize("limit", [None, 1, 3, 6])
+@pytest.mark.parametrize("pulls", [1, 2, 4])
+def test_pulls_follow_one_another_before_the_host_looks(pulls, limit, monkeypatch):
+    """Along a road each superstep is a pull, and there are as many looks as launches let be."""
+    looks = []
+    whole = frontier.CudaFrontierExecutor.superstep
+
+    def superstep(self, *given):
+        looks.append(given)
+        whole(self, *given)
+
+    edges = Edges(np.arange(10), np.arange(1, 11), 11)
+    monkeypatch.setattr(frontier.CudaFrontierExecutor, "superstep", superstep)
+    tunes = tuned(**SETTINGS["pulled soon"], PULLS=pulls)
+    with graph_of(edges) as graph, tunes, emulated(multiprocessors=2):
+        found = ws.run(ws.BFS, graph, start=0, engine="cuda", max_iter=limit)
+    steps = 10 if limit is None else limit
+    last = ["push"] if limit is None else []  # of the last vertex, which has no arc
+    assert found.rows.direction == ["pull"] * steps + last
+    assert found.rows.active == [1] * (steps + len(last))
+    assert len(looks) == -(-steps // pulls)
+    hops = found.arrays["distance"].filled(-1)
+    assert hops.tolist() == [one if one <= steps else -1 for one in range(11)]
+
+
 def test_a_pull_stops_at_the_first_that_settles():
     """Of a hundred active in-neighbours, one is read."""
     middle = np.arange(1, 101)

@@ -2,6 +2,10 @@
 
     python ci/bench/phases.py bfs --scale 12 --workers 2       # R-MAT of 2^12 vertices on CPU workers
     python ci/bench/phases.py bfs --graph RM27                 # a graph of the benchmarks on all GPUs
+    python ci/bench/phases.py bfs --graph RM22 --share 2       # two workers on the first GPU
+
+The last is for who has one GPU, and looks for what is not its work: hosts, and NCCL.  It needs NCCL 2.30,
+and MPS, or workers wait for one another's slices of time (`nvidia-cuda-mps-control -d` starts it).
 
 What the phases are is in `WATCHED`.  On a GPU the end of each waits for what has been queued, so that it
 counts where it was asked for; such a call takes longer than one that nobody watches.  Shown is the fastest
@@ -24,12 +28,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from distributed import Worker
+from distributed import Client, Nanny, Scheduler, SpecCluster, Worker
 
 import cugraph_ws as ws
 from cugraph_ws.generators import rmat
 
-__all__ = ["CLIENT", "WATCHED", "call_phases", "install", "main", "rows"]
+__all__ = ["CLIENT", "WATCHED", "call_phases", "install", "main", "rows", "sharing"]
 
 Phase = tuple[
     str, float, float, int
@@ -53,6 +57,7 @@ CLIENT = {
     "cluster.driver": ("submit_together", "Crewed.join"),
     "cluster.graph": ("ClusterGraph._assembled",),
 }
+SHARED = 0.9  # of a GPU's multiprocessors, for launches that need all their blocks at once; NCCL has others
 FUNCTIONS = ("bfs", "sssp", "widest_path", "weakly_connected_components", "pagerank")
 FROM_A_VERTEX = FUNCTIONS[:3]
 CALLS = 5
@@ -187,6 +192,35 @@ def call_phases(client: Any, call: Any, *, gpu: bool) -> tuple[float, list[str],
     return best
 
 
+@contextmanager
+def sharing(workers: int) -> Iterator[Client]:
+    """Start workers on the first GPU, between which NCCL goes as between several; give their client.
+
+    Parameters
+    ----------
+    workers : int
+    """
+    environment = {"CUDA_VISIBLE_DEVICES": "0", "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
+    options = {"nthreads": 1, "env": environment}
+    specified = {name: {"cls": Nanny, "options": options} for name in range(workers)}
+    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": None}}
+    with SpecCluster(workers=specified, scheduler=scheduler) as cluster, Client(cluster) as client:
+        client.wait_for_workers(workers)
+        client.run(_share_gpu, workers)
+        yield client
+
+
+def _share_gpu(workers: int) -> None:
+    """Take memory as `ws.local_cluster` has workers do, and leave the others their multiprocessors."""
+    import rmm
+
+    from cugraph_ws.cuda.device import device
+
+    rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())
+    here: Any = device()
+    here.multiprocessors = int(SHARED * here.multiprocessors) // workers
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and print the phases of a function's calls."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -198,9 +232,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--workers", type=int, help="how many; one for each GPU or core if not given"
     )
+    parser.add_argument("--share", type=int, help="how many workers on the first GPU")
     given = parser.parse_args(arguments)
     function = getattr(ws, given.function)
-    with ws.local_cluster(given.workers) as client:
+    started = sharing(given.share) if given.share else ws.local_cluster(given.workers)
+    with started as client:
         if given.graph:
             from gpu_spread import Spread
 

@@ -20,7 +20,7 @@ from cugraph_ws.codegen import import_text, kernel_file
 from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import load_or_compile
 from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function
-from cugraph_ws.cuda.pools import kept_at_most, kept_by_rmm, shared_pool
+from cugraph_ws.cuda.pools import SharedPool, kept_at_most, kept_by_rmm, shared_pool
 from cugraph_ws.cuda.signature import Kind, Marshalled, Parameters, marshal
 from cugraph_ws.errors import EngineError
 
@@ -223,11 +223,11 @@ class CudaDevice:
         CuPy.
     gpu : Gpu
         What the driver says of it.
-    pool : cupy.cuda.MemoryPool, optional
+    pool : SharedPool, optional
         Where arrays' memory comes from.
     """
 
-    def __init__(self, xp: Any, gpu: Gpu, pool: Any = None) -> None:
+    def __init__(self, xp: Any, gpu: Gpu, pool: SharedPool | None = None) -> None:
         self.xp = xp
         self._pool = pool
         self.gpu = gpu
@@ -318,12 +318,17 @@ class CudaDevice:
     def free_memory(self) -> int:
         """Return how many bytes can still be allocated, in the pools that may be used included."""
         free: int = self.xp.cuda.runtime.memGetInfo()[0]
-        free += 0 if self._pool is None else int(self._pool.free_bytes())
+        free += 0 if self._pool is None else self._pool.free_bytes()
         return free + kept_by_rmm(self.xp.cuda.runtime)
 
     def synchronize(self) -> None:
         """Wait until all launches are done."""
         self.xp.cuda.get_current_stream().synchronize()
+
+    def keep_pool(self) -> None:
+        """Let arrays' memory come from the own pool again, should that have changed."""
+        if self._pool is not None:
+            self._pool.insist()
 
     def trim(self, *, everything: bool = False) -> None:
         """Give back memory that is kept for the next arrays: what is more than a little, or all."""
@@ -435,7 +440,9 @@ def device() -> Device:
             "engine='cuda' needs CuPy and Numba-CUDA: pip install 'cugraph-ws[cu13]' "
             "(or [cu12] for CUDA 12)"
         ) from error
-    return _of_gpu(int(cupy.cuda.Device().id), cupy)
+    here = _of_gpu(int(cupy.cuda.Device().id), cupy)
+    here.keep_pool()
+    return here
 
 
 @lru_cache

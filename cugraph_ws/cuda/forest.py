@@ -103,9 +103,11 @@ class DeviceForest:
         self._codes = xp.empty(part.size if coded else 1, np.uint8)
         self._coded = False  # whether it is worth it to ask for codes
         self._turns: list[int] = []  # threads for each row of those who were listed in turn
-        self._control = xp.zeros(CONTROL, np.int64)
-        self._ends = self._control[COUNTED:]
         self._forward = forward if part.arcs >= MANY_ARCS else None
+        giving = 0 if self._forward is None else 2 * CODES + BRANCHING
+        figures = xp.zeros(CONTROL + giving, np.int64)  # cleared together
+        self._control, self._giving = figures[:CONTROL], figures[CONTROL:]
+        self._ends = self._control[COUNTED:]
         self.missing = 0
         self._lists: tuple[DeviceArray, ...] = ()
         self._bits = max(1, (part.vertices - 1).bit_length())
@@ -184,14 +186,13 @@ class DeviceForest:
         """
         part, here = self._part, self._device
         xp, offsets = here.xp, rows[0]
-        counts = xp.zeros(2 * CODES, np.int64)
+        counts, control = self._giving[: 2 * CODES], self._giving[2 * CODES :]
         step = max(1, part.size // SAMPLE)
         self._kernels.launch(
             "count_codes", *self._shape(part.size // step), part.size, part.owned, step, self._codes,
             self._levels, offsets, part.csc.offsets, counts,
         )  # fmt: skip
         told = xp.empty(2 * CODES + 1, np.uint8)
-        control = xp.zeros(BRANCHING, np.int64)
         _, block = self._shape(1)
         self._kernels.launch(
             "weigh_codes", 1, block, step, counts, GIVING, WORTH, part.vertices, *self._state, told,

@@ -291,7 +291,7 @@ def name_vertices(
     xp = here.xp
     named, counts = xp.empty(rows, ids.dtype), xp.zeros(2, np.int64)
     owned = len(ids) if owned is None else owned
-    words, ends = (xp.zeros(0, np.uint32), xp.zeros(0, np.int32)) if ranks is None else ranks
+    words, ends = (xp.empty(0, np.uint32), xp.empty(0, np.int32)) if ranks is None else ranks
     if not len(ids):
         ids = xp.zeros(1, ids.dtype)
     run(

@@ -12,7 +12,7 @@ from typing import Any
 
 from cugraph_ws.cuda.driver import pool_of
 
-__all__ = ["driver_pool", "kept_at_most", "kept_by_rmm", "shared_pool"]
+__all__ = ["SharedPool", "driver_pool", "kept_at_most", "kept_by_rmm", "shared_pool"]
 
 POOLED = 1 << 28  # bytes of an array above which its memory goes straight back
 KEPT = 1 << 30  # bytes of freed memory that are kept for the next arrays
@@ -87,7 +87,42 @@ def kept_at_most(memory: int) -> int:
     return KEPT if _has_own_pool(_resource()) else max(KEPT, memory // KEPT_PART)
 
 
-def shared_pool(xp: Any, memory: int) -> Any:
+class SharedPool:
+    """Where arrays' memory comes from, and what of it is kept.
+
+    Parameters
+    ----------
+    xp : module
+        CuPy.
+    pool : cupy.cuda.MemoryPool
+    allocate, usual : callable, optional
+        What CuPy asks for memory since the pool is shared, and what it would ask if somebody put that back.
+    """
+
+    def __init__(self, xp: Any, pool: Any, allocate: Any = None, usual: Any = None) -> None:
+        self._cuda = xp.cuda
+        self._pool = pool
+        self._allocate, self._usual = allocate, usual
+
+    def insist(self) -> None:
+        """Let CuPy ask here again.
+
+        Whoever imports cuDF has CuPy ask RMM for every array, and through it the driver: a search on a
+        cluster took a fifth longer where that came last.
+        """
+        if self._allocate is not None and self._cuda.get_allocator() == self._usual:
+            self._cuda.set_allocator(self._allocate)
+
+    def free_bytes(self) -> int:
+        """Return how much is kept that nobody uses."""
+        return int(self._pool.free_bytes())
+
+    def free_all_blocks(self) -> None:
+        """Give all of that back."""
+        self._pool.free_all_blocks()
+
+
+def shared_pool(xp: Any, memory: int) -> SharedPool | None:
     """Let CuPy take memory from RMM where that is installed, blocks up to a size to be kept a while.
 
     Parameters
@@ -99,8 +134,8 @@ def shared_pool(xp: Any, memory: int) -> Any:
 
     Returns
     -------
-    cupy.cuda.MemoryPool or None
-        Where arrays' memory comes from; None where somebody has set an allocator, which stays.
+    SharedPool or None
+        None where somebody has set an allocator, which stays.
 
     Notes
     -----
@@ -110,7 +145,7 @@ def shared_pool(xp: Any, memory: int) -> Any:
     most = max(POOLED, memory // POOLED_PART)
     usual = xp.get_default_memory_pool()
     if importlib.util.find_spec("rmm") is None:
-        return usual if xp.cuda.get_allocator() == usual.malloc else None
+        return SharedPool(xp, usual) if xp.cuda.get_allocator() == usual.malloc else None
     from rmm.allocators.cupy import rmm_cupy_allocator
 
     if xp.cuda.get_allocator() not in (usual.malloc, rmm_cupy_allocator):
@@ -129,4 +164,4 @@ def shared_pool(xp: Any, memory: int) -> Any:
             return attempt(size)
 
     xp.cuda.set_allocator(allocate)
-    return pool
+    return SharedPool(xp, pool, allocate, rmm_cupy_allocator)

@@ -141,7 +141,9 @@ class CudaExecutor:
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
         kept = n if self._outbox else 0
         self._outboxes = [tuple(xp.empty(kept, kind) for kind in types.message) for _ in range(2)]
-        self._flags = [xp.zeros(n if frontier else 0, np.uint8) for _ in range(2)]
+        # Who is active; a launch of many supersteps keeps bitmaps, and reads how it begins alone.
+        again = n if frontier and not swaps else 0
+        self._flags = [xp.empty(n if frontier else 0, np.uint8), xp.zeros(again, np.uint8)]
         self._frontier = frontier
         self._constants = part.constants
         terms = len(program.aggregates)
@@ -155,19 +157,10 @@ class CudaExecutor:
         self._control, lengths = self._report[:first], self._report[first:second]
         self._records = self._report[second:].view(np.float64)
         self._told: list[npt.NDArray[np.int64]] | None = None
-        # What other GPUs read: the latest record, and lengths.
-        self._header = xp.zeros(self._width + len(lengths), np.float64)
+        self._lengths = lengths
         self._tellings: dict[int, Callable[[], None]] = {}
         self._agreement: Callable[[], None] | None = None
         self._agreed = False  # whether the device has the aggregates of all
-        sent = self._outboxes if self._outbox else [
-            tuple(self._states[copy % copies][place] for place in sent_fields(program))
-            for copy in range(2)
-        ]  # fmt: skip
-        self.refinement = DeviceRefinement(
-            self._device, self._kernels, sent, self._flags, in_place=in_place, frontier=frontier,
-            owned=part.owned, lengths=lengths,
-        )  # fmt: skip
         self._launches: list[Callable[[], None]] = []
         self.midway: Callable[[], None] | None = None
         self._begun = False  # whether the first part of the next superstep is queued
@@ -176,6 +169,23 @@ class CudaExecutor:
         self._number = 0  # of the next superstep
         self._active = 0
         self._forest: DeviceForest | None = None
+
+    @cached_property
+    def refinement(self) -> DeviceRefinement:
+        """What is sent to other partitions."""
+        sent = self._outboxes if self._outbox else [
+            tuple(self._states[copy % len(self._states)][place] for place in sent_fields(self._bound.program))
+            for copy in range(2)
+        ]  # fmt: skip
+        return DeviceRefinement(
+            self._device, self._kernels, sent, self._flags, in_place=self._in_place,
+            frontier=self._frontier, owned=self._part.owned, lengths=self._lengths,
+        )  # fmt: skip
+
+    @cached_property
+    def _header(self) -> Any:
+        """What other GPUs read: the latest record, and lengths."""
+        return self._device.xp.zeros(self._width + len(self._lengths), np.float64)
 
     @cached_property
     def _schedule(self) -> Schedule:

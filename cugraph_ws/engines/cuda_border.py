@@ -56,13 +56,21 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         super().__init__(bound, part, wanted=wanted, filter=filter)
         xp = self._device.xp
         self._lengths, self._unlike = (xp.zeros(len(part.boundaries), np.int64) for _ in range(2))
-        self._header = xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths), np.float64)
         self._starting = 0
-        self.refinement = FrontierRefinement(
-            self._device, self._kernels, self._states[0], self._bitmaps, owned=part.owned,
+
+    @cached_property
+    def refinement(self) -> FrontierRefinement:
+        """What is sent to other members."""
+        return FrontierRefinement(
+            self._device, self._kernels, self._states[0], self._bitmaps, owned=self._part.owned,
             lengths=self._lengths, unlike=self._unlike, offsets=self._rows.offsets,
             lists=self._lists, room=self._settings[1], control=self._frontiers,
         )  # fmt: skip
+
+    @cached_property
+    def _header(self) -> DeviceArray:
+        """What others read: the superstep's figures, and lengths."""
+        return self._device.xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths), np.float64)
 
     def _lead(self) -> int:
         """Return the position of the members' vertices here that send along most arcs each.
