@@ -36,9 +36,7 @@ LONGEST = 1024  # supersteps of a launch, at most
 GLANCE = 64  # of them that the host reads along with the control
 CONTROL = 32  # numbers of it
 LAUNCH_ARCS = 1 << 33  # after which the host is given a chance to look
-PULLS = (
-    4  # launches one after the other, each of which may begin with a pull, before the host looks
-)
+PULLS = 4  # launches before the host looks, each of which may begin with a pull
 MODES = {  # direction and filter, by the bits that records have
     0: ("push", "online"),
     layout.BALLOT: ("push", "ballot"),
@@ -240,9 +238,9 @@ class CudaFrontierExecutor(CudaExecutor):
 
     @cached_property
     def _gathering(self) -> tuple[tuple[Any, ...], Prepared, list[Prepared]]:
-        """Room for states, a superstep in which all vertices gather in place, and what finds out whose is news.
+        """Room for states, a superstep in which all gather in place, and what finds out whose is news.
 
-        The latter for frontiers of even and of odd supersteps.
+        The last twice: for frontiers of even and of odd supersteps.
         """
         bound, graph, schedule = self._bound, self._graph, self._schedule
         program = bound.program
