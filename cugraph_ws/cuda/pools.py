@@ -107,8 +107,8 @@ class SharedPool:
     def insist(self) -> None:
         """Let CuPy ask here again.
 
-        Whoever imports cuDF has CuPy ask RMM for every array, and through it the driver: a search on a
-        cluster took a fifth longer where that came last.
+        Whoever imports cuDF has CuPy ask RMM for every array, and through it the driver: where that came
+        last, a fifth of what was seen of a member's time in a search went there.
         """
         if self._allocate is not None and self._cuda.get_allocator() == self._usual:
             self._cuda.set_allocator(self._allocate)
