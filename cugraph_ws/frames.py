@@ -113,11 +113,6 @@ class Below(Masked):
             self._valid = ~(self.values >= self.limit)
         return self._valid
 
-    def filled(self, value: Any) -> Array:
-        """Return the values with another one, of their type, in place of nulls."""
-        filled: Array = np.where(self.values >= self.limit, value, self.values)
-        return filled
-
 
 @dataclass(frozen=True)
 class Ids:

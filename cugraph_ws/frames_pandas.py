@@ -62,7 +62,7 @@ def _arrow_backed(values: pa.Array) -> Any:
 
 def _masked(column: Masked) -> Any:
     if column.values.dtype.kind == "f":
-        return np.where(column.valid, column.values, column.values.dtype.type(np.nan))
+        return column.filled(column.values.dtype.type(np.nan))
     if column.values.dtype.kind == "b":
         return pd.arrays.BooleanArray(column.values, ~column.valid)
     return pd.arrays.IntegerArray(column.values, ~column.valid)

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -14,14 +14,22 @@ from typing import Any
 import dask
 import dask.dataframe as dd
 import pandas as pd
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Nanny, Scheduler, SpecCluster
 from distributed.utils import get_mp_context
 from shapes import edge_frame, vertex_frame
 from verify import Edges
 
 import cugraph_ws as ws
 
-__all__ = ["Workers", "assert_same", "eventually", "on_workers", "spread_edges", "workers"]
+__all__ = [
+    "Workers",
+    "assert_same",
+    "eventually",
+    "on_workers",
+    "spread_edges",
+    "workers",
+    "workers_in",
+]
 
 WITHIN = 30.0  # seconds in which the loss of a worker is an error
 FORKED = {"distributed.worker.multiprocessing-method": "forkserver"}  # who dies is soon there again
@@ -82,6 +90,19 @@ def workers(number: int, **options: Any) -> Iterator[Workers]:
         Client(cluster, security=options.get("security")) as client,
     ):
         yield Workers(cluster, client)
+
+
+@contextmanager
+def workers_in(environments: Sequence[Mapping[str, str]]) -> Iterator[Client]:
+    """Start a worker of one thread for each environment: variables that its process begins with."""
+    specified = {
+        name: {"cls": Nanny, "options": {"nthreads": 1, "env": dict(environment)}}
+        for name, environment in enumerate(environments)
+    }
+    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": None}}
+    with SpecCluster(workers=specified, scheduler=scheduler) as cluster, Client(cluster) as client:
+        client.wait_for_workers(len(specified))
+        yield client
 
 
 def spread_edges(edges: Edges, partitions: int = 3, *, weighted: bool = True) -> Any:

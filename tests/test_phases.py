@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from ci_scripts import of, scripts  # noqa: F401 - a fixture
+from clusters import workers_in
 
 from cugraph_ws import vertex_loop
 from cugraph_ws.cluster.driver import Crewed
@@ -61,3 +64,8 @@ def test_a_call(capsys):
         "ShardGraph.vertex_frame",
     ):
         assert name in member
+
+
+def test_a_worker_for_each_environment():
+    with workers_in([{"CUGRAPH_WS_TEST": name} for name in ("one", "two")]) as client:
+        assert sorted(client.run(os.getenv, "CUGRAPH_WS_TEST").values()) == ["one", "two"]

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from distributed import Client, Nanny, Scheduler, SpecCluster, Worker
+from distributed import Client, Worker
 
 import cugraph_ws as ws
 from cugraph_ws.generators import rmat
@@ -200,12 +200,11 @@ def sharing(workers: int) -> Iterator[Client]:
     ----------
     workers : int
     """
+    _look_here(str(Path(__file__).parents[2] / "tests"))
+    from clusters import workers_in
+
     environment = {"CUDA_VISIBLE_DEVICES": "0", "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
-    options = {"nthreads": 1, "env": environment}
-    specified = {name: {"cls": Nanny, "options": options} for name in range(workers)}
-    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": None}}
-    with SpecCluster(workers=specified, scheduler=scheduler) as cluster, Client(cluster) as client:
-        client.wait_for_workers(workers)
+    with workers_in([environment] * workers) as client:
         client.run(_share_gpu, workers)
         yield client
 

@@ -141,7 +141,7 @@ class CudaExecutor:
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
         kept = n if self._outbox else 0
         self._outboxes = [tuple(xp.empty(kept, kind) for kind in types.message) for _ in range(2)]
-        # Who is active; a launch of many supersteps keeps bitmaps, and reads how it begins alone.
+        # Who is active, for either copy of the state; frontiers that push keep bitmaps from the first on.
         again = n if frontier and not swaps else 0
         self._flags = [xp.empty(n if frontier else 0, np.uint8), xp.zeros(again, np.uint8)]
         self._frontier = frontier
@@ -154,10 +154,9 @@ class CudaExecutor:
         self._report = xp.zeros(cuts[-1], np.int64)
         self._cuts = cuts[:-1]
         first, second = self._cuts
-        self._control, lengths = self._report[:first], self._report[first:second]
+        self._control, self._lengths = self._report[:first], self._report[first:second]
         self._records = self._report[second:].view(np.float64)
         self._told: list[npt.NDArray[np.int64]] | None = None
-        self._lengths = lengths
         self._tellings: dict[int, Callable[[], None]] = {}
         self._agreement: Callable[[], None] | None = None
         self._agreed = False  # whether the device has the aggregates of all
@@ -391,10 +390,9 @@ class CudaExecutor:
             now = self.refinement.now
             if now not in self._tellings:
                 part, slots = self._part, len(self._header) - self._width
-                lengths = self._report[self._cuts[0] : self._cuts[1]]
                 self._tellings[now] = self._kernels.prepare(
                     "tell", *launch_shape(self._device, max(len(self._header), part.size - part.owned)),
-                    self._control, self._records, lengths, slots, self._header, part.owned, part.size,
+                    self._control, self._records, self._lengths, slots, self._header, part.owned, part.size,
                     self._flags[now],
                 )  # fmt: skip
                 self.refinement.sweep()

@@ -90,7 +90,6 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         super()._take_stock(counted)
         self._starting = int(self._device.xp.count_nonzero(self._flags[0][:counted]))
         self._lengths[:] = self._unlike[:] = 0
-        self._history[:] = 0
 
     def counts(self) -> Counts:
         """Return how many vertices start, as long as there has been no superstep."""

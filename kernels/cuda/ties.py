@@ -143,9 +143,7 @@ def list_ties(
 
 
 @kernel
-def place_ties(
-    count: Any, sources: Any, targets: Any, cursors: Any, indices: Any
-) -> None:  # fmt: skip
+def place_ties(count: Any, sources: Any, targets: Any, cursors: Any, indices: Any) -> None:
     """Write arcs into the rows of their sources; `cursors` is where each row's next one belongs."""
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
         source = np.int64(sources[place])

@@ -8,12 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import pytest
-from distributed import Client, Nanny, Scheduler, SpecCluster, futures_of, wait
+from clusters import workers_in
+from distributed import Client, futures_of, wait
 from programs import Endless, Nearest, Peel, Rank
 
 import cugraph_ws as ws
@@ -53,26 +54,10 @@ def edges() -> Any:
     return cudf.DataFrame({"source": ends[0], "destination": ends[1], "weight": weights})
 
 
-@contextmanager
-def two_on_one_gpu() -> Iterator[Any]:
+def two_on_one_gpu() -> AbstractContextManager[Client]:
     """Start two workers on the only GPU: as if on two machines, or NCCL would refuse."""
-    specified = {
-        name: {
-            "cls": Nanny,
-            "options": {
-                "nthreads": 1,
-                "env": {
-                    "CUDA_VISIBLE_DEVICES": "0",
-                    "NCCL_HOSTID": f"machine {name}",
-                    "NCCL_SOCKET_IFNAME": "lo",
-                },
-            },
-        }
-        for name in range(2)
-    }
-    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": None}}
-    with SpecCluster(workers=specified, scheduler=scheduler) as cluster, Client(cluster) as client:
-        yield client
+    shared = {"CUDA_VISIBLE_DEVICES": "0", "NCCL_SOCKET_IFNAME": "lo"}
+    return workers_in([{**shared, "NCCL_HOSTID": f"machine {name}"} for name in range(2)])
 
 
 @pytest.fixture(scope="module")
