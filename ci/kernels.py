@@ -34,7 +34,7 @@ from cugraph_ws.cluster import device_components
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Alone
 from cugraph_ws.codegen import import_text, kernel_file
-from cugraph_ws.cuda import forest, grouping, rows
+from cugraph_ws.cuda import forest, grouping, numbering, rows
 from cugraph_ws.cuda import graph as device_graph
 from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import Binary, Capability, load_or_compile
@@ -154,6 +154,7 @@ def launches() -> tuple[Launch, ...]:
         installed(recorder),
         small_blocks(32),  # types are the same
         patch.object(device_graph, "ASKED_FIRST", 0),
+        patch.object(numbering, "READ_IDS", 0),
         patch.multiple(forest, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3, TIES_FROM=0, TIES_PART=1),
     ):
         _build_graphs()

@@ -251,6 +251,23 @@ def test_ids_on_a_gpu(dtype):
         assert _OwnIds(ids[:0]).encode([ids]).tolist() == [-1] * len(ids)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("kept", [1, 3, 4, 100])
+def test_an_id_alone_is_looked_for_by_the_host(dtype, kept, monkeypatch):
+    """Between the ids that it keeps, whatever their distance."""
+    monkeypatch.setattr("cugraph_ws.cuda.numbering.KEPT_IDS", kept)
+    limits = np.iinfo(dtype)
+    ids = np.array(sorted({limits.min, 3, 5, 6, 9, 10, limits.max}), dtype)
+    with emulated():
+        for held in (ids, ids[1:-1].copy(), ids[:1]):
+            numbers = {one: number for number, one in enumerate(held.tolist())}
+            own = _OwnIds(held)
+            for wanted in {*range(12), limits.min, limits.min + 1, limits.max - 1, limits.max}:
+                asked = np.array([wanted], dtype)
+                assert own.encode([asked]).tolist() == [numbers.get(wanted, -1)]
+                assert own.encode([asked.repeat(2)]).tolist() == [numbers.get(wanted, -1)] * 2
+
+
 def test_too_many_pairs(monkeypatch):
     monkeypatch.setattr("cugraph_ws.numbering._INT64_MAX", 3)
 

@@ -38,6 +38,9 @@ __all__ = [
 DeviceArray = Any  # of the device's array library
 Column = Any  # a device array, or what `frames_cudf` makes of text
 
+KEPT_IDS = 1 << 14  # ids at most that the host keeps of all
+READ_IDS = 2  # ids at most that the host looks up by itself, with a transfer for each
+
 _INT64_MAX = np.iinfo(np.int64).max
 _BLOCK = 256
 _CHUNK = 1 << 26  # rows that are looked up at once, so that 64-bit places are not kept for all
@@ -151,6 +154,17 @@ class Integers:
         ends = device().to_host(self.ids[:: max(1, self.size - 1)])
         return int(ends[0]), int(ends[-1])
 
+    @property
+    def _stride(self) -> int:
+        """How many ids there are for each that the host keeps."""
+        return max(1, -(-self.size // KEPT_IDS))
+
+    @cached_property
+    def _sample(self) -> npt.NDArray[Any]:
+        """Every `_stride`-th id, on the host."""
+        assert self.ids is not None
+        return device().to_host(self.ids[:: self._stride])
+
     def find(self, wanted: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the numbers of a few ids that are on the host; -1 where unknown.
 
@@ -161,6 +175,8 @@ class Integers:
         near = np.flatnonzero((wanted >= lowest) & (wanted <= highest))
         if self.ids is None:
             numbers[near] = wanted[near]
+        elif 0 < len(near) <= READ_IDS:
+            numbers[near] = [self._look(one, self.ids) for one in wanted[near]]
         elif len(near):
             here = device()
             places = here.xp.empty(len(near), np.int64)
@@ -171,6 +187,17 @@ class Integers:
             )  # fmt: skip
             numbers[near] = here.to_host(places)
         return numbers
+
+    def _look(self, wanted: Any, ids: DeviceArray) -> int:
+        """Return the number of an id that is between the least and the greatest, -1 if unknown.
+
+        Read are the ids between two of the sample: one transfer, where a kernel takes two and a launch.
+        """
+        same = wanted.astype(ids.dtype)
+        first = self._stride * (int(self._sample.searchsorted(same, "right")) - 1)
+        near = device().to_host(ids[first : first + self._stride])
+        place = int(near.searchsorted(same))
+        return first + place if place < len(near) and near[place] == same else -1
 
     def encode(self, columns: Sequence[Column]) -> DeviceArray:
         """Return the numbers of ids of any integer dtype; -1 where unknown."""
