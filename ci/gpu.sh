@@ -6,7 +6,7 @@
 #   ci/gpu.sh                          everything
 #   ci/gpu.sh tests sanitize leaks     some of it
 #   ci/gpu.sh bench                    all benchmarks
-#   ci/gpu.sh cluster                  Dask-CUDA on all GPUs of this machine; two workers share a single one
+#   ci/gpu.sh cluster                  Dask-CUDA on all GPUs of this machine; four workers share a single one
 #   ci/gpu.sh bench-cluster            benchmarks on all of them: builds, functions, exchange, memory;
 #                                      -build, -functions, -exchange: one of these; -hub: exchange
 #                                      through the host; -scaling: from one GPU to several, on graphs
