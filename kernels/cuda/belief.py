@@ -26,12 +26,11 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_once,
     shared,
     shuffle,
-    shuffle_xor,
     sync_block,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import row_of, sum_of_lanes
+from cugraph_ws.kernels.cuda.rows import greatest_of_lanes, row_of, sum_of_lanes
 
 __all__ = ["BLOCK", "add_messages", "pair_arcs", "send_coupled", "send_potts"]
 
@@ -250,10 +249,7 @@ def settle(new: Any, old: Any, place: Any, states: Any, damping: Any) -> Any:
 def report(change: Any, changes: Any, place: Any) -> None:
     """Write the largest change in the block."""
     greatest = shared(32, np.float64)
-    distance = 16
-    while distance > 0:
-        change = max(change, shuffle_xor(FULL, change, distance))
-        distance //= 2
+    change = greatest_of_lanes(change)
     if lane() == 0:
         greatest[thread() // 32] = change
     sync_block()

@@ -35,7 +35,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_fresh,
     load_once,
     shuffle,
-    shuffle_xor,
     store_fresh,
     thread,
     threads,
@@ -43,6 +42,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
     first_from,
+    least_of_lanes,
     queue_row,
     row_between,
     row_of,
@@ -325,10 +325,7 @@ def find_first(words: Any, size: Any, first: Any) -> None:
         bits = np.uint32(words[word])
         if bits != 0:
             least = min(least, np.int64(32 * word + ffs(bits) - 1))
-    distance = 16
-    while distance > 0:
-        least = min(least, shuffle_xor(FULL, least, distance))
-        distance //= 2
+    least = least_of_lanes(least, 32)
     if lane() == 0 and least < 32 * size:
         atomic_min(first, 0, least)
 

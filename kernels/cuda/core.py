@@ -26,12 +26,18 @@ from cugraph_ws.kernels.cuda.primitives import (
     lane,
     load_fresh,
     shuffle,
-    shuffle_xor,
     sync_grid,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import owner, queue_row, reserve, scan, sum_of_lanes
+from cugraph_ws.kernels.cuda.rows import (
+    least_of_lanes,
+    owner,
+    queue_row,
+    reserve,
+    scan,
+    sum_of_lanes,
+)
 
 __all__ = ["count_loops", "peel"]
 
@@ -134,10 +140,7 @@ def sift(
             length = length_of(adjacency, parts, vertex) if falls else np.int64(0)
             queue_row(control, QUEUED + turn, rows, pieces, np.int64(0), vertex, length)
             fallen += 1 if falls else 0
-    distance = 16
-    while distance > 0:
-        least = min(least, shuffle_xor(FULL, least, distance))
-        distance //= 2
+    least = least_of_lanes(least, 32)
     if lane() == 0 and least < NOTHING:
         atomic_min(control, LEAST + turn, least)
     return fallen

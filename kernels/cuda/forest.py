@@ -51,7 +51,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     lane,
     load_fresh,
     shuffle,
-    shuffle_xor,
     sync_block,
     sync_grid,
     sync_warp,
@@ -60,6 +59,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
+    least_of_lanes,
     reserve,
     scan,
     sum_of_lanes,
@@ -225,10 +225,7 @@ def choose(
             vertex, row, degree, thread() % lanes, lanes, numbers, indices, edges, state,
             constants, values, codes, coded,
         )  # fmt: skip
-        bits = np.int32(min(lanes, 32) >> 1)
-        while bits > 0:
-            least = min(least, shuffle_xor(FULL, least, bits))
-            bits = np.int32(bits >> 1)
+        least = least_of_lanes(least, min(lanes, 32))
         if lanes > 32:
             if waits and lane() == 0:
                 atomic_min(found, vertex, least)

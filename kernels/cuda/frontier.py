@@ -91,7 +91,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     popc,
     shared,
     shuffle,
-    shuffle_xor,
     sync_block,
     sync_grid,
     thread,
@@ -100,6 +99,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 from cugraph_ws.kernels.cuda.pull import is_pulled
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
+    least_of_lanes,
     queue_row,
     reserve,
     scan,
@@ -401,12 +401,8 @@ def weigh(words: Any, later: Any, state: Any, constants: Any, values: Any, horiz
                 above += when
                 count += 1.0
                 least = min(least, when)
-    bits = 16
-    while bits > 0:
-        least = min(least, shuffle_xor(FULL, least, bits))
-        above += shuffle_xor(FULL, above, bits)
-        count += shuffle_xor(FULL, count, bits)
-        bits //= 2
+    least = least_of_lanes(least, 32)
+    above, count = sum_of_lanes(above), sum_of_lanes(count)
     if lane() == 0 and count > 0.0:
         atomic_add(horizon, ABOVE, above)
         atomic_add(horizon, WAITERS, count)

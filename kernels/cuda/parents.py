@@ -42,12 +42,11 @@ from cugraph_ws.kernels.cuda.primitives import (
     lane,
     shared,
     shuffle,
-    shuffle_xor,
     sync_block,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import sum_of_lanes
+from cugraph_ws.kernels.cuda.rows import least_of_lanes, sum_of_lanes
 
 __all__ = ["choose_of_least", "count_codes", "list_senders", "weigh_codes"]
 
@@ -256,10 +255,7 @@ def choose_of_least(
                 row, begin, length, lane() % SEEKERS, np.int32(SEEKERS), numbers, indices,
                 edges, state, constants, values, codes, True,
             )  # fmt: skip
-            bits = np.int32(SEEKERS // 2)
-            while bits > 0:
-                result = min(result, shuffle_xor(FULL, result, bits))
-                bits = np.int32(bits >> 1)
+            result = least_of_lanes(result, SEEKERS)
             for turn in range(32 // SEEKERS):
                 first_lane = np.int32(turn * SEEKERS)
                 told, of_lane = shuffle(FULL, result, first_lane), shuffle(FULL, place, first_lane)

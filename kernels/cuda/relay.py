@@ -81,7 +81,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     popc,
     shared,
     shuffle,
-    shuffle_xor,
     sync_block,
     sync_grid,
     thread,
@@ -89,6 +88,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
+    greatest_of_lanes,
     queue_row,
     reserve,
     scan,
@@ -265,12 +265,7 @@ def ask_all(
     ends = scan(share)
     start = np.int32(ends - share)
     total = shuffle(FULL, ends, 31)
-    longest = np.int32(share)
-    bits = np.int32(16)
-    while bits > 0:
-        longest = max(longest, shuffle_xor(FULL, longest, bits))
-        bits = np.int32(bits >> 1)
-    longest = min(longest, np.int32(32))
+    longest = min(greatest_of_lanes(np.int32(share)), np.int32(32))
     window = np.int32(0)
     while window < total:
         place = np.int32(window + lane())

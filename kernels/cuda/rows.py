@@ -28,6 +28,8 @@ from cugraph_ws.kernels.cuda.primitives import (
 __all__ = [
     "arc_at",
     "first_from",
+    "greatest_of_lanes",
+    "least_of_lanes",
     "owner",
     "queue_row",
     "reserve",
@@ -60,6 +62,26 @@ def sum_of_lanes(value: Any) -> Any:
     while distance > 0:
         value += shuffle_xor(FULL, value, distance)
         distance //= 2
+    return value
+
+
+@inline
+def least_of_lanes(value: Any, lanes: Any) -> Any:
+    """Return the least value of each group of `lanes` neighbouring lanes: of 2, 4, 8, 16 or 32."""
+    bits = np.int32(lanes >> 1)
+    while bits > 0:
+        value = min(value, shuffle_xor(FULL, value, bits))
+        bits = np.int32(bits >> 1)
+    return value
+
+
+@inline
+def greatest_of_lanes(value: Any) -> Any:
+    """Return the greatest value of all lanes."""
+    bits = np.int32(16)
+    while bits > 0:
+        value = max(value, shuffle_xor(FULL, value, bits))
+        bits = np.int32(bits >> 1)
     return value
 
 

@@ -26,11 +26,11 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_once,
     match,
     popc,
-    shuffle_xor,
     sync_warp,
     thread,
     threads,
 )
+from cugraph_ws.kernels.cuda.rows import greatest_of_lanes, least_of_lanes
 
 __all__ = ["find_range", "mark_bits", "mark_kinds", "spread_kinds"]
 
@@ -69,9 +69,7 @@ def find_range(column: Any, rows: Any, told: Any) -> None:
         here = np.int64(load_once(column, row))
         least = min(least, here)
         greatest = max(greatest, here)
-    for bit in range(5):
-        least = min(least, shuffle_xor(FULL, least, 1 << bit))
-        greatest = max(greatest, shuffle_xor(FULL, greatest, 1 << bit))
+    least, greatest = least_of_lanes(least, 32), greatest_of_lanes(greatest)
     if lane() == 0 and least <= greatest:
         atomic_min(told, 0, least)
         atomic_max(told, 1, greatest)

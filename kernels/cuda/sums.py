@@ -9,16 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from cugraph_ws.kernels.cuda.primitives import (
-    FULL,
     block,
     blocks,
     inline,
     kernel,
     lane,
-    shuffle_xor,
     thread,
     threads,
 )
+from cugraph_ws.kernels.cuda.rows import sum_of_lanes
 
 __all__ = ["sum_long", "sum_partials", "sum_rows"]
 
@@ -41,9 +40,7 @@ def warp_sum(values: Any, first: Any, last: Any) -> Any:
     total = 0.0
     for place in range(first + lane(), last, 32):
         total += values[place]
-    for bits in (16, 8, 4, 2, 1):
-        total += shuffle_xor(FULL, total, bits)
-    return total
+    return sum_of_lanes(total)
 
 
 @kernel

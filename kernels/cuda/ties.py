@@ -30,11 +30,10 @@ from cugraph_ws.kernels.cuda.primitives import (
     kernel,
     lane,
     shuffle,
-    shuffle_xor,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import scan
+from cugraph_ws.kernels.cuda.rows import greatest_of_lanes, scan
 
 __all__ = ["list_ties", "place_ties"]
 
@@ -106,11 +105,7 @@ def list_ties(
             degree = np.int32(end - row if place < high else 0)
             own = load(state, constants, vertex)
             before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
-            longest = degree
-            bits = np.int32(16)
-            while bits > 0:
-                longest = max(longest, shuffle_xor(FULL, longest, bits))
-                bits = np.int32(bits >> 1)
+            longest = greatest_of_lanes(degree)
             for window in range(np.int32(0), longest, np.int32(4 * lanes)):
                 one = np.int32(window + thread() % lanes)
                 places, ats, of_one, of_two, of_three, of_four = four_along(
