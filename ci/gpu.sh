@@ -15,6 +15,8 @@
 #   ci/gpu.sh bench-schedules:KR24     one part of them, on one graph
 #   GPU_BENCH_DATA=FOLDER ci/gpu.sh bench-supersteps:data     on all edge lists of a folder
 #
+# Ended by SIGTERM, as by `timeout`, it ends what runs, and reports what that has done.
+#
 # Nothing is installed: PYTHON (python3 if not set) must be able to import cugraph_ws, CuPy, cuDF and
 # pytest.  cuGraph, compute-sanitizer and ncu are used where they are there.
 set -euo pipefail

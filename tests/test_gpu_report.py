@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 from ci_scripts import ROOT, of, scripts  # noqa: F401 - `scripts` is a fixture
+from clusters import eventually
 
 
 def section(part, graph, targets=(), timings=(), **facts):
@@ -274,6 +276,37 @@ class TestMerging:
     def test_children_that_take_too_long_are_ended(self):
         done = of("stages").child([sys.executable, "-c", "import time; time.sleep(60)"], 0.5)
         assert done.code is None
+
+    def test_a_run_that_is_ended_reports_what_it_has(self, tmp_path):
+        """Nothing is left running, and no further stage begins."""
+        work = f"""
+import os, pathlib, time
+pathlib.Path({str(tmp_path / "child")!r}).write_text(str(os.getpid()))
+time.sleep(60)
+"""
+        program = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "ci" / "gpu")!r})
+import run, stages
+run.unusable, run.machine = lambda: None, dict
+stages.leaks = lambda: stages._status(stages.child([sys.executable, "-c", {work!r}], 60.0).problem, True)
+sys.argv[1:] = ["leaks", "tests", "--report", {str(tmp_path / "report.json")!r}]
+sys.exit(run.main())
+"""
+        running = subprocess.Popen(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+        )
+        begun = tmp_path / "child"
+        eventually(lambda: begun.exists() and begun.read_text(), 30.0)
+        running.terminate()
+        text, _ = running.communicate(timeout=30.0)
+        assert running.returncode == 1
+        assert "failed: leaks, tests (not begun)" in text
+        report = json.loads((tmp_path / "report.json").read_text())
+        assert set(report["stages"]) == {"leaks"}
+        assert "was ended" in report["stages"]["leaks"]["problem"]
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(begun.read_text()), 0)
 
 
 class TestTargets:

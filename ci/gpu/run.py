@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -31,9 +32,13 @@ def main() -> int:
     if (reason := unusable()) is not None:
         print(reason, file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, lambda *_: stages.CHILDREN.end())
     where = {"tree": {"files": files_hash(), "git": git_tree()}, "machine": machine()}
     failed = []
     for stage in wanted:
+        if stages.CHILDREN.ended:
+            failed.append(f"{stage} (not begun)")
+            continue
         print(f"\n== {stage}", flush=True)
         for group, name, facts in run(stage):
             name += on_gpus(stage, where["machine"])

@@ -24,6 +24,7 @@ from tree import ROOT
 
 __all__ = [
     "BENCHES",
+    "CHILDREN",
     "CLUSTER",
     "STAGES",
     "bench",
@@ -77,7 +78,7 @@ class Done:
     Attributes
     ----------
     code : int or None
-        Its exit status; None if it ran too long and was ended.
+        Its exit status; None if it ran too long, or all were ended, or it never began for that.
     text : str
         What it printed.
     """
@@ -90,9 +91,53 @@ class Done:
         """What went wrong, with the last lines of what was printed; None if nothing did."""
         if self.code == 0:
             return None
-        why = "it ran too long" if self.code is None else f"it ended with status {self.code}"
+        ended = "it ran too long, or was ended with all others"
+        why = ended if self.code is None else f"it ended with status {self.code}"
         tail = "\n".join(self.text.strip().splitlines()[-25:])
         return f"{why}\n{tail}".strip()
+
+
+class Children:
+    """The children that are running.
+
+    Attributes
+    ----------
+    ended : bool
+        Whether all have been ended; none begins any more.
+    """
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._lock = threading.RLock()  # a signal's handler may come while its own thread holds it
+        self._running: set[subprocess.Popen[str]] = set()
+
+    def begin(self, command: list[str]) -> subprocess.Popen[str] | None:
+        """Start a child in the repository's root, in a session of its own."""
+        with self._lock:
+            if self.ended:
+                return None
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                errors="replace", start_new_session=True,
+            )  # fmt: skip
+            self._running.add(process)
+        return process
+
+    def kill(self, process: subprocess.Popen[str]) -> None:
+        """End a child, with its own children."""
+        with self._lock, suppress(ProcessLookupError):
+            self._running.discard(process)
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End all, whose stages then report what they have."""
+        with self._lock:
+            self.ended = True
+            for process in list(self._running):
+                self.kill(process)
+
+
+CHILDREN = Children()
 
 
 def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
@@ -111,10 +156,9 @@ def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
     Done
     """
     lines: list[str] = []
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace", start_new_session=True,
-    )  # fmt: skip
+    process = CHILDREN.begin(command)
+    if process is None:
+        return Done(None, "")
 
     def read() -> None:
         assert process.stdout is not None
@@ -130,9 +174,10 @@ def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
         code: int | None = process.wait(seconds)
     except subprocess.TimeoutExpired:
         code = None
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)  # children that are left hold the pipe open
+    CHILDREN.kill(process)  # its own children that are left hold the pipe open
     process.wait()
+    if CHILDREN.ended:
+        code = None
     reader.join(10.0)
     if not reader.is_alive() and process.stdout is not None:
         process.stdout.close()
