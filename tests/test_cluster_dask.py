@@ -29,7 +29,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.cluster import graph, local
-from cugraph_ws.cluster.driver import Crewed
+from cugraph_ws.cluster.driver import SPLIT, Crewed
 from cugraph_ws.cluster.early import Summons
 from cugraph_ws.cuda import device as devices
 from cugraph_ws.cuda import driver
@@ -612,7 +612,7 @@ def test_what_is_too_long_to_be_told_is_asked_for(pair, monkeypatch):
 
 def results_of(client: Client, frame: Any) -> list[Any]:
     """Return the keys of what a call returned, in the order of the workers."""
-    keys = {str(key) for key in client.futures if str(key).startswith("cugraph_ws_frame-")}
+    keys = {str(key) for key in client.futures if str(key).startswith(f"{SPLIT}-cugraph_ws-")}
     return sorted(keys & {str(key) for key in frame.__dask_graph__()})
 
 
@@ -620,14 +620,21 @@ def held_up(name: str) -> None:
     Event(name).wait(30)
 
 
+def steal(dask_scheduler: Any) -> None:
+    """Have the scheduler take tasks for long ones, and move those that wait to who is idle."""
+    for name in {SPLIT, held_up.__name__} & set(dask_scheduler.task_prefixes):
+        dask_scheduler.task_prefixes[name].duration_average = 10.0
+    dask_scheduler.extensions["stealing"].balance()
+
+
 def test_a_result_stays_with_its_worker_that_is_busy(pair):
     """Nobody waits until it is taken out, nor is it sent to who has time for that."""
     busy: list[Any] = []
     with on_workers(SKEWED) as graph:
         addresses = [one["worker"] for one in graph.partitions]
-        for _ in range(3):
-            first = ws.run(Endless, graph, max_iter=1).frame
-            wait(pair.client.persist(first))  # Dask learns how short it is
+        first = ws.run(Endless, graph, max_iter=1).frame
+        wait(pair.client.persist(first))
+        pair.client.run_on_scheduler(steal)
 
         def occupy(update: ws.ProgressUpdate) -> bool:
             if not busy:
@@ -638,6 +645,11 @@ def test_a_result_stays_with_its_worker_that_is_busy(pair):
         assert not busy[0].done()
         keys = results_of(pair.client, frame)
         assert len(keys) == len(addresses)
+        for _ in range(5):
+            pair.client.run_on_scheduler(steal)
+            pair.client.run(
+                len, ()
+            )  # a way to the workers and back, for who is asked to give tasks
         Event("over").set()
         wait(busy)
         eventually(lambda: all(pair.client.who_has().get(key) for key in keys))

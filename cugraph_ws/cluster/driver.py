@@ -49,6 +49,8 @@ ANSWER = 3.0  # seconds in which a worker that others say is lost must answer
 GRACE = 20.0  # seconds in which the members left must give a lost run up
 LONG = 3e-2  # seconds of a call of which most is waiting for GPUs
 LATER = 1e-2  # seconds by which its tasks are submitted later
+# Tasks whose names begin so are short, says Dask's configuration: no other worker steals them
+SPLIT = "split-stage"
 
 
 class LeftBeforeError(WorkerLostError):
@@ -214,12 +216,11 @@ class Crewed:
     def _parts(self, returned: Sequence[Any], which: int) -> list[Piece]:
         """Return what takes one of the frames out of what each member returns.
 
-        Their keys begin alike in all runs, and not as the members': Dask learns that they are short,
-        and leaves them on the worker that has the frame, were it ever so busy.
+        They stay on the worker that has the frame, were it ever so busy.
         """
         own = self.run.rpartition("-")[2]
         return [
-            Piece(f"cugraph_ws_frame-{own}-{rank}-{which}", part_of, (one, which))
+            Piece(f"{SPLIT}-cugraph_ws-{own}-{rank}-{which}", part_of, (one, which))
             for rank, one in enumerate(returned)
         ]
 
