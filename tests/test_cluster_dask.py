@@ -647,9 +647,7 @@ def test_a_result_stays_with_its_worker_that_is_busy(pair):
         assert len(keys) == len(addresses)
         for _ in range(5):
             pair.client.run_on_scheduler(steal)
-            pair.client.run(
-                len, ()
-            )  # a way to the workers and back, for who is asked to give tasks
+            pair.client.run(int)  # until who is asked to give tasks away has answered
         Event("over").set()
         wait(busy)
         eventually(lambda: all(pair.client.who_has().get(key) for key in keys))
