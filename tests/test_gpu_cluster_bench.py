@@ -182,6 +182,29 @@ class TestFigures:
             ["heat", "400", "200", "2.00", "10", "4", "2.50"],
         ]
 
+    @pytest.mark.usefixtures("arrays")
+    @pytest.mark.parametrize("graph", ["RM14", "road-like"])
+    def test_builds_of_the_same_graph_and_of_a_part(self, graph, section, measured, monkeypatch):
+        bench, seconds = (
+            of("gpu_cluster"),
+            {"cugraph_ws": 0.3, "one GPU": 0.2, "one GPU, its part": 0.1},
+        )
+        built = {}
+
+        def race(section, job, entrants, repeats, few):
+            built.update((one.library, one.edges(None)) for one in entrants)
+            return [measured(job, one.library, seconds[one.library]) for one in entrants]
+
+        monkeypatch.setattr(bench, "race", race)
+        case = of("gpu_graphs").Case(graph, 4, np.array([0, 1, 1]), np.array([1, 2, 3]))
+        spread = types.SimpleNamespace(edges=lambda: None, workers=4, name=graph)
+        bench.builds(bench.Lent(spread, case), section, 3)
+        targets = [(one.name, one.measured, one.met) for one in section.targets]
+        same = ("build from a frame: 4 GPUs ÷ one", pytest.approx(1.5), True)
+        part = ("build from a frame: 4 GPUs ÷ one, its part", pytest.approx(3.0), False)
+        assert targets == ([same, part] if graph == "RM14" else [same])
+        assert built.get("one GPU, its part") == (M // 4 if graph == "RM14" else None)
+
     def test_methods_of_exchange(self, section, measured):
         bench = of("gpu_cluster")
         found = bench.Exchanged()

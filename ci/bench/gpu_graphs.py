@@ -26,6 +26,7 @@ __all__ = [
     "csr",
     "parallel_edges_graph",
     "rmat",
+    "smaller",
 ]
 
 DeviceArray = Any  # CuPy's
@@ -309,6 +310,21 @@ def csr(n: int, degrees: DeviceArray, indices: DeviceArray, values: DeviceArray)
     matrix = sparse.csr_matrix((values, indices, offsets), shape=(n, n))
     matrix.has_canonical_format = True  # else a product would add parallel entries up first
     return matrix
+
+
+def smaller(name: str, times: int) -> Case | None:
+    """Draw an RMAT graph of so many times fewer vertices and edges, by the same parameters.
+
+    Parameters
+    ----------
+    name : str
+        A generated graph; of others than RMAT nothing is drawn.
+    times : int
+    """
+    if name not in RMAT:
+        return None
+    n, m, corners = RMAT[name]
+    return Case(f"{name}, 1/{times}", n // times, *rmat(n // times, m // times, corners))
 
 
 def cases(names: list[str], folder: Path | None) -> Iterator[Case]:
