@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.analysis import why_not_monotone
 from cugraph_ws.arguments import is_number
 from cugraph_ws.codegen import INFINITY, Types
 from cugraph_ws.cuda.device import array_module
@@ -31,6 +32,7 @@ from cugraph_ws.declarations import (
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph
+from cugraph_ws.inference import CompileError, Inference, infer
 from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.trial import Trial
@@ -57,11 +59,14 @@ class BoundProgram:
         One array for each declared vertex constant, of shape (n,), or of one number for all.
     values : tuple
         The run's parameters, as NumPy scalars, without aggregates and built-in ones.
-    accumulates : bool
-        Whether `apply` may take messages one by one: an idempotent combine whose `apply` gives
-        the same for a message that comes twice, and for two messages apart or combined.
+    order_free : bool
+        Whether only the fixpoint matters, in whatever order messages come, and how often: declared
+        by the program, or proved (see `cugraph_ws.analysis`).
     prepares : bool
         Whether what a vertex sends is the same on every arc and costs more than reading one field.
+    synchronous : bool
+        Whether this run takes no liberty with the order, so that its states are those after so many
+        supersteps.
     """
 
     program: VertexProgram
@@ -69,19 +74,38 @@ class BoundProgram:
     edge_columns: tuple[str | None, ...]
     constants: tuple[npt.NDArray[Any], ...]
     values: tuple[Any, ...]
-    accumulates: bool
+    order_free: bool
     prepares: bool
+    synchronous: bool = False
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether `apply` may take messages one by one, early, late and twice in this run."""
+        return self.order_free and (not self.synchronous or self.goes_by_levels)
+
+    @property
+    def goes_by_levels(self) -> bool:
+        """Whether messages taken one by one lead through the same states as supersteps do.
+
+        A vertex that has news is settled: it takes no other message, and what it sends is what it
+        has been in this superstep.  Of `any`, the first message is as good as all.
+        """
+        return self.program.combine == "any" and "settled" in self.program.functions
 
     @property
     def prepares_ahead(self) -> bool:
         """Whether it is so, and known a superstep ahead: `p` changes nothing about it."""
-        compute = self.program.sources["compute"]
-        read = {name for one in compute.parameters[2:] for name in compute.attributes[one]}
+        read = self.program.sources["compute"].attributes.get("p", set())
         return self.prepares and read <= set(self.program.parameters) | {"number_of_vertices"}
 
 
 def bind(
-    program: VertexProgram, graph: Graph, arguments: Mapping[str, Any], *, on_device: bool = False
+    program: VertexProgram,
+    graph: Graph,
+    arguments: Mapping[str, Any],
+    *,
+    on_device: bool = False,
+    plain: bool = False,
 ) -> BoundProgram:
     """Resolve a program's types and arguments on a graph, and try its functions.
 
@@ -95,6 +119,8 @@ def bind(
         What `run()` was given for the declared parameters, vertex values and vertex sets.
     on_device : bool
         Whether vertex constants are to be on the device.
+    plain : bool
+        Whether it is to run as plain Python: then what does not compile is tried instead.
 
     Returns
     -------
@@ -147,39 +173,61 @@ def bind(
         for value, declared in zip(values, program.parameters.values(), strict=True)
         if isinstance(declared, Parameter)
     )
-    key = (tuple(state), kinds, missing, kinds_here, uniform, telling)
+    key = (tuple(state), kinds, missing, kinds_here, uniform, telling, plain)
     if graph.any_member(key not in program.memory):
         examples = graph.examples(*constants)
         trial = Trial(
             program, tuple(state), kinds, examples, uniform, values, graph.number_of_vertices
         )
-        message, is_tuple = trial.run()
+        seen = trial.run()
+        parameters = tuple(value.dtype.name for value in values)
+        found = _inferred(program, tuple(state), kinds, kinds_here, parameters, seen, plain=plain)
         types = Types(
             state=tuple(state),
             constants=kinds_here,
             uniform=uniform,
             edges=kinds,
             missing_edges=missing,
-            parameters=tuple(value.dtype.name for value in values),
-            message=message,
-            tuple_message=is_tuple,
+            parameters=parameters,
+            message=found.message,
+            tuple_message=found.tuple_message,
         )
-        accumulates = program.idempotent and trial.accumulates()
-        program.memory[key] = types, accumulates, _prepares(program, types)
-    types, accumulates, prepares = program.memory[key]
-    return BoundProgram(program, types, columns, constants, values, accumulates, prepares)
+        if program.asynchronous:
+            trial.check_asynchronous()
+        order_free = program.asynchronous or why_not_monotone(program, types.state) is None
+        program.memory[key] = types, order_free, _prepares(program, types)
+    types, order_free, prepares = program.memory[key]
+    return BoundProgram(program, types, columns, constants, values, order_free, prepares)
+
+
+def _inferred(
+    program: VertexProgram,
+    state: tuple[str, ...],
+    edges: tuple[str, ...],
+    constants: tuple[str, ...],
+    parameters: tuple[str, ...],
+    seen: tuple[tuple[str, ...], bool],
+    *,
+    plain: bool,
+) -> Inference:
+    """Ask the compiler for types; `seen` are those of a trial, for what it cannot compile."""
+    try:
+        return infer(program, state, edges, constants, parameters)
+    except CompileError:
+        if not plain:
+            raise
+        return Inference(*seen)
 
 
 def _prepares(program: VertexProgram, types: Types) -> bool:
     """Tell whether messages are better computed for each vertex than for each arc."""
     compute = program.sources["compute"]
-    source, edge = (*compute.parameters[:2], "")[:2]
-    read = compute.attributes.get(edge, set())
+    read = compute.attributes.get("edge", set())
     missing = dict(zip(program.edges, types.missing_edges, strict=True))
     if any(missing[name] is None for name in read):
         return False
     uniform = dict(zip(program.constants, types.uniform, strict=True))
-    fields = [name for name in compute.attributes.get(source, set()) if not uniform.get(name)]
+    fields = [name for name in compute.attributes.get("src", set()) if not uniform.get(name)]
     return len(fields) > 1 or any(isinstance(node, DEAR) for node in ast.walk(parse(compute.text)))
 
 

@@ -29,6 +29,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cugraph_ws.errors import ProgramError
 from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
@@ -41,6 +42,7 @@ __all__ = [
     "compiled_module",
     "generated_source",
     "import_text",
+    "keeps_when_silent",
     "kernel_file",
     "message_text",
     "program_text",
@@ -143,10 +145,28 @@ def _tuple(items: Sequence[str]) -> str:
     return "(" + "".join(f"{item}, " for item in items) + ")"
 
 
-def _call(program: VertexProgram, function: str, *arguments: str) -> str:
-    """Call a user's function with as many arguments as it takes."""
-    taken = len(program.sources[function].parameters)
-    return f"user_{function}({', '.join(arguments[:taken])})"
+# What stands for each argument that a user's function may ask for, by its name
+ARGUMENTS = {
+    "vertex": "number",
+    "own": "own",
+    "src": "source",
+    "edge": "edge",
+    "old": "vertex",
+    "gathered": "gathered",
+    "new": "replace(vertex, new)",
+    "state": "vertex",
+    "p": "Parameters(*values)",
+}
+
+
+def _call(program: VertexProgram, function: str, **given: str) -> str:
+    """Call a user's function with the arguments that it asks for.
+
+    `given` says what stands for an argument here, where it is not what `ARGUMENTS` says.
+    """
+    written = {**ARGUMENTS, **given}
+    asked = [written[name] for name in program.sources[function].parameters]
+    return f"user_{function}({', '.join(asked)})"
 
 
 def _identity(program: VertexProgram, types_: Types) -> str:
@@ -180,9 +200,9 @@ def _number(value: Any) -> str:
 
 def _merge(program: VertexProgram, types_: Types) -> str:
     if program.combine == "custom":
-        return _call(program, "combine", "first", "second")
+        return "user_combine(first, second)"
     if program.combine == "any":
-        return "second"
+        return "first or second" if types_.message == ("bool",) else "second"
     if program.combine == "sum":
         if not types_.tuple_message:
             return "first + second"
@@ -191,11 +211,28 @@ def _merge(program: VertexProgram, types_: Types) -> str:
     return f"second if second {sign} first else first"
 
 
-def _initial_cast(kind: str, value: str) -> str:
+def keeps_when_silent(program: VertexProgram) -> bool:
+    """Tell whether a vertex without in-edges keeps its state where all gather from all.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+
+    Returns
+    -------
+    bool
+        Not of sums and of combines of the user's own, whose identity is a message as good as any,
+        nor where the program says that all contribute.
+    """
+    return program.idempotent and program.contributors != "all"
+
+
+def _initial_cast(kind: str, value: str, cast: str) -> str:
     """Cast for `init`, where an integer field may be given math.inf."""
     if kind in INFINITY:
-        return f"{_cast(kind, str(INFINITY[kind]))} if {value} == np.inf else {_cast(kind, value)}"
-    return _cast(kind, value)
+        return f"{_cast(kind, str(INFINITY[kind]))} if {value} == np.inf else {cast}"
+    return cast
 
 
 def _equal(place: int, kind: str) -> str:
@@ -286,7 +323,7 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
         )
     ]
     edge = f"Edge({', '.join(parts)})"
-    return _new_message(types_, _call(program, "compute", "source", edge, "Parameters(*values)"))
+    return _new_message(types_, _call(program, "compute", edge=edge))
 
 
 def _new_message(types_: Types, call: str) -> str:
@@ -297,7 +334,9 @@ def _new_message(types_: Types, call: str) -> str:
     return f"    result = {call}\n    return {_tuple(parts)}"
 
 
-def adaptors(program: VertexProgram, types_: Types, access: Access | None = None) -> str:
+def adaptors(
+    program: VertexProgram, types_: Types, access: Access | None = None, *, checked: bool = False
+) -> str:
     """Write the interface's functions for this program.
 
     Parameters
@@ -308,6 +347,8 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
         Its types on the graph at hand.
     access : Access, optional
         How arrays are read and written; by indexing if not given.
+    checked : bool
+        Whether new states go through `fit(place, value)`, which refuses what a field cannot hold.
 
     Returns
     -------
@@ -320,21 +361,26 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
     state_range = range(len(fields))
     slots = [f"vertex[{place}]" for place in state_range]
 
+    def fitted(place: int, value: str) -> str:
+        """Return a value as the field at a place holds it."""
+        return f"fit({place}, {value})" if checked else _cast(types_.state[place], value)
+
     def new_state(call: str) -> str:
         """Return statements that turn a user's result into a state tuple."""
         if scalar_state:
-            return f"    result = {call}\n    return {_tuple([_cast(types_.state[0], 'result')])}"
-        parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.state)]
+            return f"    result = {call}\n    return {_tuple([fitted(0, 'result')])}"
+        parts = [fitted(place, f"result[{place}]") for place in state_range]
         return f"    result = {call}\n    return {_tuple(parts)}"
 
     own_parts = _own_parts(types_, access)
     own = f"Own({', '.join(own_parts)})"
-    if scalar_state:
-        initial = [_initial_cast(types_.state[0], "result")]
-    else:
-        initial = [_initial_cast(kind, f"result[{i}]") for i, kind in enumerate(types_.state)]
+    results = ["result"] if scalar_state else [f"result[{place}]" for place in state_range]
+    initial = [
+        _initial_cast(types_.state[place], one, fitted(place, one))
+        for place, one in enumerate(results)
+    ]
     active = (
-        f"bool({_call(program, 'active', 'vertex', 'replace(vertex, new)', 'Parameters(*values)')})"
+        f"bool({_call(program, 'active')})"
         if "active" in program.functions
         else "not same(vertex, new)"
     )
@@ -353,17 +399,13 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
         for place, part in enumerate(parts_sent)
     ]
     optional = {
-        name: _call(program, name, "vertex", "Parameters(*values)")
-        if name in program.functions
-        else default
+        name: _call(program, name) if name in program.functions else default
         for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
     }
-    sums = [
-        f"np.float64({_call(program, name, 'vertex', 'Parameters(*values)')})"
-        for name in program.aggregates
-    ]
+    sums = [f"np.float64({_call(program, name)})" for name in program.aggregates]
     lines = [
         f"ANY = {program.combine == 'any'}",
+        f"KEEPS = {keeps_when_silent(program)}",
         f"FIELDS = {len(fields)}",
         f"ORDERED = {'priority' in program.functions}",
         f"SETTLES = {'settled' in program.functions}",
@@ -386,7 +428,7 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
         "@inline\ndef same(vertex, new):",
         "    return " + " and ".join(_equal(place, types_.state[place]) for place in state_range),
         "@inline\ndef initial(constants, vertex, number, values):",
-        f"    result = {_call(program, 'init', 'number', 'Parameters(*values)', own)}",
+        f"    result = {_call(program, 'init', own=own)}",
         f"    return {_tuple([f'({part})' for part in initial])}",
         "@inline\ndef message(source, edges, arc, values):",
         message_text(program, types_, access),
@@ -394,10 +436,12 @@ def adaptors(program: VertexProgram, types_: Types, access: Access | None = None
         f"    return {_identity(program, types_)}",
         "@inline\ndef merge(first, second):",
         _new_message(types_, _merge(program, types_))
-        if program.combine != "any"
+        if program.combine != "any" or types_.message == ("bool",)
         else "    return second",
+        "@inline\ndef is_enough(gathered):",
+        f"    return {'bool(gathered)' if types_.message == ('bool',) else 'True'}",
         "@inline\ndef update(vertex, gathered, values):",
-        new_state(_call(program, "apply", "vertex", "gathered", "Parameters(*values)")),
+        new_state(_call(program, "apply")),
         "@inline\ndef is_active(vertex, new, values):",
         f"    return {active}",
         "@inline\ndef is_settled(vertex, values):",
@@ -596,13 +640,40 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
         space[name] = namedtuple(name, names)
     for name, function in {**program.functions, **program.aggregates}.items():
         space[f"user_{name}"] = function
-    exec(compile(adaptors(program, types_), f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
+    space["fit"] = _fitting(program, types_)
+    text = adaptors(program, types_, checked=True)
+    exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
     for loop in LOOPS:
         path = kernel_file("cpu", loop)
         tree = parse(path.read_text())
         tree.body = [_plain_import(node) for node in without_interface(tree)]
         exec(compile(tree, str(path), "exec"), space)  # noqa: S102 - the library's own file
     return module
+
+
+def _fitting(program: VertexProgram, types_: Types) -> Callable[[int, Any], Any]:
+    """Return what makes a number that of a state field, and refuses one that the field cannot hold."""
+    fields = list(zip(program.state, map(np.dtype, types_.state), strict=True))
+
+    def fit(place: int, value: Any) -> Any:
+        field, dtype = fields[place]
+        if dtype.kind == "b":
+            fits = value in (0, 1)
+        elif dtype.kind == "i":
+            limits = np.iinfo(dtype)
+            # Comparisons with NaN are false.
+            fits = bool(limits.min <= value <= limits.max) and value == int(value)
+        else:
+            fits = True
+        if not fits:
+            shown = value.item() if isinstance(value, np.generic) else value
+            raise ProgramError(
+                f"{program.name}: `{field}` is {dtype.name}, which cannot hold {shown!r}; declare "
+                f"`{field}` as a wider type, or bound the value"
+            )
+        return dtype.type(value)
+
+    return fit
 
 
 def _plain_import(node: ast.stmt) -> ast.stmt:

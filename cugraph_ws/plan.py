@@ -73,7 +73,7 @@ class Plan:
                 "use 'auto' or 'gather'"
             )
         if direction == "gather" and not self.dense:
-            if program.combine not in ("min", "max"):
+            if program.combine not in ("min", "max") or not bound.order_free:
                 raise InputError(
                     f"direction='gather': {program.name} counts the messages of active vertices only; "
                     "use 'auto', 'push' or 'pull'"
@@ -81,7 +81,7 @@ class Plan:
             self.dense = True
         self._wanted = direction
         self._fused = fused
-        self._accumulates = bound.accumulates
+        self._one_by_one = bound.accumulates
         # Only a push keeps vertices for later.
         pushes = not self.dense and bound.accumulates and direction in ("auto", "push")
         self.ordered = priorities and pushes and "priority" in program.functions
@@ -95,6 +95,20 @@ class Plan:
     def has_frontier(self) -> bool:
         """Whether supersteps are of active vertices."""
         return not self.dense
+
+    def out_of_order(self, *, in_place: bool) -> bool:
+        """Tell whether a superstep may read what it has written, or take messages one by one.
+
+        Parameters
+        ----------
+        in_place : bool
+            Whether dense supersteps write into the state that they read.
+
+        Returns
+        -------
+        bool
+        """
+        return in_place if self.dense else self._one_by_one
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.
@@ -126,7 +140,7 @@ class Plan:
     def _direction(self, counts: Counts) -> Direction:
         if self._wanted == "pull":
             return "pull"
-        if not self._accumulates:
+        if not self._one_by_one:
             # One thread scatters; beyond a share of all arcs every core reading is faster.
             heavy = counts.arcs > max(FUSED_ARCS, self._arcs // 8)
             return "pull" if self._wanted == "auto" and heavy else "scatter"
@@ -155,10 +169,10 @@ def gathers_from_all(bound: BoundProgram) -> bool:
 
     Notes
     -----
-    With an idempotent combine whose messages may be applied one by one, gathering from all or from
-    the active ones leads to the same fixpoint, and the plan is free.
+    Where messages may come in any order, gathering from all or from the active ones leads to the same
+    states, and the plan is free.
     """
-    if bound.accumulates or bound.program.combine == "any":
+    if bound.order_free or bound.program.combine == "any":
         return False
     if bound.program.contributors is not None:
         return bound.program.contributors == "all"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -52,28 +52,21 @@ CLASS_SETTINGS = (
     "tol",
     "max_iter",
     "in_place",
+    "asynchronous",
     "validate",
 )
 
-# name -> (least, greatest number of parameters)
+# The arguments that each function may ask for, by name and in any order.
 FUNCTIONS = {
-    "init": (1, 3),
-    "compute": (1, 3),
-    "apply": (2, 3),
-    "active": (2, 3),
-    "starts": (1, 2),
-    "settled": (1, 2),
-    "priority": (1, 2),
+    "init": ("vertex", "p", "own"),
+    "compute": ("src", "edge", "p"),
+    "apply": ("old", "gathered", "p"),
+    "active": ("old", "new", "p"),
+    "starts": ("state", "p"),
+    "settled": ("state", "p"),
+    "priority": ("state", "p"),
 }
-SIGNATURES = {
-    "init": "init(vertex, p, own)",
-    "compute": "compute(src, edge, p)",
-    "apply": "apply(old, gathered, p)",
-    "active": "active(old, new, p)",
-    "starts": "starts(state, p)",
-    "settled": "settled(state, p)",
-    "priority": "priority(state, p)",
-}
+AGGREGATE = ("state", "p")
 
 
 @dataclass(frozen=True)
@@ -187,6 +180,8 @@ class VertexProgram:
         Defaults for `run()`.
     in_place : bool or None
         Whether supersteps may read values that they have written; None leaves it to the plan.
+    asynchronous : bool
+        Whether the program declares that its answer is the fixpoint, in whatever order messages come.
     predecessor : str or None
         Name of the predecessor column, if one is declared.
     validate : callable or None
@@ -198,6 +193,8 @@ class VertexProgram:
         Their checked sources.
     memory : dict
         What binding and code generation found out before, by the types and values at hand.
+    frozen : bool
+        Whether it came from another process, whose globals its sources hold.
     """
 
     name: str
@@ -213,16 +210,42 @@ class VertexProgram:
     tol: float | None
     max_iter: int | None
     in_place: bool | None
+    asynchronous: bool
     predecessor: str | None
     validate: Callable[..., None] | None
     functions: dict[str, Callable[..., Any]]
     aggregates: dict[str, Callable[..., Any]]
     sources: dict[str, FunctionSource] = field(default_factory=dict)
     memory: dict[Any, Any] = field(default_factory=dict, repr=False)
+    frozen: bool = field(default=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind, on the way to another process, what was found out in this one."""
-        return {**self.__dict__, "memory": {}}
+        """Leave behind, on the way to another process, what was found out in this one.
+
+        What the functions read from outside travels as it is now, and stays so.
+        """
+        now = self.current()
+        sources = {key: replace(source, captured=()) for key, source in now.sources.items()}
+        return {**now.__dict__, "memory": {}, "sources": sources, "frozen": True}
+
+    def current(self) -> VertexProgram:
+        """Return the program with the globals and closures that its functions read as they are now.
+
+        Returns
+        -------
+        VertexProgram
+            This one if none has changed since its sources were read.
+
+        Raises
+        ------
+        ProgramError
+            If one has become something that a compiled function cannot use.
+        """
+        if self.frozen or not any(source.has_changed() for source in self.sources.values()):
+            return self
+        fresh = replace(self, sources={}, memory={})
+        _read_sources(fresh)
+        return fresh
 
     @property
     def idempotent(self) -> bool:
@@ -255,11 +278,26 @@ def vertex_program(cls: type) -> VertexProgram:
         - ``active(old, new, p)``: whether the change is news to the out-neighbours (by default:
           whether anything changed).
 
-        Trailing parameters may be left out.  Optional are ``starts(state, p)`` (who is active at
-        first), ``settled(state, p)`` (whose state is final), ``priority(state, p)`` (least first),
-        ``residual`` (`ws.l1_norm` or `ws.max_norm`), ``tol``, ``max_iter``, ``contributors``
-        ("all" or "active"), ``in_place``, ``validate(graph, values)``, which is called before the
-        run, and functions marked with `ws.aggregate`.
+        Arguments are bound by name, in any order; those that a function does not need are left
+        out.  Optional are ``starts(state, p)`` (which vertices are active at first; the others have
+        nothing to send), ``settled(state, p)`` (a state that is final: it takes no more messages),
+        ``priority(state, p)`` (least first), ``residual`` (`ws.l1_norm` or `ws.max_norm`), ``tol``,
+        ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``, ``asynchronous``,
+        ``validate(graph, values)``, which is called before the run, and functions marked with
+        `ws.aggregate`.
+
+    Notes
+    -----
+    A superstep reads the states that the one before left, and nothing else.  ``asynchronous = True``
+    declares that only the fixpoint matters, in whatever order messages come, and how often; then
+    supersteps may be run out of order.  Without it that is done only where it is proved from the
+    source (`cugraph_ws.analysis`), and never in a run that `max_iter` bounds.
+
+    A vertex that gets no message keeps its state.  Two kinds of programs say otherwise, and have
+    `apply` called with the identity of `combine`: those with a sum or a combine of their own whose
+    contributors are not "active" (0, or the declared identity), and those that set
+    ``contributors = "all"`` (for `min`: inf, the greatest int64, or True; for `max`: -inf, the least
+    int64, or False).
 
     Returns
     -------
@@ -302,6 +340,7 @@ def vertex_program(cls: type) -> VertexProgram:
         tol=settings.get("tol"),
         max_iter=settings.get("max_iter"),
         in_place=settings.get("in_place"),
+        asynchronous=settings.get("asynchronous", False),
         predecessor=predecessors[0] if predecessors else None,
         validate=settings.get("validate"),
         functions=functions,
@@ -389,7 +428,7 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
             raise ProgramError(f"{name}.{key} has no role in a vertex program; known: {known}")
     for key in ("init", "compute", "apply"):
         if key not in functions:
-            raise ProgramError(f"{name} has no `{key}`; define {SIGNATURES[key]}")
+            raise ProgramError(f"{name} has no `{key}`; define {key}({', '.join(FUNCTIONS[key])})")
     return functions, aggregates
 
 
@@ -455,6 +494,18 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
         raise ProgramError(f"{program.name}: {error}") from error
     if program.in_place not in (None, True, False):
         raise ProgramError(f"{program.name}.in_place is {program.in_place!r}; it is True or False")
+    if program.asynchronous not in (True, False):
+        raise ProgramError(
+            f"{program.name}.asynchronous is {program.asynchronous!r}; it is True or False"
+        )
+    if program.asynchronous and not program.idempotent:
+        raise ProgramError(
+            f"{program.name}.asynchronous needs combine = min, max or any: a message may come twice"
+        )
+    if program.asynchronous and program.contributors == "all":
+        raise ProgramError(
+            f"{program.name} sets asynchronous and contributors='all'; leave one of them out"
+        )
     if predecessors and not program.idempotent:
         raise ProgramError(
             f"{program.name}.{program.predecessor}: a predecessor needs combine = min, max or any"
@@ -464,28 +515,30 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
 
 
 def _read_sources(program: VertexProgram) -> None:
-    """Check every function: its parameters, the attributes that it reads, what it does."""
+    """Check every function: its arguments, the attributes that it reads, what it does."""
     own = set(program.constants)
     vertex = set(program.state) | own
     p = set(program.parameter_names)
-    reads: dict[str, dict[int, Collection[str]]] = {
-        "init": {1: p - {"superstep", *program.aggregates}, 2: own},
-        "compute": {0: vertex, 1: set(program.edges), 2: p},
-        "apply": {0: vertex, 2: p},
-        "active": {0: vertex, 1: vertex, 2: p},
-        "starts": {0: vertex, 1: p - {"superstep", *program.aggregates}},
-        "settled": {0: vertex, 1: p},
-        "priority": {0: vertex, 1: p},
+    first = p - {"superstep", *program.aggregates}
+    reads: dict[str, dict[str, Collection[str]]] = {
+        "init": {"p": first, "own": own},
+        "compute": {"src": vertex, "edge": set(program.edges), "p": p},
+        "apply": {"old": vertex, "p": p},
+        "active": {"old": vertex, "new": vertex, "p": p},
+        "starts": {"state": vertex, "p": first},
+        "settled": {"state": vertex, "p": p},
+        "priority": {"state": vertex, "p": p},
     }
     for key, function in program.functions.items():
         source = read_function(
             function, f"user_{key}", owner=program.name, attributes=reads.get(key, {})
         )
-        least, most = FUNCTIONS.get(key, (2, 2))
-        if not least <= len(source.parameters) <= most:
+        if key != "combine":
+            _check_arguments(program, key, source, FUNCTIONS[key])
+        elif len(source.parameters) != 2:
             raise ProgramError(
-                f"{program.name}.{key} ({source.location}) takes {len(source.parameters)} parameters; "
-                f"write it as {SIGNATURES.get(key, 'combine(a, b)')}"
+                f"{program.name}.combine ({source.location}) takes {len(source.parameters)} arguments; "
+                "write it as combine(a, b)"
             )
         program.sources[key] = source
     for key, function in program.aggregates.items():
@@ -493,11 +546,19 @@ def _read_sources(program: VertexProgram) -> None:
             function,
             f"user_{key}",
             owner=program.name,
-            attributes={0: vertex, 1: p - {*program.aggregates}},
+            attributes={"state": vertex, "p": p - {*program.aggregates}},
         )
-        if not 1 <= len(source.parameters) <= 2:
-            raise ProgramError(
-                f"{program.name}.{key} ({source.location}) takes {len(source.parameters)} parameters; "
-                f"write it as {key}(state, p)"
-            )
+        _check_arguments(program, key, source, AGGREGATE)
         program.sources[key] = source
+
+
+def _check_arguments(
+    program: VertexProgram, key: str, source: FunctionSource, known: tuple[str, ...]
+) -> None:
+    """Refuse an argument that the function is not given."""
+    for name in source.parameters:
+        if name not in known:
+            raise ProgramError(
+                f"{program.name}.{key} ({source.location}) asks for `{name}`; arguments are bound by "
+                f"name, and {key} has: {', '.join(known)}"
+            )

@@ -40,6 +40,7 @@ __all__ = ["Loop", "Method", "Result", "Step", "run"]
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 Progress = bool | Callable[[ProgressUpdate], Any]
 Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
+NOT_COMPARABLE = "supersteps are not comparable: messages were taken out of order"
 Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt", "diverged"]
 
 
@@ -159,6 +160,10 @@ class Result:
     trace : DataFrame
         One row a superstep: superstep, direction, filter, active, edges, milliseconds, residual,
         bytes_sent, bytes_useful, partitions, fused.
+    synchronous : bool
+        Whether the states are those after `iterations` supersteps, each of which read what the last
+        one left. If not, messages were taken out of order: the fixpoint is the same, but supersteps
+        are not comparable, and a state before the end is between those of several.
     """
 
     graph: Graph = field(repr=False)
@@ -169,6 +174,7 @@ class Result:
     stopped: Stopped
     rows: Trace = field(repr=False)
     by_vertex: bool = field(default=True, repr=False)
+    synchronous: bool = True
 
     @property
     def frame(self) -> Any:
@@ -181,6 +187,10 @@ class Result:
     def trace(self) -> Any:
         """One row a superstep, as a frame of the same kind."""
         return self.graph.frame_like(self.rows.columns())
+
+    @property
+    def _caveat(self) -> str:
+        return "" if self.synchronous else f" ({NOT_COMPARABLE})"
 
     def require_convergence(self, name: str) -> Result:
         """Return the result itself, or raise if the run ended early.
@@ -207,7 +217,7 @@ class Result:
             remedy = "scale the weights or the first values down"
         raise ConvergenceError(
             f"{name} did not converge: stopped by {self.stopped} after {self.iterations} supersteps, "
-            f"residual {self.residual:.3g}; {remedy}, or take the error's .result",
+            f"residual {self.residual:.3g}{self._caveat}; {remedy}, or take the error's .result",
             self,
         )
 
@@ -257,17 +267,20 @@ def run(
         For an edge frame: whether edges go one way.
     engine : {"auto", "cpu", "cuda", "python"}
         Where to run: by default on the GPU if the graph is in its memory, else on the CPU.
-        "python" runs the program's functions as they stand, slow and open to pdb; there `math`
-        functions raise where compiled code gives NaN or an infinity.
+        "python" is the reference: it runs the program's functions uncompiled, slow and open to pdb,
+        in supersteps of which each reads what the last one left, and refuses a number that does not
+        fit the declared state; there `math` functions raise where compiled code gives NaN or an
+        infinity.
     max_iter : int, optional
-        The most supersteps; the program's own default if not given. Where messages may be applied
-        one by one, a superstep may carry news farther than one edge; `direction="gather"` does not.
+        The most supersteps; the program's own default if not given. News travels so many edges: a
+        run with a limit takes no liberty with the order of messages.
     tol : float, optional
         Bound of the residual; the program's own default if not given.
     direction : {"auto", "push", "pull", "gather"}
         A direction to hold to.
     in_place : bool, optional
-        Whether dense supersteps read what they have written already.
+        Whether dense supersteps read what they have written already; then the result's `synchronous`
+        is False.
     priorities : bool
         Whether the program's `priority` is honoured; on a GPU, where a frontier is held to pushes.
     fused : bool
@@ -443,7 +456,11 @@ def _drive(
             stopped=stopped,
             rows=trace,
             by_vertex=loop.by_vertex,
+            synchronous=synchronous(),
         )
+
+    def synchronous() -> bool:
+        return getattr(loop, "synchronous", True)  # loops of their own are
 
     def save() -> None:
         known = None if math.isnan(residual) else residual
@@ -504,6 +521,8 @@ def _drive(
         except KeyboardInterrupt:
             stopped = "interrupt"
             message = f"{loop.name} was interrupted after {iterations} supersteps"
+            if not synchronous():
+                message += f" ({NOT_COMPARABLE})"
             if not whole:
                 raise Interrupted(f"{message}, in the middle of one; its state is lost") from None
             save()

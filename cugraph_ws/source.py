@@ -28,6 +28,12 @@ BUILTINS = {
     "abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round",
 }  # fmt: skip
 MODULES = {math: "math", np: "np"}
+NUMBERS = (bool, int, float, np.generic)
+
+
+class _Missing:
+    """Stands for a name that has no value."""
+
 
 SIDE_EFFECTS: dict[type[ast.AST], str] = {
     ast.Global: "declares a global",
@@ -69,15 +75,55 @@ class FunctionSource:
     parameters : tuple of str
         Names of its parameters.
     attributes : dict
-        For each parameter, the attributes that the body reads from it.
+        For each parameter, the attributes that the function reads from it, or may read in a helper.
     location : str
         `file:line` of the definition.
+    captured : tuple of Captured
+        The outer names that the text has the values of, those of helpers included.
     """
 
     text: str
     parameters: tuple[str, ...]
     attributes: dict[str, set[str]] = field(default_factory=dict)
     location: str = ""
+    captured: tuple[Captured, ...] = ()
+
+    def has_changed(self) -> bool:
+        """Tell whether an outer name stands for something else than when the source was read."""
+        return any(not one.is_current() for one in self.captured)
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What an outer name stood for when a function's source was read.
+
+    Attributes
+    ----------
+    function : callable
+        The function that reads the name.
+    name : str
+        A global, or a variable of an enclosing function.
+    attribute : str or None
+        The attribute of that module, where a module's number is read.
+    value : Any
+        What it was.
+    """
+
+    function: types.FunctionType
+    name: str
+    attribute: str | None
+    value: Any
+
+    def is_current(self) -> bool:
+        """Tell whether the name stands for the same still."""
+        now = _outer(self.function, self.name)
+        if self.attribute is not None:
+            now = getattr(now, self.attribute, _Missing)
+        if now is self.value:
+            return True
+        both = isinstance(now, NUMBERS) and isinstance(self.value, NUMBERS)
+        same = both and (now == self.value or (now != now and self.value != self.value))
+        return bool(same and type(now) is type(self.value))
 
 
 def read_function(
@@ -85,7 +131,7 @@ def read_function(
     name: str,
     *,
     owner: str,
-    attributes: dict[int, Collection[str]] | None = None,
+    attributes: dict[str, Collection[str]] | None = None,
     callers: tuple[Callable[..., Any], ...] = (),
 ) -> FunctionSource:
     """Take the source of `function`, check it, and make it self-contained.
@@ -99,7 +145,7 @@ def read_function(
     owner : str
         Name of the vertex program, for error messages.
     attributes : dict, optional
-        For parameters by position: the attribute names that the body may read from them.
+        For parameters by name: the attribute names that the body may read from them.
     callers : tuple of callable, optional
         The functions on whose behalf it is read, to refuse recursion.
 
@@ -123,7 +169,8 @@ def read_function(
     body = reader.resolve(node, helpers)
     body.name = name
     text = "\n\n".join([*(text for _, text in helpers.values()), ast.unparse(body)])
-    return FunctionSource(text, parameters, used, f"{filename}:{first_line}")
+    location = f"{filename}:{first_line}"
+    return FunctionSource(text, parameters, used, location, tuple(reader.captured))
 
 
 def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, int, str]:
@@ -185,6 +232,7 @@ class _Reader:
                 "uses a variable of the enclosing function that has no value yet; assign it first",
             )
         self.outer: dict[str, Any] = {**closure.globals, **closure.nonlocals}
+        self.captured: list[Captured] = []
 
     def fail(self, node: object, what: str) -> NoReturn:
         line = getattr(node, "lineno", self.line)
@@ -229,18 +277,15 @@ class _Reader:
         self,
         function: ast.FunctionDef,
         parameters: tuple[str, ...],
-        allowed: dict[int, Collection[str]],
+        permitted: dict[str, Collection[str]],
     ) -> dict[str, set[str]]:
         """Check that every `parameter.attribute` is declared; return those read."""
-        permitted = {
-            parameters[place]: names for place, names in allowed.items() if place < len(parameters)
-        }
         used: dict[str, set[str]] = {name: set() for name in parameters}
         for node in ast.walk(function):
             if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
                 continue
             parameter = node.value.id
-            if parameter not in permitted:
+            if parameter not in permitted or parameter not in used:
                 continue
             if node.attr not in permitted[parameter]:
                 known = ", ".join(sorted(permitted[parameter])) or "none"
@@ -249,6 +294,11 @@ class _Reader:
                     f"`{parameter}.{node.attr}` is not declared; `{parameter}` has: {known}",
                 )
             used[parameter].add(node.attr)
+        # A parameter that is handed on whole may be read in any way.
+        bases = {id(one.value) for one in ast.walk(function) if isinstance(one, ast.Attribute)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and node.id in used and id(node) not in bases:
+                used[node.id].update(permitted.get(node.id, ()))
         return used
 
     def helper_name(
@@ -261,6 +311,7 @@ class _Reader:
             # Two helpers may share a name, as closures made by one function do.
             name = f"{self.new_name}_{len(helpers)}_{helper.__name__.strip('<>')}"
             source = read_function(helper, name, owner=self.owner, callers=self.callers)
+            self.captured += source.captured
             helpers[helper] = name, source.text
         return helpers[helper][0]
 
@@ -312,6 +363,11 @@ class _Reader:
         assert isinstance(replaced, ast.FunctionDef)
         return ast.fix_missing_locations(replaced)
 
+    def capture(self, name: str, value: Any, attribute: str | None = None) -> None:
+        """Note what an outer name stands for."""
+        assert isinstance(self.function, types.FunctionType)
+        self.captured.append(Captured(self.function, name, attribute, value))
+
     def module_attribute(self, node: ast.Attribute, local: set[str]) -> ast.expr | None:
         """Resolve `module.attribute`; None where the base is no module."""
         if not isinstance(node.value, ast.Name) or node.value.id in local:
@@ -321,6 +377,7 @@ class _Reader:
             return None
         if module not in MODULES:
             value = getattr(module, node.attr, None)
+            self.capture(node.value.id, value, node.attr)
             constant = _literal(value)
             if constant is None:
                 self.fail(
@@ -348,6 +405,7 @@ class _Reader:
                 )
             self.fail(node, f"`{node.id}` is not defined")
         value = self.outer[node.id]
+        self.capture(node.id, value)
         constant = _literal(value)
         if constant is not None:
             return constant
@@ -377,3 +435,14 @@ def _literal(value: Any) -> ast.expr | None:
         if isinstance(value, kind):
             return ast.Constant(kind(value))
     return None
+
+
+def _outer(function: types.FunctionType, name: str) -> Any:
+    """Return what a name that a function reads from outside stands for now."""
+    free = function.__code__.co_freevars
+    if name in free and function.__closure__ is not None:
+        try:
+            return function.__closure__[free.index(name)].cell_contents
+        except ValueError:  # the enclosing function has deleted it
+            return _Missing
+    return function.__globals__.get(name, _Missing)

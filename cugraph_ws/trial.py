@@ -83,13 +83,21 @@ class Trial:
         self.places = places or [0]
         self.messages: list[Any] = []
 
-    def call(self, name: str, *arguments: Any) -> Any:
+    def call(self, name: str, **given: Any) -> Any:
         """Call a user's function; an exception becomes an error that names the user's line."""
         function = self.program.functions.get(name) or self.program.aggregates[name]
-        taken = len(self.program.sources[name].parameters)
+        given = {"p": self.p, **given}
+        asked = [given[one] for one in self.program.sources[name].parameters]
+        return self._called(name, function, asked)
+
+    def combined(self, first: Any, second: Any) -> Any:
+        """Call the user's combine."""
+        return self._called("combine", self.program.functions["combine"], (first, second))
+
+    def _called(self, name: str, function: Callable[..., Any], asked: Sequence[Any]) -> Any:
         try:
             with np.errstate(all="ignore"):
-                return function(*arguments[:taken])
+                return function(*asked)
         except ZeroDivisionError:
             return math.inf
         except (ValueError, OverflowError) as error:
@@ -170,7 +178,7 @@ class Trial:
         """Vertices with the states that init gives, and with sample ones."""
         vertices = []
         for place, own in zip(self.places, self.own, strict=True):
-            first = self.as_state("init", self.call("init", np.int64(place), self.p, own))
+            first = self.as_state("init", self.call("init", vertex=np.int64(place), own=own))
             vertices.append(self.Vertex(*_wide(first), *own))
             samples = zip(*(sample_values(kind) for kind in self.state), strict=False)
             vertices += [
@@ -179,7 +187,7 @@ class Trial:
         return vertices
 
     def run(self) -> tuple[tuple[str, ...], bool]:
-        """Try every function; return the message's types, and whether it is a tuple."""
+        """Try every function; return the types of the messages seen, and whether they are tuples."""
         vertices = self.states()
         edges = [
             self.Edge(*_wide(row))
@@ -190,7 +198,7 @@ class Trial:
         kinds: list[np.dtype[Any]] = []
         is_tuple = False
         for vertex, edge in itertools.product(vertices, edges):
-            result = self.call("compute", vertex, edge, self.p)
+            result = self.call("compute", src=vertex, edge=edge)
             parts = self.numbers("compute", result, len(kinds) or None)
             found = [np.asarray(part).dtype for part in parts]
             is_tuple = isinstance(result, tuple)
@@ -203,20 +211,14 @@ class Trial:
         for vertex, gathered in itertools.product(vertices[:6], self.messages[:8]):
             new = self.as_state("apply", self._apply(vertex, gathered))
             following = self.Vertex(*_wide(new), *vertex[len(new) :])
-            for name, arguments in (
-                ("active", (vertex, following, self.p)),
-                ("settled", (vertex, self.p)),
-                ("starts", (vertex, self.p)),
-                ("priority", (vertex, self.p)),
-            ):
-                if name in self.program.functions:
-                    self.numbers(name, self.call(name, *arguments), 1)
-            for name in self.program.aggregates:
-                self.numbers(name, self.call(name, vertex, self.p), 1)
+            for name in ("active", "settled", "starts", "priority", *self.program.aggregates):
+                if name in self.program.sources:
+                    given = self.call(name, old=vertex, new=following, state=vertex)
+                    self.numbers(name, given, 1)
         return message, is_tuple
 
     def _apply(self, vertex: Any, gathered: Any) -> Any:
-        return self.call("apply", vertex, gathered, self.p)
+        return self.call("apply", old=vertex, gathered=gathered)
 
     @staticmethod
     def _cast_message(value: Any, kinds: tuple[str, ...], is_tuple: bool) -> Any:
@@ -233,7 +235,7 @@ class Trial:
         samples = self.messages[:4] + self.messages[-2:]
 
         def combine(a: Any, b: Any) -> Any:
-            result = self.call("combine", a, b)
+            result = self.combined(a, b)
             self.numbers("combine", result, len(message))
             return self._cast_message(result, message, is_tuple)
 
@@ -261,32 +263,36 @@ class Trial:
                     f"identity {identity!r} changes {_show(a)}; it must leave messages unchanged",
                 )
 
-    def accumulates(self) -> bool:
-        """Tell whether messages may be applied one by one, in any order, and twice.
+    def check_asynchronous(self) -> None:
+        """Refuse a program that declares itself asynchronous, and plainly is not.
 
-        Not if functions read what changes from superstep to superstep: then it matters when a
-        message arrives.
+        A message that comes twice, and two that come one by one, must do what one does, and their
+        combination.  That a few values do so proves nothing; that is the program's promise.
         """
-        changing = {"superstep", *self.program.aggregates}
-        for name in ("compute", "apply", "active"):
-            if name in self.program.sources:
-                reads = self.program.sources[name].attributes.values()
-                if any(changing & names for names in reads):
-                    return False
         pick: Callable[..., Any] = max if self.program.combine == "max" else min
         for vertex in self.states()[:8]:
+            own = vertex[len(self.state) :]
             for a, b in itertools.product(self.messages[:4], repeat=2):
-                own = vertex[len(self.state) :]
                 one = self.as_state("apply", self._apply(vertex, a))
                 after = self.Vertex(*_wide(one), *own)
-                if self.as_state("apply", self._apply(after, a)) != one:
-                    return False
+                twice = self.as_state("apply", self._apply(after, a))
+                if twice != one:
+                    raise self.fail(
+                        "apply",
+                        f"a state of {_show(vertex[: len(self.state)])} becomes {_show(one)} by the message "
+                        f"{_show(a)}, and {_show(twice)} if it comes again; leave out asynchronous = True",
+                    )
                 if self.program.combine == "any":
                     continue
                 both = self.as_state("apply", self._apply(vertex, pick(a, b)))
-                if self.as_state("apply", self._apply(after, b)) != both:
-                    return False
-        return True
+                apart = self.as_state("apply", self._apply(after, b))
+                if apart != both:
+                    raise self.fail(
+                        "apply",
+                        f"a state of {_show(vertex[: len(self.state)])} becomes {_show(apart)} by the messages "
+                        f"{_show(a)} and {_show(b)} one by one, and {_show(both)} by both at once; leave out "
+                        "asynchronous = True",
+                    )
 
 
 def _message_kind(kind: np.dtype[Any], combine: str) -> str:

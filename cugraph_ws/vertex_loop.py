@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -40,6 +41,9 @@ class Planner(Protocol):
     @property
     def has_frontier(self) -> bool:
         """Whether supersteps are of active vertices."""
+
+    def out_of_order(self, *, in_place: bool) -> bool:
+        """Tell whether a superstep may read what it has written, or take messages one by one."""
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next."""
@@ -100,6 +104,7 @@ class VertexLoop:
         method: Method = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
     ) -> None:
+        program = program.current()
         self.name = program.name
         self.max_iter = program.max_iter if max_iter is None else max_iter
         self.tol = program.tol if tol is None else tol
@@ -109,6 +114,8 @@ class VertexLoop:
         self.engine = engine
         self._direction: WantedDirection = direction
         self._in_place = program.in_place if in_place is None else in_place
+        if engine == "python":  # the reference takes no liberty
+            self._in_place = False
         self._method: Method = method
         if filter not in ("auto", "online", "ballot"):
             raise InputError(f"filter={filter!r} is not known; choose 'auto', 'online' or 'ballot'")
@@ -157,8 +164,11 @@ class VertexLoop:
             on_device=engine == "cuda"
             and self._parts == 1
             and (not isinstance(graph, ShardGraph) or graph.binds_on_device),
+            plain=engine == "python",
         )
-        self._begin(bound, graph, engine)
+        # So many supersteps are asked for, or the reference itself.
+        synchronous = self.max_iter is not None or engine == "python"
+        self._begin(replace(bound, synchronous=synchronous), graph, engine)
 
     def _begin(self, bound: BoundProgram, graph: Graph, engine: str) -> None:
         """Make the executors of a bound program, and start them."""
@@ -191,6 +201,12 @@ class VertexLoop:
     def has_frontier(self) -> bool:
         """Whether supersteps are of active vertices."""
         return self._plan.has_frontier
+
+    @property
+    def synchronous(self) -> bool:
+        """Whether the states are those after so many supersteps, each of the last one's states alone."""
+        by_levels = self.bound.goes_by_levels
+        return by_levels or not self._plan.out_of_order(in_place=bool(self._in_place))
 
     def _on_cpu(self, bound: BoundProgram, graph: Graph, *, plain: bool) -> list[Executor]:
         """Make the plan, the partitions and their exchange, and an executor for each."""

@@ -47,6 +47,7 @@ class BFS:
         return src.distance + 1
 
     combine = any_message  # all messages of one superstep are equal
+    asynchronous = True
 
     def apply(old, gathered):
         return min(old.distance, gathered)

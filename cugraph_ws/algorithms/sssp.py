@@ -48,6 +48,7 @@ class SSSP:
         return src.distance + edge.weight
 
     combine = min
+    asynchronous = True
 
     def apply(old, gathered, p):
         return gathered if gathered < old.distance and gathered <= p.cutoff else old.distance

@@ -38,6 +38,7 @@ class WidestPath:
         return min(src.width, edge.weight)
 
     combine = max
+    asynchronous = True
 
     def apply(old, gathered):
         return max(old.width, gathered)

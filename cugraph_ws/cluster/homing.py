@@ -73,6 +73,11 @@ class HomingLoop:
         """Whether there is no sense in going on."""
         return self._ended[1] if self._moved else self._spread.diverged
 
+    @property
+    def synchronous(self) -> bool:
+        """Whether the states are those after so many supersteps."""
+        return self._spread.synchronous
+
     def start(self, graph: Graph) -> None:
         """Start on the own share."""
         assert isinstance(graph, ShardGraph)

@@ -185,8 +185,7 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
 
 def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
     everything = tuple(range(len(program.state)))
-    source = program.sources["compute"].parameters[0]
-    reads = _fields_read(program, "compute", (source,))
+    reads = _fields_read(program, "compute", ("src",))
     if program.predecessor is not None or reads is None:
         return everything
     return tuple(place for place, name in enumerate(program.state) if name in reads)

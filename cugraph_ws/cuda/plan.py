@@ -145,7 +145,7 @@ class CudaPlan:
                 f"direction='pull': {program.name} gathers from all in-neighbours in every superstep; "
                 "use 'auto' or 'gather'"
             )
-        may_gather = dense or program.combine in ("min", "max")
+        may_gather = dense or (program.combine in ("min", "max") and bound.order_free)
         if direction == "gather" and not may_gather:
             raise InputError(
                 f"direction='gather': {program.name} counts the messages of active vertices only; use "
@@ -191,6 +191,20 @@ class CudaPlan:
     def has_frontier(self) -> bool:
         """Whether supersteps are of active vertices."""
         return self.frontier
+
+    def out_of_order(self, *, in_place: bool) -> bool:
+        """Tell whether a superstep may read what it has written, or take messages one by one.
+
+        Parameters
+        ----------
+        in_place : bool
+            What was asked for; what came of it is in `in_place`.
+
+        Returns
+        -------
+        bool
+        """
+        return self.in_place
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.

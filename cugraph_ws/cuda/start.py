@@ -11,7 +11,7 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cuda.device import Device
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import launch_shape
-from cugraph_ws.engines.start import FEW, FEW_SHARE, SAMPLE, reads_constants
+from cugraph_ws.engines.start import FEW, FEW_SHARE, SAMPLE, may_be_quiet
 
 __all__ = ["mark_starters"]
 
@@ -51,7 +51,7 @@ def mark_starters(
     """
     n = part.size
     flags[:] = 1
-    if n < 2 or not bound.accumulates or reads_constants(bound.program):
+    if not may_be_quiet(bound, n, part.vertices):
         return
     example = _common_position(device, state, n)
     counts = device.xp.zeros(2, np.int64)

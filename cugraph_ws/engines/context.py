@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -15,7 +14,7 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.partition import Partition
 from cugraph_ws.codegen import compiled_module, python_module
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
-from cugraph_ws.errors import ProgramError
+from cugraph_ws.inference import compile_error
 from cugraph_ws.program import VertexProgram
 
 __all__ = ["Array", "Context", "running"]
@@ -48,17 +47,7 @@ def running(program: VertexProgram) -> Iterator[None]:
         with np.errstate(all="ignore"):
             yield
     except NumbaError as error:
-        text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-        reason = next((line for line in text.splitlines() if line.strip()), "no reason given")
-        places = re.findall(r"^\s*(?:<source elided>)?\s*(\S.*)\n\s*\^", text, re.MULTILINE)
-        where = f", near `{places[-1].strip()}`" if places else ""
-        functions = [name for name in re.findall(r"user_(\w+)", text) if name in program.sources]
-        of = program.name
-        if functions:
-            of = f"{of}.{functions[-1]} ({program.sources[functions[-1]].location})"
-        raise ProgramError(
-            f"{of} cannot be compiled: {reason.strip()}{where}; engine='python' runs it as it is"
-        ) from error
+        raise compile_error(program, error) from error
 
 
 class Context:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from cugraph_ws.binding import BoundProgram
 from cugraph_ws.engines.context import Array, Context
 from cugraph_ws.engines.threads import cut_evenly
 from cugraph_ws.program import VertexProgram
 
-__all__ = ["FEW", "FEW_SHARE", "SAMPLE", "first_frontier", "reads_constants"]
+__all__ = ["FEW", "FEW_SHARE", "SAMPLE", "first_frontier", "may_be_quiet"]
 
 FEW = 32  # vertices of an exceptional state, or a share of all
 FEW_SHARE = 8
@@ -40,7 +41,7 @@ def first_frontier(context: Context) -> Array:
             0, part.size, context.state, part.constants, context.values, found
         )
         return found[:count].copy()
-    if part.size < 2 or not context.bound.accumulates or reads_constants(context.bound.program):
+    if not may_be_quiet(context.bound, part.size, part.vertices):
         return everyone
     example = _common_vertex(context)
     count = context.loops.list_unlike(0, part.size, context.state, part.constants, example, found)
@@ -58,19 +59,33 @@ def _common_vertex(context: Context) -> int:
 
 
 def reads_constants(program: VertexProgram) -> bool:
-    """Tell whether what a vertex sends or takes depends on more than its state.
+    """Tell whether what a vertex sends, or takes, or is active by, depends on more than its state."""
+    read = (
+        program.sources[name].attributes.values()
+        for name in ("compute", "apply", "active")
+        if name in program.sources
+    )
+    return any(names & set(program.constants) for one in read for names in one)
+
+
+def may_be_quiet(bound: BoundProgram, size: int, vertices: int) -> bool:
+    """Tell whether it is worth asking who has nothing to send at first, and safe.
 
     Parameters
     ----------
-    program : VertexProgram
-        The program.
+    bound : BoundProgram
+        The program and its traits.
+    size : int
+        Positions of the partition, ghosts included.
+    vertices : int
+        Number of vertices of the whole graph. A part of it does not show the arcs between parts, so
+        there everyone is active.
 
     Returns
     -------
     bool
     """
-    read = (program.sources[name].attributes.values() for name in ("compute", "apply"))
-    return any(names & set(program.constants) for one in read for names in one)
+    return 2 <= size == vertices and bound.order_free and not reads_constants(bound.program)
 
 
 def _is_quiet(context: Context, example: int, others: Array) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from cugraph_ws.kernels.cpu.interface import (
-    ANY,
+    KEEPS,
+    SETTLES,
     change,
     initial,
     is_active,
+    is_settled,
     keep,
     load,
     merge,
@@ -87,7 +89,8 @@ def gather(
             continue
         old = load(state, constants, vertex)
         new = keep(old)
-        if not (ANY and first == last):
+        hears = not (KEEPS and first == last) and not (SETTLES and is_settled(old, values))
+        if hears:
             gathered = nothing()
             for arc in range(first, last):
                 if prepared:
@@ -96,7 +99,7 @@ def gather(
                     one = message(load(state, constants, indices[arc]), edges, arc, values)
                 gathered = merge(gathered, one)
             new = update(old, gathered, values)
-        if is_active(old, new, values):
+        if hears and is_active(old, new, values):
             active += 1
         size = change(old, new)
         total += size
@@ -149,8 +152,11 @@ def finish(
 ) -> None:
     """Give a vertex of a long row its new state; `totals` as in `gather`."""
     old = load(state, constants, vertex)
-    new = update(old, gathered, values)
-    totals[0] = 1 if is_active(old, new, values) else 0
+    new = keep(old)
+    hears = not (SETTLES and is_settled(old, values))
+    if hears:
+        new = update(old, gathered, values)
+    totals[0] = 1 if hears and is_active(old, new, values) else 0
     size = change(old, new)
     totals[1] = size
     totals[2] = size

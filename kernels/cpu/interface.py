@@ -17,11 +17,13 @@ from typing import Any
 __all__ = [
     "ANY",
     "FIELDS",
+    "KEEPS",
     "ORDERED",
     "SETTLES",
     "change",
     "initial",
     "is_active",
+    "is_enough",
     "is_settled",
     "keep",
     "load",
@@ -40,6 +42,7 @@ __all__ = [
 ]
 
 ANY = True  # one message is as good as all of them: reading may stop at the first
+KEEPS = True  # a vertex without in-edges keeps its state where all gather from all
 FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices
 SETTLES = True  # whether `is_settled` says that a state is final
@@ -90,6 +93,11 @@ def nothing() -> Any:
 def merge(first: Any, second: Any) -> Any:
     """Combine two messages."""
     return min(first, second)
+
+
+def is_enough(gathered: Any) -> bool:
+    """Tell whether no other message can change what was gathered, where `ANY`."""
+    return True
 
 
 def update(vertex: Any, gathered: Any, values: Any) -> Any:

@@ -10,6 +10,7 @@ from cugraph_ws.kernels.cpu.interface import (
     ANY,
     SETTLES,
     is_active,
+    is_enough,
     is_settled,
     load,
     merge,
@@ -63,7 +64,7 @@ def pull(
                 one = message(load(state, constants, neighbour), edges, arc, values)
                 gathered = merge(gathered, one)
                 found = True
-                if ANY:
+                if ANY and is_enough(gathered):
                     break
         if not found:
             continue

@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from cugraph_ws.kernels.cpu.interface import (
+    SETTLES,
     is_active,
+    is_settled,
     load,
     merge,
     message,
+    nothing,
     put,
     put_message,
     same,
@@ -49,7 +52,7 @@ def scatter(
                 marks[target] = 1
                 receivers[size] = target
                 size += 1
-                put_message(inbox, target, one)
+                put_message(inbox, target, merge(nothing(), one))  # as a gather begins
             else:
                 put_message(inbox, target, merge(take_message(inbox, target), one))
     return size
@@ -65,6 +68,8 @@ def absorb(
         vertex = receivers[place]
         marks[vertex] = 0
         old = load(state, constants, vertex)
+        if SETTLES and is_settled(old, values):
+            continue
         new = update(old, take_message(inbox, vertex), values)
         if same(old, new):
             continue

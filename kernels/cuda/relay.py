@@ -30,6 +30,7 @@ from cugraph_ws.kernels.cuda.interface import (
     SETTLES,
     TERMS,
     is_active,
+    is_enough,
     is_settled,
     keep,
     load,
@@ -292,17 +293,24 @@ def ask_in_haste(
     begin: Any, length: Any, indices: Any, edges: Any, state: Any, constants: Any, flags: Any,
     values: Any,
 ) -> Any:  # fmt: skip
-    """Read the first few in-arcs until one has a message: any is as good as all."""
+    """Read the first few in-arcs until one has a message: any is as good as all.
+
+    Of flags only one that is set is: a row that has none among the first few is read whole.
+    """
     gathered = nothing()
-    found = False
+    found, enough = False, False
     tried = np.int64(0)
-    while not found and tried < min(length, HASTE):
+    while not enough and tried < min(length, HASTE):
         arc = begin + tried
         sender = np.int64(indices[arc])
         if flags[sender] != 0:
-            gathered = message(load(state, constants, sender), edges, arc, values)
+            one = message(load(state, constants, sender), edges, arc, values)
+            gathered = merge(gathered, one)
             found = True
+            enough = is_enough(gathered)
         tried += 1
+    if not enough and length > HASTE:
+        gathered, found = nothing(), False
     return gathered, found, tried
 
 

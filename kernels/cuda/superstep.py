@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cuda.interface import (
-    ANY,
     FRONTIER,
+    KEEPS,
     LANES,
     OUTBOX,
     SETTLES,
@@ -167,7 +167,7 @@ def gather_segments(
     size = np.int32(until - begin)
     longest = min(shuffle(FULL, np.int32(end - start), 0), np.int32(32))  # rows fall in length
     gathered = nothing()
-    found = (not FRONTIER) and not (ANY and first == last)
+    found = (not FRONTIER) and not (KEEPS and first == last)
     window = np.int32(0)
     while window < size:
         arc = begin + window + lane()
@@ -243,13 +243,13 @@ def finish(
     active, total, greatest, sums = tally
     old = load_own(state, constants, vertex)
     new = keep(old)
-    if FRONTIER and SETTLES:
+    if SETTLES:
         found = found and not is_settled(old, values)
     if found:
         new = update(old, gathered, values)
-    news = is_active(old, new, values)
+    news = found and is_active(old, new, values)
     if FRONTIER:
-        news = news and found and not same(old, new)
+        news = news and not same(old, new)
         flags[vertex] = np.uint8(1) if news else np.uint8(0)
     if news:
         active += 1
@@ -543,7 +543,7 @@ def virtual_warps(
             bits = np.int64(ballot(FULL, found))
             found = ((bits >> (lane() - place)) & ((1 << LANES) - 1)) != 0
         else:
-            found = not (ANY and first == last)
+            found = not (KEEPS and first == last)
         if place == 0 and vertex < owned:
             tally = finish(vertex, gathered, found, edges, memory, values, tally)
     conclude(tally, zero, (0, False), control, tallies, sums, records, norm, tol)
