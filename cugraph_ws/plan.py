@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from cugraph_ws.analysis import why_not_monotone
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.engines import Choice, Counts, Direction
 from cugraph_ws.errors import InputError
 
-__all__ = ["Filter", "Plan", "WantedDirection", "gathers_from_all"]
+__all__ = ["Filter", "Plan", "WantedDirection", "gathers_from_all", "gathers_only"]
 
 WantedDirection = Literal["auto", "push", "pull", "gather"]
 Filter = Literal["auto", "online", "ballot"]
@@ -68,10 +69,7 @@ class Plan:
             )
         self.dense = gathers_from_all(bound)
         if self.dense and direction in ("push", "pull"):
-            raise InputError(
-                f"direction={direction!r}: {program.name} gathers from all in-neighbours in every superstep; "
-                "use 'auto' or 'gather'"
-            )
+            raise gathers_only(bound, direction)
         if direction == "gather" and not self.dense:
             if program.combine not in ("min", "max") or not bound.order_free:
                 raise InputError(
@@ -153,6 +151,30 @@ class Plan:
         if not self._settles:
             return counts.arcs > max(FUSED_ARCS, self._arcs // DENSE_SHARE)
         return counts.arcs > max(FUSED_ARCS, self._unexplored // PULL_SHARE)
+
+
+def gathers_only(bound: BoundProgram, direction: str) -> InputError:
+    """Return the error for a direction that needs messages of active vertices alone.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its traits.
+    direction : str
+        What was asked for.
+    """
+    program = bound.program
+    why = ""
+    if program.idempotent:
+        reason = why_not_monotone(program, bound.types.state)
+        why = (
+            f"; that its answer does not depend on the order of messages is not proved ({reason}): if it "
+            "does not, declare asynchronous = True"
+        )
+    return InputError(
+        f"direction={direction!r}: {program.name} gathers from all in-neighbours in every superstep; use "
+        f"'auto' or 'gather'{why}"
+    )
 
 
 def gathers_from_all(bound: BoundProgram) -> bool:

@@ -279,6 +279,7 @@ class Routes:
         return src.distance + edge.weight, src.hops + 1
 
     combine = min
+    asynchronous = True
 
     def apply(old, gathered):
         return gathered if gathered < (old.distance, old.hops) else (old.distance, old.hops)

@@ -70,6 +70,7 @@ class Nearest:
         return src.distance + edge.weight, src.seed
 
     combine = min
+    asynchronous = True
 
     def apply(old, gathered):
         better = gathered < (old.distance, old.seed) and gathered[0] < math.inf

@@ -446,9 +446,9 @@ class TestQuietBackground:
 class TestThePlan:
     """What the trace says was chosen."""
 
-    def directions(self, program, edges, **options):
+    def directions(self, program, edges, *, engine="python", **options):
         with build(edges) as graph:
-            trace = ws.run(program, graph, engine="python", **options).trace
+            trace = ws.run(program, graph, engine=engine, **options).trace
         return list(trace["direction"]), list(trace["filter"]), list(trace["fused"])
 
     def test_a_search_pushes_pulls_and_pushes_again(self, tiny_tasks):
@@ -470,7 +470,7 @@ class TestThePlan:
         assert answer(ws.BFS, edges, start=0)["distance"] == hops(edges, 0)
 
     def test_small_frontiers_are_fused(self):
-        directions, filters, fused = self.directions(Hops, SHAPES["path"], start=0)
+        directions, filters, fused = self.directions(Hops, SHAPES["path"], engine="cpu", start=0)
         assert directions == ["push"] * 50
         assert filters == ["list"] * 50
         assert all(fused)

@@ -297,22 +297,31 @@ def test_what_is_wrong_and_where(function):
 
 
 @pytest.mark.parametrize(
-    ("role", "signature"), [("apply", "apply(old, gathered, p)"), ("active", "active(old, new, p)")]
+    ("role", "known"), [("apply", "old, gathered, p"), ("active", "old, new, p")]
 )
-def test_the_wrong_number_of_parameters(role, signature):
+def test_an_argument_of_another_name(role, known):
     with pytest.raises(ws.ProgramError) as caught:
         define(role, right_init)
     line = right_init.__code__.co_firstlineno
-    assert f"Wrong.{role} ({__file__}:{line}) takes 1 parameters" in str(caught.value)
-    assert f"write it as {signature}" in str(caught.value)
+    assert f"Wrong.{role} ({__file__}:{line}) asks for `vertex`" in str(caught.value)
+    assert f"{role} has: {known}" in str(caught.value)
+
+
+def reads_the_destination(src, dst, edge):
+    return src.width
+
+
+def test_the_destination_is_no_argument_of_compute():
+    with pytest.raises(ws.ProgramError, match=r"asks for `dst`; .* compute has: src, edge, p"):
+        define("compute", reads_the_destination)
 
 
 def too_many(state, p, more):
     return 0.0
 
 
-def test_an_aggregate_with_the_wrong_number_of_parameters():
-    with pytest.raises(ws.ProgramError, match=r"Wrong.total .*write it as total\(state, p\)"):
+def test_an_aggregate_with_an_argument_that_it_does_not_have():
+    with pytest.raises(ws.ProgramError, match=r"Wrong.total .* asks for `more`.* has: state, p"):
         define("total", ws.aggregate(too_many))
 
 
@@ -508,7 +517,7 @@ def test_text_at_the_left_margin_is_no_obstacle(tmp_path, monkeypatch):
 
 
 def test_attributes_that_are_read_are_known():
-    source = read_function(unknown_attribute, "f", owner="Right", attributes={0: {"width"}})
+    source = read_function(unknown_attribute, "f", owner="Right", attributes={"src": {"width"}})
     assert source.attributes == {"src": {"width"}, "edge": set()}
     assert source.parameters == ("src", "edge")
     assert re.fullmatch(

@@ -16,16 +16,17 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def trace_of(program, edges, **options):
+def trace_of(program, edges, *, engine="python", **options):
     with build(edges) as graph:
-        result = ws.run(program, graph, engine="python", **options)
+        result = ws.run(program, graph, engine=engine, **options)
         return result, result.trace
 
 
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("direction", ["auto", "push", "pull", "gather"])
 def test_a_row_for_each_superstep(fused, direction):
-    result, trace = trace_of(Hops, SHAPES["path"], start=0, fused=fused, direction=direction)
+    given = {"start": 0, "fused": fused, "direction": direction}
+    result, trace = trace_of(Hops, SHAPES["path"], engine="cpu", **given)
     assert list(trace.columns) == COLUMNS
     assert trace["superstep"].tolist() == list(range(result.iterations))
     assert (trace["milliseconds"] >= 0).all()

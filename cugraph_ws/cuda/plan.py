@@ -7,7 +7,7 @@ from cugraph_ws.engines import Choice, Counts, Direction
 from cugraph_ws.engines.cuda_frontier import LONGEST, why_not_swapped
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
-from cugraph_ws.plan import WantedDirection, gathers_from_all
+from cugraph_ws.plan import WantedDirection, gathers_from_all, gathers_only
 
 __all__ = ["CudaPlan"]
 
@@ -141,10 +141,7 @@ class CudaPlan:
                 self._dense = "pull"
             return
         if dense and direction == "pull":
-            raise InputError(
-                f"direction='pull': {program.name} gathers from all in-neighbours in every superstep; "
-                "use 'auto' or 'gather'"
-            )
+            raise gathers_only(bound, direction)
         may_gather = dense or (program.combine in ("min", "max") and bound.order_free)
         if direction == "gather" and not may_gather:
             raise InputError(
@@ -173,10 +170,7 @@ class CudaPlan:
         if direction != "push":
             return
         if gathers_from_all(bound):
-            raise InputError(
-                f"direction='push': {bound.program.name} gathers from all in-neighbours in every superstep; "
-                "use 'auto' or 'gather'"
-            )
+            raise gathers_only(bound, direction)
         if in_place is not None and (not in_place or why_not_swapped(bound) is not None):
             raise InputError(
                 f"in_place={in_place}: a push on the GPU goes by the program where it writes; leave "
