@@ -33,6 +33,7 @@ from cugraph_ws.interrupts import HeldInterrupts
 from cugraph_ws.plan import Filter, WantedDirection
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
+from cugraph_ws.stall import IDLE_SUPERSTEPS
 from cugraph_ws.trace import Trace
 
 __all__ = ["Loop", "Method", "Result", "Step", "run"]
@@ -327,6 +328,9 @@ def run(
         If an argument cannot be used.
     ProgramError
         If the program is wrong.
+    ConvergenceError
+        If a run without a limit makes no progress: no vertex is active while some wait, or the same
+        states come again.
     EngineError
         If the engine cannot run here.
     Interrupted
@@ -444,6 +448,7 @@ def _drive(
     holders = graph.crew.size if isinstance(graph, ShardGraph) else 1
     stopped: Stopped = "converged"
     wish: str | None = None
+    idle = 0  # supersteps in a row without active vertices
     whole = True  # whether the state is that between two supersteps
 
     def result() -> Result:
@@ -503,6 +508,14 @@ def _drive(
                 )
                 if interrupts.pressed:
                     raise KeyboardInterrupt
+                idle = idle + 1 if step.active == 0 and step.edges == 0 else 0
+                if idle >= IDLE_SUPERSTEPS and not loop.converged:
+                    raise ConvergenceError(
+                        f"{loop.name} makes no progress: no vertex was active in {idle} supersteps, and "
+                        "vertices still wait for their turn; check the program's priority, or give "
+                        "priorities=False",
+                        result(),
+                    )
                 update = ProgressUpdate(
                     superstep=iterations,
                     active=step.active,

@@ -21,11 +21,12 @@ from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
 from cugraph_ws.engines.cpu import CpuExecutor
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.graph import Graph
 from cugraph_ws.plan import Filter, Plan, WantedDirection
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Loop, Method, Step, as_columns
+from cugraph_ws.stall import Repetition
 
 if TYPE_CHECKING:
     from cugraph_ws.cluster.nccl import Links
@@ -135,6 +136,7 @@ class VertexLoop:
         self._residual = math.inf
         self._measured = False
         self._number = 0
+        self._repetition: Repetition | None = None
 
     @property
     def converged(self) -> bool:
@@ -179,6 +181,7 @@ class VertexLoop:
             self._executors = self._on_cuda(bound, graph)
         else:
             self._executors = self._on_cpu(bound, graph, plain=engine == "python")
+        self._repetition = self._watches(graph)
         for executor in self._executors:
             executor.start()
         self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
@@ -249,6 +252,12 @@ class VertexLoop:
             )
             for partition in self._partitions
         ]
+
+    def _watches(self, graph: Graph) -> Repetition | None:
+        """Return what notices states that come again, where every superstep gathers from all."""
+        whole = self.engine != "cuda" and not isinstance(graph, ShardGraph)
+        endless = self.max_iter is None and not self.has_frontier
+        return Repetition() if whole and endless else None
 
     def _on_cuda(self, bound: BoundProgram, graph: Graph) -> list[Executor]:
         """Make the plan, the partitions and their exchange, and an executor for each."""
@@ -352,6 +361,7 @@ class VertexLoop:
         self._counts, traffic = self._exchange.settle(self._executors, choice)
         counts = self._counts
         self._number += len(counts.history)
+        self._watch()
         norm = self._program.residual
         residuals = [math.nan]
         if norm is not None and choice.direction == "gather":
@@ -373,6 +383,25 @@ class VertexLoop:
             history=counts.history,
             modes=counts.modes,
         )
+
+    def _watch(self) -> None:
+        """Give up a run without a limit whose states come again, so that they always will."""
+        program = self._program
+        changing = {"superstep", *program.aggregates}
+        if self._repetition is None or any(
+            changing & read
+            for source in program.sources.values()
+            for read in source.attributes.values()
+        ):
+            return
+        columns = [one for executor in self._executors for one in executor.columns().values()]
+        period = self._repetition.period(self._number, columns)
+        if period is not None:
+            raise ConvergenceError(
+                f"{self.name} will not converge: after {self._number} supersteps its states are those of "
+                f"{period} supersteps before; give max_iter, or change the program so that it comes to rest",
+                None,
+            )
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:

@@ -66,8 +66,8 @@ class Queues:
 
     @property
     def limit(self) -> float:
-        """Greatest rank that is near."""
-        return float(self._numbers[buckets.LIMIT])
+        """Greatest rank that is near; without piles all are."""
+        return float(self._numbers[buckets.LIMIT]) if self.ordered else np.inf
 
     @property
     def waiting(self) -> int:

@@ -119,7 +119,9 @@ def _refill_middle(marks: Any, state: Any, constants: Any, values: Any, piles: A
     if kept == 0:
         return
     if not numbers[WIDTH] > 0.0:
-        numbers[WIDTH] = 2.0 * (total / kept - least) * min(numbers[GOAL] / kept, 1.0)
+        width = 2.0 * (total / kept - least) * min(numbers[GOAL] / kept, 1.0)
+        # A sum of great ranks overflows.  Without a width the least rank alone is next.
+        numbers[WIDTH] = width if width > 0.0 and np.isfinite(width) else 0.0
     numbers[HORIZON] = least + SPAN * numbers[WIDTH]
     size = 0
     left = 0
@@ -183,9 +185,11 @@ def balance(
     """Keep the near list at a good size between supersteps; return its length.
 
     An empty one gets the next bucket.  One of far more vertices than a bucket should hold keeps
-    those of least rank.
+    those of least rank, if there are piles for the others.
     """
     numbers = piles[2]
+    if len(piles[0]) == 0:
+        return near_size
     if near_size == 0:
         near_size = _next_bucket(near, marks, state, constants, values, piles)
     if near_size <= CROWDED * numbers[GOAL]:
