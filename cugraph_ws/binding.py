@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.analysis import why_not_monotone
+from cugraph_ws.analysis import fields_of_vertex_numbers, why_not_monotone
 from cugraph_ws.arguments import is_number
 from cugraph_ws.codegen import INFINITY, Types
 from cugraph_ws.cuda.device import array_module
@@ -30,7 +30,7 @@ from cugraph_ws.declarations import (
     VertexSet,
     VertexValue,
 )
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.graph import Graph
 from cugraph_ws.inference import CompileError, Inference, infer
 from cugraph_ws.parsing import parse
@@ -160,6 +160,7 @@ def bind(
         for name, declared in program.parameters.items()
     )
     _check_edges(program, graph, columns, tuple(state))
+    _check_vertex_numbers(program, graph)
     if program.validate is not None:
         named = dict(
             zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
@@ -198,6 +199,23 @@ def bind(
         program.memory[key] = types, order_free, _prepares(program, types)
     types, order_free, prepares = program.memory[key]
     return BoundProgram(program, types, columns, constants, values, order_free, prepares)
+
+
+def _check_vertex_numbers(program: VertexProgram, graph: Graph) -> None:
+    """Refuse a column of vertex numbers that would be taken for ids."""
+    if graph.numbers_are_ids:
+        return
+    key = "fields of vertex numbers"
+    if key not in program.memory:
+        program.memory[key] = fields_of_vertex_numbers(program)
+    for field in program.memory[key]:
+        declared = program.state[field]
+        if declared.visible and not getattr(declared.type, "holds_vertex", False):
+            raise ProgramError(
+                f"{program.name}.init ({program.sources['init'].location}) gives `{field}` the vertex's number, "
+                f"which is not its id in this graph; declare `{field}: ws.vertex_id`, which comes back as an "
+                "id, or ws.hidden(…) for a field that is no column"
+            )
 
 
 def _inferred(

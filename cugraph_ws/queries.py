@@ -57,6 +57,12 @@ class Queries:
         return self._vertices.size
 
     @property
+    def numbers_are_ids(self) -> bool:
+        """Whether the ids are the integers 0 … n-1, and so the vertices' numbers."""
+        self._open()
+        return bool(self._vertices.numbering.renumbered == "no")
+
+    @property
     def device_resident(self) -> bool:
         """Whether the graph was made on a GPU, of a cuDF frame or arrays there.
 

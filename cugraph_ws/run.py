@@ -348,14 +348,13 @@ def run(
     if isinstance(program, VertexProgram):
         from cugraph_ws.vertex_loop import VertexLoop
 
-        declared = tuple(name for name in program.edges if _has_column(graph, name))
         bound_graph = as_graph(
             graph,
             source=source_column,
             destination=destination_column,
             weight=weight_column,
             directed=directed,
-            attributes=tuple(name for name in declared if name != weight_column),
+            attributes=attribute_columns(program, graph, weight_column),
         )
         loop: Loop = VertexLoop(
             program,
@@ -409,6 +408,25 @@ def run(
 
         device().trim()
     return result
+
+
+def attribute_columns(program: VertexProgram, graph: Any, weight: str | None) -> tuple[str, ...]:
+    """Return the columns of an edge frame that a program declares, its weight apart.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    graph : Graph or frame
+        A Graph has what it was built with.
+    weight : str, optional
+        The weight column.
+
+    Returns
+    -------
+    tuple of str
+    """
+    return tuple(name for name in program.edges if _has_column(graph, name) and name != weight)
 
 
 def _has_column(graph: Any, name: str) -> bool:
