@@ -117,18 +117,17 @@ def bind(
         else:
             state.append(declared.type.name)
     weight = columns[0] if len(columns) == 1 else graph.weight
-    constants = tuple(
-        _constant(
-            program,
-            _argument(name, declared),
-            declared,
-            graph,
-            weight,
-            arguments,
-            on_device=on_device,
-        )
-        for name, declared in program.constants.items()
-    )
+    by_name: dict[str, Any] = {}
+    for name, constant in program.constants.items():
+        argument = _argument(name, constant)
+        fallback = constant.default if isinstance(constant, Distribution) else None
+        if fallback is not None and arguments.get(argument) is None:
+            by_name[name] = by_name[fallback]
+        else:
+            by_name[name] = _constant(
+                program, argument, constant, graph, weight, arguments, on_device=on_device
+            )
+    constants = tuple(by_name.values())
     values = tuple(
         _parameter(program, name, declared, graph, arguments)
         for name, declared in program.parameters.items()
@@ -343,9 +342,14 @@ def _constant(
             raise InputError(f"{name}: the array holds what is no number; give one for each vertex")
         values = xp.asarray(given)
     else:
-        if isinstance(declared, Distribution):
+        if isinstance(declared, (Distribution, Constant)):
             default = 0.0
-        values, _ = graph.vertex_values(given, name, dtype, default=default, on_device=on_device)
+        values, there = graph.vertex_values(
+            given, name, dtype, default=default, on_device=on_device
+        )
+        if isinstance(declared, Constant) and graph.any_member(not bool(there.all())):
+            known = _graph_constant(declared.source, graph, weight, on_device=on_device)
+            values = xp.where(there, values, known)
     cast = xp.ascontiguousarray(values).astype(dtype, copy=False)
     if dtype.kind == "i" and not (cast == values).all():
         raise InputError(
@@ -380,10 +384,11 @@ def _shares(xp: Any, name: str, graph: Graph, values: Any) -> Any:
     if not xp.isfinite(values).all() or (values < 0).any():
         bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
         raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
-    total = graph.vertex_sum(values)
-    if graph.number_of_vertices and not total > 0:
-        raise InputError(f"{name} sums to {total}; give at least one vertex a share above 0")
-    return values / total
+    greatest = graph.vertex_max(values)
+    if graph.number_of_vertices and not greatest > 0:
+        raise InputError(f"{name} sums to {greatest}; give at least one vertex a share above 0")
+    values = values / greatest  # now the sum is at most the number of vertices
+    return values / graph.vertex_sum(values)
 
 
 def _as_ids(given: Any) -> Any:
@@ -399,8 +404,6 @@ def _graph_constant(source: str, graph: Graph, weight: str | None, *, on_device:
     incoming = source.startswith("in_")
     if source.endswith("_degree"):
         return graph.degrees(incoming=incoming, on_device=on_device)
-    if weight is None:
-        return graph.degrees(incoming=incoming, on_device=on_device).astype(np.float64)
     return graph.weight_sums(weight, incoming=incoming, on_device=on_device)
 
 

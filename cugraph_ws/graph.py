@@ -182,6 +182,7 @@ class Graph(Queries):
         self._source_names, self._destination_names = names
         self._carried = carried
         self._extremes = {}
+        self._sums = {}
         self._kind = read.kind
         self._vertices = read.vertices
         self._edges = read.number_of_edges
@@ -315,6 +316,7 @@ class Graph(Queries):
                 self._copy.close()
             on_device = self._copy is not None or not isinstance(self._arcs, Arcs)
             self._arcs = self._copy = None
+            self._sums = {}
             del self._vertices
             if on_device:
                 from cugraph_ws.cuda.device import device, has_device

@@ -28,7 +28,7 @@ class PageRank:
     weight: ws.edge(ws.float64, default=1.0, least=0.0)
     out_weight: ws.Constant("out_weight", argument="precomputed_vertex_out_weight")
     personalization: ws.distribution
-    dangling: ws.distribution
+    dangling: ws.Distribution(default="personalization")
     nstart: ws.distribution
     alpha: ws.parameter(ws.float64, default=0.85)
     residual = l1_norm("pagerank")
@@ -102,7 +102,8 @@ def pagerank(
     personalization : frame, mapping or column name, optional
         Where the surfer goes otherwise: shares by vertex, scaled to sum 1; evenly if not given.
     precomputed_vertex_out_weight : frame or mapping, optional
-        The sum of each vertex's out-weights, instead of the graph's.
+        The sum of each vertex's out-weights, instead of the graph's; those of vertices that are left
+        out are computed from the graph.
     max_iter : int
         The most supersteps.
     tol : float
@@ -110,7 +111,7 @@ def pagerank(
     nstart : frame, mapping or column name, optional
         First ranks, scaled to sum 1; even if not given.
     dangling : frame, mapping or column name, optional
-        Where the surfer goes from a vertex without out-edges; evenly if not given.
+        Where the surfer goes from a vertex without out-edges; as `personalization` says if not given.
     fail_on_nonconvergence : bool
         Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
     source, destination : str or list of str
