@@ -108,6 +108,7 @@ def bind(
     ProgramError
         If a function fails, or returns what its declaration does not allow.
     """
+    arguments = _by_own_names(program, arguments)
     _refuse_unknown(program, arguments)
     columns, kinds, missing = _edges(program, graph)
     state = []
@@ -180,6 +181,21 @@ def _prepares(program: VertexProgram, types: Types) -> bool:
     uniform = dict(zip(program.constants, types.uniform, strict=True))
     fields = [name for name in compute.attributes.get(source, set()) if not uniform.get(name)]
     return len(fields) > 1 or any(isinstance(node, DEAR) for node in ast.walk(parse(compute.text)))
+
+
+def _by_own_names(program: VertexProgram, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return arguments under the names that are declared, not under aliases."""
+    renamed = dict(arguments)
+    for name, declared in program.constants.items():
+        alias = declared.alias if isinstance(declared, VertexSet) else None
+        if alias is None or alias not in renamed:
+            continue
+        if renamed.get(name) is not None:
+            raise InputError(
+                f"{name}={renamed[name]!r} and {alias}={renamed[alias]!r} mean the same; give {name} alone"
+            )
+        renamed[name] = renamed.pop(alias)
+    return renamed
 
 
 def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> None:

@@ -157,9 +157,13 @@ class Distribution:
 
 @dataclass(frozen=True)
 class VertexSet:
-    """A set of vertices, given to `run()`; the program sees True for its members."""
+    """A set of vertices, given to `run()`; the program sees True for its members.
+
+    `run()` takes it under the name `alias` too.
+    """
 
     optional: bool = False
+    alias: str | None = None
 
 
 @dataclass(frozen=True)

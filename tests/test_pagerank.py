@@ -267,15 +267,6 @@ def test_starting_at_the_answer_ends_at_once():
     np.testing.assert_allclose(again["pagerank"], near["pagerank"], rtol=0, atol=1e-11)
 
 
-def test_a_column_named_weight_is_not_read_unasked():
-    edges = SHAPES["random"]
-    asked, unasked = (
-        column(ws.pagerank(edge_frame(edges, weighted=weighted), **TIGHT), "pagerank")
-        for weighted in (False, True)
-    )
-    assert np.array_equal(asked, unasked)
-
-
 def test_a_vertex_of_zero_weights_dangles():
     edges = SHAPES["random sparse"]
     none = replace(edges, weight=np.where(edges.source % 3 == 0, 0.0, edges.weight))

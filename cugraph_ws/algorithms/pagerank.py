@@ -7,8 +7,9 @@ from typing import Any, Unpack
 import numpy as np
 
 import cugraph_ws.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import aggregate, l1_norm, vertex_program
@@ -83,7 +84,7 @@ def pagerank(
     *,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:
@@ -116,8 +117,9 @@ def pagerank(
         Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
     source, destination : str or list of str
         For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: the weight column, 0 or more.
+    weight : str or None
+        For an edge frame: the column of weights, 0 or more; by default the column named `weight`, if there is
+        one. None for no weights.
     directed : bool
         For an edge frame: whether edges go one way.
     **options
@@ -137,7 +139,14 @@ def pagerank(
     """
     result = run(
         PageRank,
-        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
         alpha=alpha,
         personalization=personalization,
         dangling=dangling,
