@@ -134,6 +134,7 @@ def bind(
     ProgramError
         If a function fails, or returns what its declaration does not allow.
     """
+    arguments = _by_own_names(program, arguments)
     _refuse_unknown(program, arguments)
     columns, kinds, missing = _edges(program, graph)
     state = []
@@ -143,18 +144,17 @@ def bind(
         else:
             state.append(declared.type.name)
     weight = columns[0] if len(columns) == 1 else graph.weight
-    constants = tuple(
-        _constant(
-            program,
-            _argument(name, declared),
-            declared,
-            graph,
-            weight,
-            arguments,
-            on_device=on_device,
-        )
-        for name, declared in program.constants.items()
-    )
+    by_name: dict[str, Any] = {}
+    for name, constant in program.constants.items():
+        argument = _argument(name, constant)
+        fallback = constant.default if isinstance(constant, Distribution) else None
+        if fallback is not None and arguments.get(argument) is None:
+            by_name[name] = by_name[fallback]
+        else:
+            by_name[name] = _constant(
+                program, argument, constant, graph, weight, arguments, on_device=on_device
+            )
+    constants = tuple(by_name.values())
     values = tuple(
         _parameter(program, name, declared, graph, arguments)
         for name, declared in program.parameters.items()
@@ -247,6 +247,21 @@ def _prepares(program: VertexProgram, types: Types) -> bool:
     uniform = dict(zip(program.constants, types.uniform, strict=True))
     fields = [name for name in compute.attributes.get("src", set()) if not uniform.get(name)]
     return len(fields) > 1 or any(isinstance(node, DEAR) for node in ast.walk(parse(compute.text)))
+
+
+def _by_own_names(program: VertexProgram, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return arguments under the names that are declared, not under aliases."""
+    renamed = dict(arguments)
+    for name, declared in program.constants.items():
+        alias = declared.alias if isinstance(declared, VertexSet) else None
+        if alias is None or alias not in renamed:
+            continue
+        if renamed.get(name) is not None:
+            raise InputError(
+                f"{name}={renamed[name]!r} and {alias}={renamed[alias]!r} mean the same; give {name} alone"
+            )
+        renamed[name] = renamed.pop(alias)
+    return renamed
 
 
 def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> None:
@@ -409,9 +424,14 @@ def _constant(
             raise InputError(f"{name}: the array holds what is no number; give one for each vertex")
         values = xp.asarray(given)
     else:
-        if isinstance(declared, Distribution):
+        if isinstance(declared, (Distribution, Constant)):
             default = 0.0
-        values, _ = graph.vertex_values(given, name, dtype, default=default, on_device=on_device)
+        values, there = graph.vertex_values(
+            given, name, dtype, default=default, on_device=on_device
+        )
+        if isinstance(declared, Constant) and graph.any_member(not bool(there.all())):
+            known = _graph_constant(declared.source, graph, weight, on_device=on_device)
+            values = xp.where(there, values, known)
     cast = xp.ascontiguousarray(values).astype(dtype, copy=False)
     if dtype.kind == "i" and not (cast == values).all():
         raise InputError(
@@ -446,10 +466,11 @@ def _shares(xp: Any, name: str, graph: Graph, values: Any) -> Any:
     if not xp.isfinite(values).all() or (values < 0).any():
         bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
         raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
-    total = graph.vertex_sum(values)
-    if graph.number_of_vertices and not total > 0:
-        raise InputError(f"{name} sums to {total}; give at least one vertex a share above 0")
-    return values / total
+    greatest = graph.vertex_max(values)
+    if graph.number_of_vertices and not greatest > 0:
+        raise InputError(f"{name} sums to {greatest}; give at least one vertex a share above 0")
+    values = values / greatest  # now the sum is at most the number of vertices
+    return values / graph.vertex_sum(values)
 
 
 def _as_ids(given: Any) -> Any:
@@ -465,8 +486,6 @@ def _graph_constant(source: str, graph: Graph, weight: str | None, *, on_device:
     incoming = source.startswith("in_")
     if source.endswith("_degree"):
         return graph.degrees(incoming=incoming, on_device=on_device)
-    if weight is None:
-        return graph.degrees(incoming=incoming, on_device=on_device).astype(np.float64)
     return graph.weight_sums(weight, incoming=incoming, on_device=on_device)
 
 

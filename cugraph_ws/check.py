@@ -21,13 +21,14 @@ import pyarrow as pa
 from cugraph_ws.arguments import check_count
 from cugraph_ws.binding import BoundProgram, bind
 from cugraph_ws.cluster.spread import is_dask_frame
+from cugraph_ws.conventions import AUTO
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.declarations import VertexParameter
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import EngineError, InputError
-from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.graph import Graph
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import attribute_columns
+from cugraph_ws.run import program_graph
 from cugraph_ws.trial import Trial
 from cugraph_ws.vertex_loop import VertexLoop
 
@@ -127,7 +128,7 @@ def check(
     *,
     source_column: str | list[str] = "source",
     destination_column: str | list[str] = "destination",
-    weight_column: str | None = None,
+    weight_column: Any = AUTO,
     directed: bool = True,
     max_iter: int | None = None,
     max_edges: int = 1_000,
@@ -174,14 +175,8 @@ def check(
     if max_iter is not None:
         check_count("max_iter", max_iter)
     program = program.current()
-    declared = attribute_columns(program, graph, weight_column)
-    whole = as_graph(
-        graph,
-        source=source_column,
-        destination=destination_column,
-        weight=weight_column,
-        directed=directed,
-        attributes=declared,
+    whole = program_graph(
+        program, graph, source_column, destination_column, weight_column, directed
     )
     bound = bind(program, whole, parameters, plain=True)
     sampled = whole.number_of_arcs > max_edges
