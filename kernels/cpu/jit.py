@@ -1,4 +1,4 @@
-"""How every CPU kernel is compiled: once, without the GIL, cached on disk."""
+"""How every CPU kernel is compiled: once, without the GIL, kept on disk."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import numba
 
+from cugraph_ws.machine_code import CodeCache
+
 __all__ = ["inline", "jit"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -14,11 +16,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def jit(function: F) -> F:
     """Compile a loop that threads call; division by zero follows IEEE 754, as in NumPy."""
-    try:
-        compiled: F = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    return compiled
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    if compiled is not function:  # else the compiler is switched off
+        compiled._cache = CodeCache(function)
+    loop: F = compiled
+    return loop
 
 
 def inline(function: F) -> F:
