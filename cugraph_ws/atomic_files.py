@@ -58,9 +58,7 @@ def new_beside(path: Path) -> Path:
 
 
 @contextmanager
-def replacing(
-    path: Path, *, mode: int | None = None, durable: bool = True
-) -> Iterator[IO[bytes]]:
+def replacing(path: Path, *, mode: int | None = None, durable: bool = True) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of `path` if the `with` block ends well.
 
     Parameters
@@ -88,7 +86,7 @@ def replacing(
     first = 0o666 if mode is None and before is None else 0o600
     temporary, descriptor = _create(path, first)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with os.fdopen(descriptor, "w+b") as file:
             yield file
             file.flush()
             if mode is not None:
@@ -119,7 +117,7 @@ def _create(path: Path, mode: int) -> tuple[Path, int]:
     """Create a temporary file beside `path`, and lock it."""
     for _ in range(ATTEMPTS):
         temporary = new_beside(path)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(temporary, flags, mode)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

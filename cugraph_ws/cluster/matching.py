@@ -20,6 +20,7 @@ from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, find_inside, propose_share
 from cugraph_ws.run import Step
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CrewMatching", "refuse_inside"]
 
@@ -117,6 +118,11 @@ class CrewMatching:
         """Return own vertices' mates, and what each proposed last, as numbers."""
         own = slice(self._shard.owned)
         return {"mate": self._mate[own], "best": self._best[own]}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        for name, least in (("mate", -1), ("best", UNDECIDED)):
+            state.integers(name, graph.owned, least, graph.number_of_vertices - 1)
 
     def restore(self, state: dict[str, Array]) -> None:
         """Go on with some vertices matched."""
