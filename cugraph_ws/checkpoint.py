@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from cugraph_ws.atomic_files import replacing, sweep
 from cugraph_ws.errors import FileError, InputError
+from cugraph_ws.paths import native_path
 from cugraph_ws.saved_state import SavedState
 
 __all__ = [
@@ -151,8 +151,9 @@ def check_checkpoint(path: str | os.PathLike[str]) -> None:
     FileError
         If its folder is missing or not writable, or it is a folder itself.
     """
-    folder = Path(path).absolute().parent
-    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+    path = native_path(path)
+    folder = path.absolute().parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise FileError(
             f"checkpoint={str(path)!r} cannot be written; give a file in a writable folder"
         )
@@ -203,7 +204,7 @@ def write_checkpoint(
         }
     )
     try:
-        with replacing(Path(path)) as file:
+        with replacing(native_path(path)) as file:
             pq.write_table(table, file)
             return _seal(file)
     except OSError as error:
@@ -324,7 +325,7 @@ def _read_whole(path: str | os.PathLike[str], digest: str | None) -> Any:
 
     origin = f"resume={str(path)!r}"
     try:
-        with open(path, "rb") as file:
+        with open(native_path(path), "rb") as file:
             place = _place_of_digest(file)
             if place is None:
                 raise _unsealed(origin, file)

@@ -27,6 +27,7 @@ from cugraph_ws.atomic_files import (
     temporary_folder,
     write_private,
 )
+from cugraph_ws.paths import native_path
 
 __all__ = ["CodeCache", "cache_folder", "code_folder", "file_stem", "read_entry", "write_entry"]
 
@@ -52,7 +53,7 @@ def cache_folder() -> Path:
     """
     asked = os.environ.get("CUGRAPH_WS_CACHE_DIR")
     if asked:
-        return Path(asked)
+        return native_path(asked)
     base = os.environ.get("XDG_CACHE_HOME")
     try:
         return (Path(base) if base else Path.home() / ".cache") / "cugraph_ws"

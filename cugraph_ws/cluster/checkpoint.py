@@ -29,6 +29,7 @@ from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.crew import Crew
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.errors import FileError, InputError
+from cugraph_ws.paths import native_path
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CrewCheckpoints"]
@@ -68,8 +69,8 @@ class CrewCheckpoints:
         resume: str | os.PathLike[str] | None,
     ) -> None:
         self._loop, self._graph, self._crew = loop, graph, graph.crew
-        self._path = None if path is None else Path(path)
-        self._resume = None if resume is None else Path(resume)
+        self._path = None if path is None else native_path(path)
+        self._resume = None if resume is None else native_path(resume)
         self._identity: dict[str, str] = {}
         if path is not None or resume is not None:
             self._identity = _identity(loop, graph)
