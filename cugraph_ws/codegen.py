@@ -534,8 +534,11 @@ def _generated_module(program: VertexProgram, types_: Types) -> types.ModuleType
     if name not in _modules:
         module = import_text(name, text)
         compiled = [one for one in vars(module).values() if hasattr(one, "overloads")]
-        weakref.finalize(module, _release, compiled).atexit = False
-        _modules[name] = module
+        # Numba keeps the module itself; what loops hold is gone when the last of them is.
+        held = types.ModuleType(name)
+        vars(held).update(vars(module))
+        weakref.finalize(held, _release, compiled).atexit = False
+        _modules[name] = held
     return _modules[name]
 
 
@@ -566,14 +569,10 @@ def import_text(name: str, text: str) -> types.ModuleType:
     module
         Executed from `text`, whatever the file contains; a disk that is full is no obstacle.
     """
-    path = code_folder() / f"{name}.py"
-    content = text.encode()
-    try:
-        whole = read_private(path) == content
-    except OSError:
-        whole = False
-    if not whole:
-        write_private(path, content)
+    folder = code_folder()
+    path = Path(f"<{name}>") if folder is None else folder / f"{name}.py"
+    if folder is not None:
+        _write_once(path, text.encode())
     module = types.ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module  # compiled code on disk names its named tuples by their module
@@ -583,6 +582,16 @@ def import_text(name: str, text: str) -> types.ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def _write_once(path: Path, content: bytes) -> None:
+    """Write a module's file unless it is there; other processes see all of it or nothing."""
+    try:
+        whole = read_private(path) == content
+    except OSError:
+        whole = False
+    if not whole:
+        write_private(path, content)
 
 
 # ------------------------------------------------------------------------------ plain Python

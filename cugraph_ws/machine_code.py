@@ -61,26 +61,27 @@ def cache_folder() -> Path:
         return temporary_folder()
 
 
-def code_folder() -> Path:
+def code_folder() -> Path | None:
     """Return the folder that compiled code is read from and written to.
 
     Returns
     -------
-    Path
-        `cache_folder()` if it is this user's alone, else a temporary folder of this process.
+    Path or None
+        `cache_folder()` if it is this user's alone, else a temporary folder of this process; None if
+        there is no place for one.
 
     Warns
     -----
     RuntimeWarning
         Once, if the folder is another user's, a link, or one that others can write to.
     """
-    folder = cache_folder().absolute()
     try:
+        folder = cache_folder().absolute()
         if private_folder(folder):
             _sweep_once(folder)
             return folder
-    except OSError:  # a read-only home: each process compiles for itself
-        return temporary_folder()
+    except OSError:  # a read-only home, or a full disk: each process compiles for itself
+        return _own_folder()
     if not _warned:
         _warned.append(folder)
         warnings.warn(
@@ -90,7 +91,14 @@ def code_folder() -> Path:
             RuntimeWarning,
             stacklevel=2,
         )
-    return temporary_folder()
+    return _own_folder()
+
+
+def _own_folder() -> Path | None:
+    try:
+        return temporary_folder()
+    except OSError:
+        return None
 
 
 def _sweep_once(folder: Path) -> None:
@@ -199,12 +207,13 @@ class CodeCache:
         self._folder: Path | None = None
 
     @property
-    def cache_path(self) -> str:
-        """The folder of the function's entries."""
+    def cache_path(self) -> str | None:
+        """The folder of the function's entries, None if there is no place for one."""
         if self._folder is None or not is_private(self._folder):
             self._folder = _folder_for(inspect.getfile(self._function))
-            _sweep_once(self._folder)
-        return str(self._folder)
+            if self._folder is not None:
+                _sweep_once(self._folder)
+        return None if self._folder is None else str(self._folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for a signature, None if that is not known.
@@ -221,7 +230,8 @@ class CodeCache:
         from numba.core.compiler import CompileResult
 
         target_context.refresh()
-        content = read_entry(self._path(sig, target_context.codegen()))
+        path = self._path(sig, target_context.codegen())
+        content = None if path is None else read_entry(path)
         if content is None:
             return None
         try:
@@ -244,11 +254,14 @@ class CodeCache:
 
         if data.library.has_dynamic_globals or any(not one.can_cache for one in data.lifted):
             return
+        path = self._path(sig, data.codegen)
+        if path is None:
+            return
         try:
             content = dumps((sig, data._reduce()))
         except Exception:  # a type that cannot be pickled: the next process compiles it too
             return
-        write_entry(self._path(sig, data.codegen), content)
+        write_entry(path, content)
 
     def enable(self) -> None:
         """Do nothing: the cache is always in use."""
@@ -259,25 +272,36 @@ class CodeCache:
     def flush(self) -> None:
         """Do nothing: entries are named by what they depend on, and never go out of date."""
 
-    def _path(self, sig: Any, codegen: Any) -> Path:
+    def _path(self, sig: Any, codegen: Any) -> Path | None:
         """Name an entry by everything that it depends on."""
         import llvmlite
         import numba
 
-        function = self._function
-        file = Path(inspect.getfile(function)).name  # of a generated module, the hash of its text
+        folder, function = self.cache_path, self._function
+        if folder is None:
+            return None
+        path = inspect.getfile(function)
+        file = Path(path).name  # a generated module's has the hash of its text
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         facts = (
-            file, function.__qualname__, function.__code__.co_firstlineno, function.__code__.co_code,
+            file, _file_digest(path), function.__qualname__, function.__code__.co_firstlineno, function.__code__.co_code,
             repr(cells), _kernels_digest(), repr(sig), codegen.magic_tuple(), numba.__version__,
             llvmlite.__version__, sys.version, sys.abiflags,
         )  # fmt: skip
         key = hashlib.sha256(repr(facts).encode()).hexdigest()[:40]
         stem = f"{file_stem(Path(file).stem)}.{file_stem(function.__qualname__)}"
-        return Path(self.cache_path) / f"{stem}-{key}.nbc"
+        return Path(folder) / f"{stem}-{key}.nbc"
 
 
-def _folder_for(file: str) -> Path:
+def _file_digest(path: str) -> str:
+    """Hash a source file, if there is one."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _folder_for(file: str) -> Path | None:
     """Return the folder for what is compiled of a source file.
 
     Below `NUMBA_CACHE_DIR` if that is set, else beside the file, else in the folder of all compiled
@@ -291,8 +315,9 @@ def _folder_for(file: str) -> Path:
     for folder in [*asked, beside / "__pycache__"]:
         if _may_use(folder):
             return folder
-    last = code_folder() / named
-    return last if _may_use(last) else temporary_folder()
+    shared = code_folder()
+    last = None if shared is None else shared / named
+    return last if last is not None and _may_use(last) else _own_folder()
 
 
 def _may_use(folder: Path) -> bool:

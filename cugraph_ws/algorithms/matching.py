@@ -172,7 +172,7 @@ class MaximalBipartiteMatching:
     def restore(self, state: dict[str, Array]) -> None:
         """Go on with some vertices matched."""
         self._mate = state["mate"].astype(self._mate.dtype)
-        self._best = state["best"].astype(self._best.dtype)
+        self._best = reconsidered(state["best"]).astype(self._best.dtype)
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:
@@ -206,6 +206,24 @@ def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
         state.require(name, across.all(), "joins two vertices of one side")
         if name == "mate":
             state.require(name, (chosen[chosen[known]] == known).all(), "has a mate of nobody")
+
+
+def reconsidered(best: Array) -> Array:
+    """Return what vertices proposed last, to be found again where it is a proposal.
+
+    The best free neighbour is what it was; proposals that are none of that might never be mutual.
+
+    Parameters
+    ----------
+    best : ndarray of int, shape (vertices,)
+        From a checkpoint.
+
+    Returns
+    -------
+    ndarray of int, shape (vertices,)
+    """
+    again: Array = np.where(best >= 0, UNDECIDED, best)
+    return again
 
 
 def _check_sides(graph: Graph, left: npt.NDArray[np.bool_]) -> None:

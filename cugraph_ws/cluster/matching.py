@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.matching import side_error
+from cugraph_ws.algorithms.matching import reconsidered, side_error
 from cugraph_ws.cluster.mirror import both_ways
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
@@ -127,10 +127,8 @@ class CrewMatching:
     def restore(self, state: dict[str, Array]) -> None:
         """Go on with some vertices matched."""
         self._mate = self._shard.with_ghosts(state["mate"].astype(np.int64))
-        self._best = self._shard.with_ghosts(state["best"].astype(np.int64))
+        self._best = self._shard.with_ghosts(reconsidered(state["best"]).astype(np.int64))
         self._choice = self._best[: self._shard.owned].copy()
-        proposed = np.flatnonzero(self._choice >= 0)
-        self._choice[proposed] = self._shard.place(self._choice[proposed])
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:

@@ -106,11 +106,13 @@ def load_or_compile(
     Binary
     """
     key = hashlib.sha256(repr((_fingerprint(), text, name, kinds, capability)).encode()).hexdigest()
-    path = code_folder() / "cuda" / f"{name}-{key[:24]}.cubin"
-    binary = _read(path)
+    folder = code_folder()
+    path = None if folder is None else folder / "cuda" / f"{name}-{key[:24]}.cubin"
+    binary = None if path is None else _read(path)
     if binary is None:  # not there, or not whole
         binary = compile_kernel(function(), kinds, capability)
-        _write(path, binary)
+        if path is not None:
+            _write(path, binary)
     return binary
 
 

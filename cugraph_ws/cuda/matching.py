@@ -151,7 +151,10 @@ class DeviceMatching:
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on with some vertices matched."""
+        from cugraph_ws.algorithms.matching import reconsidered
+
         graph, xp = self._graph, self._device.xp
+        state = {**state, "best": reconsidered(state["best"])}
         for name, array in self._arrays():
             values = graph.by_position(state[name].astype(array.dtype))
             known = xp.take(graph.positions, xp.maximum(values, 0)) if graph.size else values
