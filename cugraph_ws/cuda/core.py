@@ -191,8 +191,8 @@ class DeviceCores:
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse what is no state of such a run; alone."""
         highest = self._device.to_host(self._graph.by_number(self._core))  # degrees, after `start`
-        core = state.integers("core", len(highest), 0, highest)
-        state.number("level", -1, int(core.max(initial=-1)))
+        state.integers("core", len(highest), 0, highest)
+        state.number("level", -1, int(highest.max(initial=0)) + 1)  # a GPU's end is above all
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on above a level."""

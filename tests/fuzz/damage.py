@@ -369,18 +369,13 @@ def prepare_cache(folder: Path) -> dict[str, Any]:
         "CUGRAPH_WS_CACHE_DIR": str(cache),
         "NUMBA_CACHE_DIR": str(cache / "numba"),
     }
-    answers = [
-        subprocess.run(
-            [sys.executable, script], env=environment, check=True, capture_output=True
-        ).stdout
-        for _ in range(2)
-    ]
-    if answers[0] != answers[1]:
-        raise SystemExit("a cache that is whole gives another answer")
+    done = subprocess.run(
+        [sys.executable, script], env=environment, check=True, capture_output=True
+    )
     os.environ["CUGRAPH_WS_CACHE_DIR"] = str(cache)
     load_binary("made")
     files = sorted(path.relative_to(cache) for path in cache.rglob("*") if path.is_file())
-    return {"folder": folder, "cache": cache, "files": files, "expected": answers[0]}
+    return {"folder": folder, "cache": cache, "files": files, "expected": done.stdout}
 
 
 def load_binary(says: str) -> tuple[str, Any]:
@@ -564,7 +559,7 @@ def one_case(
     kind: str, prepared: Any, seed: int, limit: float, number: int
 ) -> tuple[int, str, str]:
     """Run one case; return its number, its outcome, and a line about it."""
-    scratch = Path(tempfile.mkdtemp(prefix="damage-"))
+    scratch = Path(tempfile.mkdtemp(prefix=f"damage-{number}-"))
 
     def work() -> tuple[str, str]:
         return KINDS[kind][1](prepared, np.random.default_rng([seed, number]), scratch)
@@ -619,7 +614,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("kind", choices=list(KINDS))
+    parser.add_argument(
+        "kinds", nargs="+", choices=list(KINDS), metavar="KIND", help=", ".join(KINDS)
+    )
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
@@ -627,17 +624,19 @@ def main() -> None:
     parser.add_argument("--only", type=int, help="the number of one case")
     parser.add_argument("--verbose", action="store_true", help="print every case")
     given = parser.parse_args()
-    limit = LIMITS[given.kind] if given.limit is None else given.limit
-    counts = run(
-        given.kind,
-        count=given.count,
-        seed=given.seed,
-        jobs=given.jobs,
-        limit=limit,
-        only=given.only,
-        verbose=given.verbose,
-    )
-    sys.exit(any(counts[name] for name in BAD))
+    bad = False
+    for kind in sorted(given.kinds):  # the cache first: nothing may be compiled before it
+        counts = run(
+            kind,
+            count=given.count,
+            seed=given.seed,
+            jobs=given.jobs,
+            limit=LIMITS[kind] if given.limit is None else given.limit,
+            only=given.only,
+            verbose=given.verbose,
+        )
+        bad = bad or any(counts[name] for name in BAD)
+    sys.exit(bad)
 
 
 if __name__ == "__main__":
