@@ -90,7 +90,7 @@ def replacing(path: Path, *, mode: int | None = None, durable: bool = True) -> I
             yield file
             file.flush()
             if mode is not None:
-                os.fchmod(file.fileno(), mode)
+                _set_mode(file.fileno(), mode)
             elif before is not None:
                 _take_over(file.fileno(), before)
             if durable:
@@ -142,7 +142,14 @@ def _take_over(descriptor: int, before: os.stat_result) -> None:
             os.fchown(descriptor, -1, before.st_gid)
         except OSError:
             mode &= ~0o070  # meant for another group
-    os.fchmod(descriptor, mode)
+    _set_mode(descriptor, mode)
+
+
+def _set_mode(descriptor: int, mode: int) -> None:
+    """Set a file's permissions, where the file system has some."""
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
+        with contextlib.suppress(OSError):
+            os.fchmod(descriptor, mode)
 
 
 def _sync_folder(folder: Path) -> None:

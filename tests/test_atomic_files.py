@@ -308,6 +308,17 @@ def test_a_temporary_file_that_is_swept_at_once_is_made_again(tmp_path, monkeypa
         raise AssertionError("opened")
 
 
+def test_a_file_system_without_permissions(tmp_path, monkeypatch):
+    def refuse(descriptor, mode):
+        raise PermissionError(1, "Operation not permitted")
+
+    (tmp_path / "file").touch(mode=0o640)
+    monkeypatch.setattr(os, "fchmod", refuse)
+    with replacing(tmp_path / "file") as file:
+        file.write(b"whole")
+    assert (tmp_path / "file").read_bytes() == b"whole"
+
+
 def test_a_folder_that_cannot_be_synced(tmp_path, monkeypatch):
     fsync = os.fsync
 
