@@ -23,6 +23,7 @@ from conftest import COMPILED
 
 import cugraph_ws as ws
 from cugraph_ws import codegen, machine_code
+from cugraph_ws.kernels.cpu.jit import inline as jit_of_tests
 from cugraph_ws.machine_code import (
     CodeCache,
     cache_folder,
@@ -404,7 +405,37 @@ def test_a_full_disk_and_no_home_are_survived(tmp_path):
     assert run_script(tmp_path, textwrap.dedent(before), **nowhere) == ANSWER
 
 
-# ------------------------------------------------------------------------------ kept modules
+# ------------------------------------------------------------------------------ kept memory
+
+
+@needs_compiler
+def test_compiling_gives_its_memory_back():
+    """What stays of a function is its code and what Numba knows of it, not what optimized it."""
+    import ctypes
+
+    class Heap(ctypes.Structure):
+        _fields_ = [(f"field_{place}", ctypes.c_size_t) for place in range(10)]
+
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallinfo2"):
+        pytest.skip("no heap whose size can be asked for")
+    library.mallinfo2.restype = Heap
+
+    def used() -> int:
+        gc.collect()
+        heap = library.mallinfo2()
+        return int(heap.field_7 + heap.field_4)  # in use, and mapped apart
+
+    def compile_one(number: int) -> None:
+        space: dict[str, Any] = {}
+        exec(f"def plus(x):\n    return x + {number}", space)
+        assert jit_of_tests(space["plus"])(1) == number + 1
+
+    compile_one(0)
+    before = used()
+    for number in range(1, 11):
+        compile_one(number)
+    assert (used() - before) / 10 < 350_000
 
 
 def small(number: float) -> Any:

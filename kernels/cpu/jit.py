@@ -6,12 +6,29 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from llvmlite import binding
 
 from cugraph_ws.machine_code import CodeCache
 
 __all__ = ["inline", "jit"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _free_pass_managers() -> None:
+    """Have llvmlite free the pass managers that Numba is done with.
+
+    Their classes inherit an empty `_dispose` before the one that frees them (llvmlite 0.45 and 0.46), so
+    that 60 KB are lost whenever a function is optimized: 13 MB for the loops of a program.
+    """
+    managers: Any = getattr(binding, "newpassmanagers", None)
+    for name in ("ModulePassManager", "FunctionPassManager"):
+        kind = getattr(managers, name, None)
+        if kind is not None and kind._dispose is binding.ffi.ObjectRef._dispose:
+            kind._dispose = managers.NewPassManager._dispose
+
+
+_free_pass_managers()
 
 
 def jit(function: F) -> F:
