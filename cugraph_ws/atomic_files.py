@@ -228,6 +228,8 @@ def private_folder(path: Path) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
+    if stat.S_ISREG(os.lstat(path).st_mode):
+        raise NotADirectoryError(f"{path} is a file")
     if not is_private(path):
         return False
     if not os.access(path, os.W_OK | os.X_OK):

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cugraph_ws.paths import argument_text, arrow_path, native_path
+
 EDGES = {
     "quelle": ["Köln", "Köln", "Łódź"],
     "ziel": ["Łódź", "東京", "東京"],
@@ -77,6 +79,18 @@ for name in ("kanten_ä.csv", "kanten_ä.parquet", "kanten_ä.tsv.gz"):
     assert read_edges(folder / f"breiten_ü_{name}").num_rows == 3
 print("Köln".encode("utf-8"))
 """
+
+
+def test_paths_of_two_encodings(monkeypatch):
+    """In an ASCII locale Python has surrogates where Arrow has letters; elsewhere both have letters."""
+    assert native_path("Köln") == Path("Köln")
+    assert arrow_path("Köln") == argument_text("Köln") == "Köln"
+    monkeypatch.setattr(sys, "getfilesystemencoding", lambda: "ascii")
+    monkeypatch.setattr(os, "fsencode", lambda text: text.encode("ascii", "surrogateescape"))
+    monkeypatch.setattr(os, "fsdecode", lambda data: data.decode("ascii", "surrogateescape"))
+    for given in ("Köln", "K\udcc3\udcb6ln"):
+        assert str(native_path(given)) == "K\udcc3\udcb6ln"
+        assert arrow_path(native_path(given)) == argument_text(given) == "Köln"
 
 
 @pytest.fixture

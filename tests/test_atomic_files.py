@@ -357,7 +357,8 @@ class TestPrivate:
         (tmp_path / "link").symlink_to(tmp_path / "folder")
         (tmp_path / "file").touch()
         assert not private_folder(tmp_path / "link")
-        assert not private_folder(tmp_path / "file")
+        with pytest.raises(NotADirectoryError, match="is a file"):
+            private_folder(tmp_path / "file")
         assert not is_private(tmp_path / "missing")
 
     def test_of_another_user(self, tmp_path, monkeypatch):

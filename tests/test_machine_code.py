@@ -22,7 +22,7 @@ import pytest
 from conftest import COMPILED
 
 import cugraph_ws as ws
-from cugraph_ws import codegen, machine_code
+from cugraph_ws import atomic_files, codegen, machine_code
 from cugraph_ws.kernels.cpu.jit import inline as jit_of_tests
 from cugraph_ws.machine_code import (
     CodeCache,
@@ -289,6 +289,74 @@ def test_an_entry_that_is_whole_and_nonsense_is_compiled_again(content, kernel):
     (entry,) = entries(folder)
     write_entry(entry, content)
     assert compiled(load())
+
+
+def test_what_is_kept_and_loaded(kernel, monkeypatch, tmp_path):
+    """The cache by itself, as Numba's dispatcher calls it."""
+    load, folder = kernel
+    total = load().total
+    total(np.arange(4.0))
+    ((sig, result),) = total.overloads.items()
+    (entry,) = entries(folder)
+    content = read_entry(entry)
+    entry.unlink()
+    cache, context = CodeCache(total.py_func), total.targetctx
+    assert cache.load_overload(sig, context) is None
+    cache.save_overload(sig, result)
+    assert entries(folder) == [entry]
+    assert cache.load_overload(sig, context).signature == result.signature
+    for nonsense in (b"no pickle", pickle.dumps((("other",), ()))):
+        write_entry(entry, nonsense)
+        assert cache.load_overload(sig, context) is None
+    write_entry(entry, content)
+    assert CodeCache(total.py_func).load_overload(sig, context) is not None
+    (tmp_path / "kernel_of_a_test.py").unlink()
+    assert CodeCache(total.py_func).load_overload(sig, context) is None, "another source"
+    monkeypatch.setattr(machine_code, "_folder_for", lambda file: None)
+    cache = CodeCache(total.py_func)
+    assert cache.cache_path is None
+    cache.save_overload(sig, result)
+    assert cache.load_overload(sig, context) is None
+    monkeypatch.setattr(type(result), "_reduce", lambda self: 1 / 0)
+    monkeypatch.setattr(machine_code, "_folder_for", lambda file: folder)
+    entry.unlink()
+    CodeCache(total.py_func).save_overload(sig, result)
+    assert entries(folder) == []
+
+
+def test_where_kernels_are_kept(tmp_path, monkeypatch):
+    """Below Numba's folder, beside the file, with all compiled code, in a temporary folder, nowhere."""
+    from numba.core import config
+
+    file = tmp_path / "package" / "kernel.py"
+    file.parent.mkdir()
+    monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "numba"))
+    found = [machine_code._folder_for(str(file))]
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    found.append(machine_code._folder_for(str(file)))
+    (file.parent / "__pycache__").chmod(0o777)
+    found.append(machine_code._folder_for(str(file)))
+    assert [one.parent for one in found] == [tmp_path / "numba", file.parent, tmp_path / "cache"]
+    found[2].chmod(0o777)
+    assert machine_code._folder_for(str(file)) == atomic_files.temporary_folder()
+
+    def nowhere() -> Path:
+        raise FileNotFoundError(2, "No usable temporary directory")
+
+    monkeypatch.setattr(machine_code, "temporary_folder", nowhere)
+    assert machine_code._folder_for(str(file)) is None
+    (tmp_path / "cache").chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="not kept there"):
+        assert machine_code._folder_for(str(file)) is None
+    monkeypatch.delenv("CUGRAPH_WS_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    without_users(monkeypatch)
+    assert code_folder() is None
+    module = codegen.import_text("nowhere_0", "answer = 42\n")
+    assert module.answer == 42
+    del sys.modules["nowhere_0"]
 
 
 def test_folders_of_others_hold_no_kernels(kernel, tmp_path, monkeypatch):
