@@ -34,6 +34,7 @@ from cugraph_ws.interrupts import HeldInterrupts
 from cugraph_ws.plan import Filter, WantedDirection
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
+from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import IDLE_SUPERSTEPS
 from cugraph_ws.trace import Trace
 
@@ -125,8 +126,11 @@ class Loop(Protocol):
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to go on from here."""
 
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a checkpoint that has anything else than `state` returns; alone, after `start`."""
+
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from what `state` returned, after `start`."""
+        """Go on from what `state` returned and `check` has let pass, after `start`."""
 
     def columns(self) -> Mapping[str, Column]:
         """Return the result's columns; by vertex number if there is one row for each vertex."""

@@ -98,6 +98,9 @@ def pytest_configure(config: pytest.Config) -> None:
         compile_unfollowed()
     cache = getattr(config, "cache", None)  # absent under `-p no:cacheprovider`
     folder = str(cache.mkdir("compiled")) if cache else tempfile.mkdtemp(prefix="compiled-")
+    os.chmod(
+        folder, 0o700
+    )  # whatever the umask: the library uses no folder that others can write to
     os.environ.setdefault("CUGRAPH_WS_CACHE_DIR", folder)
 
 

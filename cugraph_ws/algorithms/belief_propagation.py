@@ -22,6 +22,7 @@ from cugraph_ws.frames import is_frame, open_frame
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
 from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.saved_state import SavedState
 from cugraph_ws.vertices import id_columns
 
 __all__ = ["BeliefPropagation", "belief_propagation"]
@@ -32,6 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 LEAST_RATIO = 1e-300  # of a coupling's entries: what float64 can multiply without losing them
 GREATEST_STRENGTH = 690.0  # its logarithm
+LEAST_MESSAGE = -800.0  # below the logarithm of the least ratio, shared out among many states
 
 
 @spreads
@@ -247,6 +249,11 @@ class BeliefPropagation:
     def state(self) -> dict[str, Array]:
         """Return the messages."""
         return {"messages": self._messages.ravel(), "residual": np.array([self._residual])}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        state.floats("messages", self._messages.size, LEAST_MESSAGE, 0.0)
+        state.floats("residual", 1, 0.0)
 
     def restore(self, state: dict[str, Array]) -> None:
         """Go on from messages."""

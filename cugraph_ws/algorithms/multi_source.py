@@ -29,6 +29,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.run import Column, Loop, Step, run
+from cugraph_ws.saved_state import SavedState
 from cugraph_ws.vertex_loop import VertexLoop
 
 __all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]
@@ -205,6 +206,10 @@ class MultiSource:
             "done": np.array([self._done]),
         }
 
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        check_searches(state, self._distance, graph.number_of_vertices)
+
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on after the finished searches."""
         self._done = int(state["done"][0])
@@ -226,6 +231,28 @@ class MultiSource:
     def _vertices(self) -> npt.NDArray[np.int64]:
         """Return the vertices that each start has a row for."""
         return np.arange(self._graph.number_of_vertices)
+
+
+def check_searches(state: SavedState, room: Any, vertices: int) -> None:
+    """Refuse what is not the finished searches of such a run.
+
+    Parameters
+    ----------
+    state : SavedState
+    room : array, shape (sources, vertices)
+        Where the distances go.
+    vertices : int
+        Number of vertices of the graph.
+
+    Raises
+    ------
+    InputError
+    """
+    sources, width = room.shape
+    size = state.number("done", 0, sources) * width
+    state.like("distance", size, room.dtype)
+    state.flags("valid", size)
+    state.integers("predecessor", size, -1, vertices - 1)
 
 
 @spreads
