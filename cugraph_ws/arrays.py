@@ -42,9 +42,7 @@ class ArrayFrame(Frame):
         self.native = None
         self.argument = argument
         self.proxy = False
-        self._columns = {
-            name: open_values(values, name, on_device=True) for name, values in columns.items()
-        }
+        self._columns = {name: _open(name, values) for name, values in columns.items()}
         places = {column.on_device for column in self._columns.values()}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(places) > 1:
@@ -74,6 +72,13 @@ class ArrayFrame(Frame):
 
     def _read(self, name: str, argument: str) -> Column:
         return replace(self._columns[name], argument=argument)
+
+
+def _open(name: str, values: Array) -> Column:
+    """Read an array as a column whose dtype is of the result frames' library, or None."""
+    column = open_values(values, name, on_device=True)
+    home = type(column.dtype).__module__.partition(".")[0]
+    return column if home in ("numpy", "pandas", "cudf") else replace(column, dtype=None)
 
 
 def edges_of_arrays(
@@ -138,7 +143,10 @@ def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFr
             f"matrix: a square one is needed, not {rows:,} by {columns:,}; give the edges of a "
             f"bipartite graph to Graph.from_arrays"
         )
-    entries = matrix.tocoo()
+    try:
+        entries = matrix.tocoo()
+    except (TypeError, ValueError) as error:  # entries of a dtype that its library has no code for
+        raise InputError(f"matrix: it cannot be read: {error}") from error
     xp: Any = np
     if is_on_device(entries.data):
         from cugraph_ws.cuda.device import device
