@@ -379,7 +379,24 @@ class Graph(Queries):
             columns.
         """
         self._open()
-        return self._kind.make({**self._vertices.everyone(), **self._decoded(columns)})
+        return self._kind.make(self._beside(self._vertices.everyone(), columns))
+
+    def check_outputs(self, outputs: Mapping[str, bool]) -> None:
+        """Refuse columns of a vertex frame that would overwrite the ids, or one another.
+
+        Parameters
+        ----------
+        outputs : mapping of str to bool
+            By name of a column beside the ids, whether it holds vertices: of ids of several columns,
+            such a column becomes several, as `predecessor_a` and `predecessor_b`.
+
+        Raises
+        ------
+        InputError
+            With the column and the remedy.
+        """
+        self._open()
+        self._vertices.check_outputs(outputs)
 
     def frame_like(self, columns: Mapping[str, ResultColumn]) -> Any:
         """Return a frame of the caller's kind.
@@ -413,6 +430,7 @@ class Graph(Queries):
             Ordered by destination, then source; an undirected edge once, the smaller id as source.
         """
         arcs = self._open()
+        self.check_edge_names()
         if isinstance(arcs, Arcs):
             sources, destinations, values = arcs.listed(self._carried, keep, among)
         else:
@@ -427,6 +445,26 @@ class Graph(Queries):
         for name, array in values.items():
             columns.setdefault(name, array)
         return self._kind.make(columns)
+
+    def check_edge_names(self) -> None:
+        """Refuse to make a frame of edges in which one end's column would overwrite the other's.
+
+        Raises
+        ------
+        InputError
+            If the graph is undirected, so that either end may come first, and a column was given for
+            different parts of the ids of sources and destinations.
+        """
+        if self.directed:
+            return
+        ends = zip(self._source_names, self._destination_names, strict=True)
+        for source, destination in ends:
+            if source != destination and source in self._destination_names:
+                raise InputError(
+                    f"column {source!r} is one part of the sources' ids and another of the "
+                    f"destinations', and an undirected edge may come back turned around; give either "
+                    f"end columns of its own"
+                )
 
     @property
     def report(self) -> GraphReport:
@@ -457,6 +495,13 @@ class Graph(Queries):
         if surplus and policy != "error":
             arcs.merge(policy, repeated)
             self._edges -= surplus
+
+    def _beside(
+        self, ids: Mapping[str, Any], columns: Mapping[str, ResultColumn]
+    ) -> dict[str, Any]:
+        """Return ids and other columns of a vertex frame, none of which overwrites another."""
+        self.check_outputs({name: isinstance(one, VertexNumbers) for name, one in columns.items()})
+        return {**ids, **self._decoded(columns)}
 
     def _decoded(self, columns: Mapping[str, ResultColumn]) -> dict[str, Any]:
         decoded: dict[str, Any] = {}

@@ -201,9 +201,9 @@ def _tree_of_frame(data: Any) -> _Tree:
 
 def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
     """Return the columns of the vertices' ids, and those of their predecessors'."""
-    if PREDECESSOR in frame.names:
-        return ["vertex"], [PREDECESSOR]
     ids = [name for name in frame.names if f"{PREDECESSOR}_{name}" in frame.names]
+    if not ids and PREDECESSOR in frame.names:
+        return ["vertex"], [PREDECESSOR]
     if not ids:
         raise InputError(
             f"result: it has no column {PREDECESSOR!r}, it has {', '.join(frame.names)}; give what "
