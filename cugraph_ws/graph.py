@@ -23,7 +23,7 @@ from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.duplicates import Merge
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import InputError, warn_caller
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.memory import format_bytes
 from cugraph_ws.numbering import Renumbered
@@ -59,6 +59,10 @@ class GraphReport:
         Whether ids were 0 … n-1 already, were a range with gaps, or had to be sorted.
     bytes : int
         Memory that the graph holds now.
+    both_ways : int or None
+        Of an undirected graph, pairs of vertices that have edges which were given in one direction and
+        others in the other: where every edge is listed both ways, each counts twice.  None where
+        nobody counted them, on a cluster.
     """
 
     vertices: int
@@ -68,11 +72,13 @@ class GraphReport:
     self_loops: int
     renumbered: Renumbered
     bytes: int
+    both_ways: int | None = None
 
     def __str__(self) -> str:
+        both_ways = f"{self.both_ways:,} pairs given both ways, " if self.both_ways else ""
         return (
             f"{self.vertices:,} vertices ({self.isolated:,} isolated), {self.edges:,} edges "
-            f"({self.duplicates:,} duplicates, {self.self_loops:,} self-loops), "
+            f"({self.duplicates:,} duplicates, {both_ways}{self.self_loops:,} self-loops), "
             f"renumbered: {self.renumbered}, {format_bytes(self.bytes)}"
         )
 
@@ -95,7 +101,8 @@ class Graph(Queries):
     weight : str, optional
         A numeric column; NaN, null and infinite weights are refused.
     directed : bool
-        Otherwise every edge goes both ways.
+        Otherwise every edge goes both ways, and is listed once, in either direction.  Where edges are
+        listed in both, they count twice: a `GraphWarning` says so.
     vertices : frame, optional
         Ids of vertices, in a column named `vertex` or as the source columns (in a frame of one
         column, of any name), each once, and columns of attributes.  Vertices that no edge has are
@@ -192,6 +199,8 @@ class Graph(Queries):
         self._copy: DeviceGraph | None = None
         if duplicates != "keep" and read.duplicates is None:
             self._merge(duplicates)
+        if not directed:
+            self._warn_of_edges_given_twice()
 
     @classmethod
     def from_arrays(
@@ -483,7 +492,19 @@ class Graph(Queries):
             self_loops=self._self_loops,
             renumbered=numbering.renumbered,
             bytes=arcs.nbytes + numbering.nbytes + self._vertices.attribute_bytes,
+            both_ways=arcs.both_ways,
         )
+
+    def _warn_of_edges_given_twice(self) -> None:
+        """Warn of an undirected graph whose frame lists edges both ways."""
+        pairs = self._open().both_ways
+        if pairs:
+            warn_caller(
+                f"directed=False: {pairs:,} {'pairs of vertices have' if pairs > 1 else 'pair of vertices has'} "
+                f"edges in both directions among the {self._edges:,} given, and each of them counts; "
+                f"if they are the same edges twice, list each once, or give duplicates='first' "
+                f"(or 'min', 'max', 'mean' of their weights) to Graph(...)"
+            )
 
     def _merge(self, policy: Merge | Literal["error"]) -> None:
         """Apply a policy on parallel edges of a graph on the host."""
