@@ -105,7 +105,13 @@ def edges_of_arrays(
     columns = {"source": source, "destination": destination}
     if weight is not None:
         columns["weight"] = weight
+    if attributes is not None and not isinstance(attributes, Mapping):
+        raise InputError(
+            f"attributes: a dict of names and arrays is needed, not {type(attributes).__name__}"
+        )
     for name, values in (attributes or {}).items():
+        if not isinstance(name, str):
+            raise InputError(f"attributes: {name!r} is no name of a column; names are text")
         if name in columns:
             raise InputError(f"attributes: {name!r} is the name of another column; choose another")
         columns[name] = values

@@ -368,6 +368,8 @@ class Frame:
         if name not in self.names:
             close = difflib.get_close_matches(str(name), [str(have) for have in self.names], 1)
             hint = f"did you mean {close[0]!r}? " if close else ""
+            if any(isinstance(have, tuple) for have in self.names):
+                hint = "its labels have several levels: give it flat names; "
             raise InputError(
                 f"{argument}={name!r}: {self.argument} has no such column; {hint}"
                 f"its columns are {', '.join(repr(have) for have in self.names) or 'none'}"

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
+from cugraph_ws.arguments import check_flag, is_label
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.duplicates import Merge
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph", "named_columns"]
 
 Array = npt.NDArray[Any]
-Columns = str | Sequence[str]
+Columns = str | Sequence[str]  # of pandas and cuDF frames, whole numbers too
 Balance = Literal["even", "auto"] | Sequence[float]
 ResultColumn = Any  # an array of the host or the device, VertexNumbers, Masked or list of str
 
@@ -97,7 +98,8 @@ class Graph(Queries):
         share, and results are Dask frames.
     source, destination : str or sequence of str
         The columns of the edges' ends: integers, strings, bytes, categoricals, timestamps, dates or
-        durations; several columns together make one id.
+        durations; several columns together make one id.  Columns of pandas and cuDF frames that are
+        named by whole numbers are named so here, too.
     weight : str, optional
         A numeric column; NaN, null and infinite weights are refused.
     directed : bool
@@ -167,11 +169,13 @@ class Graph(Queries):
         workers: Sequence[str] | None = None,
         balance: Balance = "even",
     ) -> None:
-        if workers is not None or balance != "even":
+        if workers is not None or not isinstance(balance, str) or balance != "even":
             name = "balance" if workers is None else "workers"
             raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("duplicates", duplicates, get_args(Duplicates))
         check_choice("self_loops", self_loops, get_args(Loops))
+        check_flag("directed", directed)
+        check_flag("consume", consume)
         names, carried = named_columns(source, destination, weight, attributes)
         read = read_edges(
             edges,
@@ -291,6 +295,7 @@ class Graph(Queries):
         GraphMemoryError
             If the graph would not fit in memory; raised before it is built.
         """
+        check_flag("directed", directed)
         edges, vertices = edges_of_matrix(matrix, directed=directed)
         return cls(edges, weight="weight", directed=directed, vertices=vertices)
 
@@ -565,7 +570,8 @@ def as_graph(
     """
     if not isinstance(graph, Graph):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
-    if weight not in (None, graph.weight):
+    check_flag("directed", directed)
+    if weight is not None and not (is_label(weight) and weight == graph.weight):
         raise InputError(
             f"weight={weight!r}: the graph was built with weight={graph.weight!r}; "
             f"give the weight to Graph(...)"
@@ -606,12 +612,33 @@ def named_columns(
             f"source names {len(names[0])} columns and destination {len(names[1])}; "
             f"give as many columns for both"
         )
+    if weight is not None and not is_label(weight):
+        raise InputError(f"weight={weight!r}: give the name of one column, or None")
     first = [] if weight is None else [weight]
-    return names, list(dict.fromkeys([*first, *_names(attributes, "attributes")]))
+    more = () if attributes is None else attributes
+    return names, list(dict.fromkeys([*first, *_names(more, "attributes")]))
 
 
-def _names(columns: Columns, argument: str) -> list[str]:
-    names = [columns] if isinstance(columns, str) else list(columns)
-    if not names and argument != "attributes":
+def _names(columns: Any, argument: str) -> list[str]:
+    if is_label(columns):
+        return [columns]
+    if hasattr(columns, "tolist"):  # an array or an index
+        columns = columns.tolist()
+    if not isinstance(columns, Sequence) or isinstance(columns, (bytes, bytearray)):
+        raise InputError(
+            f"{argument}={columns!r}: give the name of a column, or a list of names; names are text "
+            f"or whole numbers"
+        )
+    for name in columns:
+        if isinstance(name, tuple):
+            raise InputError(
+                f"{argument}: {name!r} is a label of several levels; give the frame flat names, such "
+                f"as frame.columns = ['_'.join(label) for label in frame.columns]"
+            )
+        if not is_label(name):
+            raise InputError(
+                f"{argument}: {name!r} is no name of a column; names are text or whole numbers"
+            )
+    if not columns and argument != "attributes":
         raise InputError(f"{argument}=[]: name at least one column")
-    return names
+    return list(columns)
