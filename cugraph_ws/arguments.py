@@ -8,7 +8,42 @@ import numpy as np
 
 from cugraph_ws.errors import InputError
 
-__all__ = ["check_count", "check_number", "is_number"]
+__all__ = ["check_count", "check_flag", "check_number", "is_label", "is_number"]
+
+
+def is_label(value: Any) -> bool:
+    """Tell whether a value may name a column.
+
+    Parameters
+    ----------
+    value : Any
+        What the caller gave.
+
+    Returns
+    -------
+    bool
+        True for text and whole numbers.
+    """
+    return isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
+
+
+def check_flag(argument: str, value: Any) -> None:
+    """Refuse what is neither True nor False.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name.
+    value : Any
+        What the caller gave.
+
+    Raises
+    ------
+    InputError
+        If it is something else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{argument}={value!r}: give True or False")
 
 
 def is_number(value: Any) -> bool:

@@ -503,6 +503,6 @@ def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
     InputError
         With the words.
     """
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         choices = ", ".join(map(repr, allowed))
         raise InputError(f"{argument}={value!r}: choose one of {choices}")

@@ -99,6 +99,9 @@ class Loop(Protocol):
         When to stop.
     by_vertex : bool
         Whether the result has one row for each vertex; else its columns are all of one length.
+    outputs : mapping of str to bool, optional
+        Of a result by vertex: its columns beside the ids, and whether each holds vertices.  Where a
+        loop has this, ids that a column would overwrite are refused before it starts.
     """
 
     name: str
@@ -393,6 +396,7 @@ def run(
     bound_graph = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
+    bound_graph.check_outputs(getattr(loop, "outputs", {}))
     here = choose_engine(engine, bound_graph)
     if isinstance(bound_graph, ShardGraph):
         loop = loop.on_crew()

@@ -141,6 +141,18 @@ class VertexLoop:
         self._repetition: Repetition | None = None
 
     @property
+    def outputs(self) -> dict[str, bool]:
+        """The result's columns beside the ids, and whether each holds vertices."""
+        columns = {
+            name: bool(getattr(declared.type, "holds_vertex", False))
+            for name, declared in self._program.state.items()
+            if declared.visible
+        }
+        if self._predecessors:
+            columns[str(self._program.predecessor)] = True
+        return columns
+
+    @property
     def converged(self) -> bool:
         """Whether nothing is active any more, or the residual is within `tol`."""
         if self.diverged:

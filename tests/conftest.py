@@ -94,6 +94,8 @@ def compile_unfollowed() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs between sessions, and out of the user's own cache."""
+    # Many shapes list edges both ways, and are read as undirected on purpose.
+    config.addinivalue_line("filterwarnings", "ignore::cugraph_ws.GraphWarning")
     if COMPILED:
         compile_unfollowed()
     cache = getattr(config, "cache", None)  # absent under `-p no:cacheprovider`

@@ -196,6 +196,7 @@ class BeliefPropagation:
             If one of them cannot be used.
         """
         priors = _read_priors(graph, self.priors, to_host)
+        graph.check_outputs({f"belief_{state}": False for state in range(priors.shape[1])})
         with np.errstate(divide="ignore"):  # a state of probability 0
             log_priors = np.log(priors)
         if isinstance(self.coupling, str):

@@ -9,7 +9,7 @@ most: in meshes and road networks these two alone join nearly everything.  Hooki
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +94,7 @@ class WeaklyConnectedComponents:
     """The algorithm as a loop for `run`: sampled neighbours first, then the arcs in blocks."""
 
     name = "weakly_connected_components"
+    outputs: ClassVar = {"labels": True}
     by_vertex = True
     diverged = False
     max_iter: int | None = None

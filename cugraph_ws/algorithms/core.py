@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -135,6 +135,7 @@ def k_core(
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
+    opened.check_edge_names()
     result = _run(
         opened,
         degree_type,
@@ -165,6 +166,7 @@ class CoreNumber:
     """
 
     name = "core_number"
+    outputs: ClassVar = {"core_number": False}
     by_vertex = True
     diverged = False
     max_iter: int | None = None

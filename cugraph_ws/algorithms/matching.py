@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +101,7 @@ class MaximalBipartiteMatching:
     """
 
     name = "maximal_bipartite_matching"
+    outputs: ClassVar = {"mate": True}
     by_vertex = True
     diverged = False
     max_iter: int | None = None

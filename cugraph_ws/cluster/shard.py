@@ -591,7 +591,7 @@ class ShardGraph(Graph):
         """
         self._open()
         ids = self._vertices.columns(None, VertexNumbers(self.positions[: self.owned]))
-        return self._kind.make({**ids, **self._decoded(columns)})
+        return self._kind.make(self._beside(ids, columns))
 
     def edge_frame(self, keep: Any = None, *, among: Any = None) -> Any:
         """Return edges into own vertices as a frame, together; see `Graph.edge_frame`.
