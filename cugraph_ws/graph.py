@@ -19,10 +19,11 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
+from cugraph_ws.arguments import check_columns
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.conventions import AUTO, weight_column
-from cugraph_ws.duplicates import Merge
+from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
@@ -462,6 +463,12 @@ class Graph(Queries):
         if surplus and policy != "error":
             arcs.merge(policy, repeated)
             self._edges -= surplus
+            if self.weight is not None:
+                values = arcs.values(self.weight, "csc")
+                bad = arcs.first_infinite(values)
+                if bad is not None:  # the frame had none
+                    edge = self.describe_edge(bad)
+                    refuse_infinite(policy, self.weight, float(values[bad]), edge)
 
     def _decoded(self, columns: Mapping[str, ResultColumn]) -> dict[str, Any]:
         decoded: dict[str, Any] = {}
@@ -505,6 +512,7 @@ def as_graph(
     InputError
         If a Graph comes with an argument that says otherwise than the graph was built.
     """
+    check_columns(source, destination, weight, directed, attributes)
     if not isinstance(graph, Graph):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
     known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)

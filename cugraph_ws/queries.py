@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs, Order
+from cugraph_ws.arguments import shown
 from cugraph_ws.cuda.device import array_module, as_host, mark
 from cugraph_ws.errors import InputError
 from cugraph_ws.vertices import Vertices
@@ -497,6 +498,6 @@ def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
     InputError
         With the words.
     """
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         choices = ", ".join(map(repr, allowed))
-        raise InputError(f"{argument}={value!r}: choose one of {choices}")
+        raise InputError(f"{argument}={shown(value)}: choose one of {choices}")

@@ -152,7 +152,7 @@ class BeliefPropagation:
         check_number("damping", damping)
         if damping >= 1:
             raise InputError(f"damping={damping!r} must be below 1, or messages never change")
-        check_number("tol", tol)
+        check_number("tol", tol, finite=True)
         check_count("max_iter", max_iter)
         self.tol: float | None = float(tol)
         self.max_iter: int | None = int(max_iter)
