@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
-from cugraph_ws.arguments import check_columns
+from cugraph_ws.arguments import check_columns, check_flag, shown
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.conventions import AUTO, weight_column
@@ -163,11 +163,13 @@ class Graph(Queries):
         workers: Sequence[str] | None = None,
         balance: Balance = "even",
     ) -> None:
-        if workers is not None or balance != "even":
+        if workers is not None or not (isinstance(balance, str) and balance == "even"):
             name = "balance" if workers is None else "workers"
             raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("duplicates", duplicates, get_args(Duplicates))
         check_choice("self_loops", self_loops, get_args(Loops))
+        check_columns(source, destination, weight, directed, attributes)
+        check_flag("consume", consume)
         weight = weight_column(edges, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         read = read_edges(
@@ -251,6 +253,10 @@ class Graph(Queries):
         >>> graph.number_of_vertices, graph.weight
         (3, 'weight')
         """
+        if attributes is not None and not isinstance(attributes, Mapping):
+            raise InputError(
+                f"attributes={shown(attributes)} must be a mapping of names to arrays, or None"
+            )
         return cls(
             edges_of_arrays(source, destination, weight, attributes),
             weight=None if weight is None else "weight",
@@ -287,6 +293,7 @@ class Graph(Queries):
         GraphMemoryError
             If the graph would not fit in memory; raised before it is built.
         """
+        check_flag("directed", directed)
         edges, vertices = edges_of_matrix(matrix, directed=directed)
         return cls(edges, weight="weight", directed=directed, vertices=vertices)
 

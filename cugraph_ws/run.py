@@ -344,8 +344,9 @@ def run(
         checkpoint=checkpoint,
         resume=resume,
     )
+    steps = ("start", "step", "columns")
     if not isinstance(program, VertexProgram) and not all(
-        hasattr(program, name) for name in ("start", "step", "columns", "converged", "by_vertex")
+        callable(getattr(program, name, None)) for name in steps
     ):
         raise InputError(
             f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "

@@ -43,6 +43,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 from click.testing import CliRunner
+from scipy import sparse
 
 import cugraph_ws as ws
 from cugraph_ws.cli import commands
@@ -176,7 +177,7 @@ class Target:
     works : dict
         Arguments that it needs, of which some are replaced.
     parameters : tuple of str
-        All that may be given.
+        All that may be given; options of a command that take no value end with an exclamation mark.
     """
 
     name: str
@@ -262,11 +263,24 @@ PROGRAMS: dict[str, dict[str, Any]] = {
 LOOPS: dict[str, dict[str, Any]] = {
     "CoreNumber": {},
     "BeliefPropagation": NEEDED["belief_propagation"],
-    "MaximalBipartiteMatching": {"left": [0]},
+    "MaximalBipartiteMatching": {"left": [0, 3]},
     "MultiSource": {"program": ws.BFS, "argument": "start", "starts": [0]},
 }
 # Run with what a function takes beside its own: `run` describes it.
 OPTIONS = ("engine", "progress", "timeout", "checkpoint", "every", "resume")
+QUERIES: dict[str, dict[str, Any]] = {
+    "number": {"value": 0, "argument": "x"},
+    "numbers": {"values": [0], "argument": "x"},
+    "members": {"values": [0], "argument": "x"},
+    "vertex_values": {"data": {0: 1.0}, "argument": "x", "dtype": float, "default": 0.0},
+    "edge_values": {"name": "weight"},
+    "edge_dtype": {"name": "weight"},
+    "least_edge_value": {"name": "weight"},
+    "greatest_edge_value": {"name": "weight"},
+    "weight_sums": {"name": "weight", "incoming": True},
+    "degrees": {"incoming": True},
+}
+ENGINES_OWN = ("argument", "dtype", "on_device")
 DECLARATIONS = (
     *("edge", "hidden", "like", "nullable", "parameter", "vertex_value", "l1_norm", "max_norm"),
     *("aggregate", "vertex_program"),
@@ -286,6 +300,13 @@ def function_targets() -> list[Target]:
         found.append(Target(f"{name} of a Graph", method, works, (*of_graph, *OPTIONS)))
         accessor = getattr(EDGES.ws, name)
         found.append(Target(f"frame.ws.{name}", accessor, works, (*of_graph, *OPTIONS)))
+    found += [
+        Target("Graph", ws.Graph, {"edges": EDGES}, _parameters(ws.Graph)),
+        Target("Graph.from_arrays", ws.Graph.from_arrays, {"source": [0, 1], "destination": [1, 2]},
+               _parameters(ws.Graph.from_arrays)),
+        Target("Graph.from_matrix", ws.Graph.from_matrix, {"matrix": sparse.eye_array(3, format="csr")},
+               _parameters(ws.Graph.from_matrix)),
+    ]  # fmt: skip
     options = tuple(one for one in _parameters(ws.run) if one not in ("program", "graph"))
     for name, works in [*PROGRAMS.items(), ("Own", {"root": 0})]:
         program = Own if name == "Own" else getattr(ws, name)
@@ -306,6 +327,10 @@ def function_targets() -> list[Target]:
                ("targets",)),
         Target("require_convergence", result.require_convergence, {"name": "sssp"}, ("name",)),
     ]  # fmt: skip
+    for name, works in QUERIES.items():
+        method = getattr(graph, name)
+        named = tuple(one for one in _parameters(method) if one not in ENGINES_OWN)
+        found.append(Target(f"Graph.{name}", method, works, named))
     for name in DECLARATIONS:
         function = getattr(ws, name)
         named = _parameters(function)
@@ -378,7 +403,7 @@ NEEDED_WORDS: dict[str, list[str]] = {
     "circuit": ["--sources-file", "sources.csv"],
     "neural-network": ["--activation", "0.5"],
     "belief-propagation": ["--priors", "no", "--priors", "yes", "--coupling", "2,1;1,2"],
-    "maximal-bipartite-matching": ["--left", "0"],
+    "maximal-bipartite-matching": ["--left", "0", "--left", "3"],
 }
 # What starts processes, waits for a network, or makes a file as large as it is told to.
 LEFT_OUT = ("--workers", "--scheduler", "--help", "--version", "--progress", "--no-progress")
@@ -413,7 +438,7 @@ def command_targets() -> list[Target]:
         if isinstance(command, click.Group):
             continue
         options = tuple(
-            option
+            f"{option}!" if one.is_flag else option
             for one in command.params
             if isinstance(one, click.Option)
             for option in one.opts[-1:]
@@ -433,8 +458,8 @@ def _working_words(name: str) -> list[str]:
     return [*edges, *NEEDED_WORDS.get(name, [])]
 
 
-def _command(name: str, words: list[str]) -> None:
-    """Run a command line; raise what it ended with, if that is no exit code of its own."""
+def _command(name: str, words: list[str]) -> BaseException | None:
+    """Run a command line; return the error that it ended with, or raise it if it is none of ours."""
     settings = Settings()
     text = [str(word) for word in (name, *words)]
     outcome = CliRunner().invoke(commands, text, obj=settings, standalone_mode=False)
@@ -442,6 +467,7 @@ def _command(name: str, words: list[str]) -> None:
     fine = (ws.CugraphWsError, click.ClickException, click.exceptions.Exit, click.Abort)
     if error is not None and not isinstance(error, (*fine, SystemExit)):
         raise error
+    return error
 
 
 def working_files(folder: Path) -> None:
@@ -480,13 +506,14 @@ def replaced(target: Target, chance: random.Random, values: list[Any]) -> dict[s
 def _replaced_words(target: Target, chance: random.Random) -> list[str]:
     words = list(target.works["words"])
     for _ in range(chance.choice((1, 1, 2, 3))):
-        kind = chance.randrange(4)
+        kind = chance.randrange(8)
         if kind == 0 and words:
             words[chance.randrange(len(words))] = chance.choice(WORDS)
         elif kind == 1 and words:
             del words[chance.randrange(len(words))]
         elif target.parameters:
-            words += [chance.choice(target.parameters), chance.choice(WORDS)]
+            option = chance.choice(target.parameters)
+            words += [option[:-1]] if option.endswith("!") else [option, chance.choice(WORDS)]
     return [word for word in words if word not in LEFT_OUT]
 
 
