@@ -422,7 +422,7 @@ def _read_coupling(coupling: Any, states: int, *, symmetric: bool) -> Floats:
     """Return a coupling whose largest entry is 1."""
     try:
         matrix = np.array(coupling, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"coupling: a matrix of numbers or the name of an edge column is needed: {error}"
         ) from error
