@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
-from cugraph_ws.arguments import check_flag, is_label
+from cugraph_ws.arguments import check_columns, check_flag, is_label, shown
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.conventions import AUTO, weight_column
-from cugraph_ws.duplicates import Merge
+from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.errors import InputError, warn_caller
 from cugraph_ws.frames import VertexNumbers
@@ -176,7 +176,7 @@ class Graph(Queries):
             raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("duplicates", duplicates, get_args(Duplicates))
         check_choice("self_loops", self_loops, get_args(Loops))
-        check_flag("directed", directed)
+        check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
         weight = weight_column(edges, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
@@ -263,6 +263,10 @@ class Graph(Queries):
         >>> graph.number_of_vertices, graph.weight
         (3, 'weight')
         """
+        if attributes is not None and not isinstance(attributes, Mapping):
+            raise InputError(
+                f"attributes={shown(attributes)} must be a mapping of names to arrays, or None"
+            )
         return cls(
             edges_of_arrays(source, destination, weight, attributes),
             weight=None if weight is None else "weight",
@@ -526,6 +530,12 @@ class Graph(Queries):
         if surplus and policy != "error":
             arcs.merge(policy, repeated)
             self._edges -= surplus
+            if self.weight is not None:
+                values = arcs.values(self.weight, "csc")
+                bad = arcs.first_infinite(values)
+                if bad is not None:  # the frame had none
+                    edge = self.describe_edge(bad)
+                    refuse_infinite(policy, self.weight, float(values[bad]), edge)
 
     def _beside(
         self, ids: Mapping[str, Any], columns: Mapping[str, ResultColumn]
@@ -576,9 +586,9 @@ def as_graph(
     InputError
         If a Graph comes with an argument that says otherwise than the graph was built.
     """
+    check_columns(source, destination, weight, directed, attributes)
     if not isinstance(graph, Graph):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
-    check_flag("directed", directed)
     known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)
     if not any(weight is one or (is_label(weight) and weight == one) for one in known):
         raise InputError(

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.arguments import check_columns, check_run, shown
 from cugraph_ws.checkpoint import Checkpoints
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.council import Council
@@ -300,8 +300,8 @@ def run(
     predecessors : bool
         Whether the program's predecessor column, if it declares one, is found at the end.
     partitions : int
-        Into how many partitions to cut the graph, which exchange what changes at their boundaries;
-        on one machine it is for trying out.
+        Into how many partitions to cut the graph, 1 to 1,024, which exchange what changes at their
+        boundaries; on one machine it is for trying out.
     exchange : {"auto", "vr", "ms", "all"}
         What partitions send each other: of the vertices at a boundary those that have changed
         (`vr`, Vertex Refinement), or all (`ms`, the maximal subset); or all that they own (`all`, a
@@ -347,14 +347,36 @@ def run(
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
-    if max_iter is not None:
-        check_count("max_iter", max_iter)
-    if tol is not None:
-        check_number("tol", tol)
-    if timeout is not None:
-        check_number("timeout", timeout, positive=True)
-    check_count("every", every, least=1)
-    check_count("partitions", partitions, least=1)
+    check_run(
+        max_iter=max_iter,
+        tol=tol,
+        timeout=timeout,
+        every=every,
+        partitions=partitions,
+        in_place=in_place,
+        priorities=priorities,
+        fused=fused,
+        predecessors=predecessors,
+        words={
+            "direction": direction,
+            "exchange": exchange,
+            "method": method,
+            "filter": filter,
+            "engine": engine,
+        },
+        progress=progress,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    steps = ("start", "step", "columns")
+    if not isinstance(program, VertexProgram) and not all(
+        callable(getattr(program, name, None)) for name in steps
+    ):
+        raise InputError(
+            f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
+            "above the class"
+        )
+    check_columns(source_column, destination_column, weight_column, directed)
     choose_engine(engine)
     if isinstance(program, VertexProgram):
         from cugraph_ws.vertex_loop import VertexLoop

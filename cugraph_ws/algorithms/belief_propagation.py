@@ -154,7 +154,7 @@ class BeliefPropagation:
         check_number("damping", damping)
         if damping >= 1:
             raise InputError(f"damping={damping!r} must be below 1, or messages never change")
-        check_number("tol", tol)
+        check_number("tol", tol, finite=True)
         check_count("max_iter", max_iter)
         self.tol: float | None = float(tol)
         self.max_iter: int | None = int(max_iter)
@@ -430,7 +430,7 @@ def _read_coupling(coupling: Any, states: int, *, symmetric: bool) -> Floats:
     """Return a coupling whose largest entry is 1."""
     try:
         matrix = np.array(coupling, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"coupling: a matrix of numbers or the name of an edge column is needed: {error}"
         ) from error

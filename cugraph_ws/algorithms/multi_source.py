@@ -21,13 +21,15 @@ from cugraph_ws.algorithms.options import (
     with_unreachable,
 )
 from cugraph_ws.algorithms.sssp import SSSP
-from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.conventions import AUTO, reads_weights
+from cugraph_ws.declarations import VertexSet
 from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Loop, Step, run
 from cugraph_ws.saved_state import SavedState
 from cugraph_ws.vertex_loop import VertexLoop
@@ -72,6 +74,20 @@ class MultiSource:
         max_iter: int | None = None,
         **parameters: Any,
     ) -> None:
+        if not isinstance(program, VertexProgram):
+            raise InputError(f"program={shown(program)} is no vertex program; give BFS or SSSP")
+        sets = {name: one for name, one in program.constants.items() if isinstance(one, VertexSet)}
+        if not isinstance(argument, str) or argument not in {
+            *sets,
+            *(one.alias for one in sets.values()),
+        }:
+            raise InputError(
+                f"argument={shown(argument)}: {program.name} has no such set of vertices; it has "
+                f"{', '.join(sets) or 'none'}"
+            )
+        check_word("engine", engine)
+        if max_iter is not None:
+            check_count("max_iter", max_iter)
         self.name = f"multi_source_{program.name.lower()}"
         self._program = program
         self._argument = argument

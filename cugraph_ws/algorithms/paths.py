@@ -208,7 +208,7 @@ def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
         return ["vertex"], [PREDECESSOR]
     if not ids:
         raise InputError(
-            f"result: it has no column {PREDECESSOR!r}, it has {', '.join(frame.names)}; give what "
+            f"result: it has no column {PREDECESSOR!r}, it has {', '.join(map(str, frame.names))}; give what "
             f"bfs, sssp or widest_path returned"
         )
     return ids, [f"{PREDECESSOR}_{name}" for name in ids]
