@@ -37,6 +37,7 @@ __all__ = [
 
 EXACT = 0.0
 SINGLE, DOUBLE = 1e-5, 1e-12  # what rounding may change, relatively
+REMEMBERED = 150
 RATE = 2  # a global that a program reads
 
 Given = Callable[[int], dict[str, Any]]
@@ -190,6 +191,8 @@ def remembering() -> Iterator[None]:
         key = (id(program), types)
         if key not in made:
             made[key] = program, original(program, types)
+            if len(made) > REMEMBERED:
+                made.pop(next(iter(made)))
         return made[key][1]
 
     with patch.object(context, "python_module", remembered):
