@@ -271,10 +271,10 @@ def _run_loops() -> None:
         ws.run(ws.MaximalBipartiteMatching(left[::2], 0), cases.graph_of(bipartite), engine="cuda")
         for kind in (np.int64, np.float32, np.float64):
             weighted = _weighted(edges, kind, directed=directed)
-            loop = ws.MultiSource(ws.SSSP, "source", [0, 3], engine="cpu")
+            loop = ws.MultiSource(ws.SSSP, "start", [0, 3], engine="cpu")
             ws.run(loop, weighted, engine="cuda")
         plain = type(edges)(edges.source, edges.destination, edges.n, None, directed)
-        loop = ws.MultiSource(ws.SSSP, "source", [0, 3], engine="cpu")
+        loop = ws.MultiSource(ws.SSSP, "start", [0, 3], engine="cpu")
         ws.run(loop, cases.graph_of(plain), engine="cuda")
     with TemporaryDirectory() as folder:
         saved = Path(folder) / "state.parquet"
@@ -303,12 +303,12 @@ def _run_programs(recorder: Recorder) -> None:
         ("BFS", lambda: ws.bfs(bare, 0, engine="cuda")),
         ("WidestPath", lambda: ws.widest_path(graph, 0, engine="cuda")),
         ("SSSP", lambda: ws.sssp(graph, 0, engine="cuda")),
-        ("SSSP gathered", lambda: ws.run(ws.SSSP, graph, source=0, direction="gather", **once)),
-        ("SSSP pushed", lambda: ws.run(ws.SSSP, graph, source=0, direction="push", **once)),
-        ("SSSP pulled", lambda: ws.run(ws.SSSP, graph, source=0, direction="pull", **once)),
+        ("SSSP gathered", lambda: ws.run(ws.SSSP, graph, start=0, direction="gather", **once)),
+        ("SSSP pushed", lambda: ws.run(ws.SSSP, graph, start=0, direction="push", **once)),
+        ("SSSP pulled", lambda: ws.run(ws.SSSP, graph, start=0, direction="pull", **once)),
         (
             "WidestPath pulled",
-            lambda: ws.run(ws.WidestPath, graph, source=0, direction="pull", engine="cuda"),
+            lambda: ws.run(ws.WidestPath, graph, start=0, direction="pull", engine="cuda"),
         ),
         ("DeltaPageRank", lambda: ws.run(ws.DeltaPageRank, graph, **once)),
     ]
@@ -347,7 +347,7 @@ def _run_programs(recorder: Recorder) -> None:
                 "PageRank on partitions",
                 lambda given=halves: ws.run(ws.PageRank, graph, max_iter=1, **given),
             ),
-            ("SSSP on partitions", lambda given=halves: ws.run(ws.SSSP, graph, source=0, **given)),
+            ("SSSP on partitions", lambda given=halves: ws.run(ws.SSSP, graph, start=0, **given)),
             *[
                 (
                     f"test: {case.name}, on partitions",
@@ -356,7 +356,7 @@ def _run_programs(recorder: Recorder) -> None:
                 for case in cut
             ],
         ]
-    for program, given in ((ws.PageRank, {}), (ws.BFS, {"start": 0}), (ws.SSSP, {"source": 0})):
+    for program, given in ((ws.PageRank, {}), (ws.BFS, {"start": 0}), (ws.SSSP, {"start": 0})):
         runs += [
             (
                 f"{program.name} on GPUs of a cluster",
@@ -374,7 +374,7 @@ def _run_programs(recorder: Recorder) -> None:
             "SSSP on GPUs of a cluster",
             lambda: crews.over_links(
                 2,
-                lambda crew: ws.run(ws.SSSP, crews.share(chain, crew), source=0, engine="cuda"),
+                lambda crew: ws.run(ws.SSSP, crews.share(chain, crew), start=0, engine="cuda"),
             ),
         )
     )

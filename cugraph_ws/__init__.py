@@ -22,6 +22,7 @@ from cugraph_ws.algorithms.pagerank import PageRank, pagerank
 from cugraph_ws.algorithms.paths import shortest_path
 from cugraph_ws.algorithms.sssp import SSSP, sssp
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
+from cugraph_ws.check import CheckReport, check
 from cugraph_ws.cluster.local import local_cluster
 from cugraph_ws.cluster.scan import ClusterScan, cluster_scan
 from cugraph_ws.declarations import (
@@ -79,6 +80,7 @@ __all__ = [
     "BFS",
     "SSSP",
     "BeliefPropagation",
+    "CheckReport",
     "Circuit",
     "ClusterScan",
     "ConvergenceError",
@@ -108,6 +110,7 @@ __all__ = [
     "belief_propagation",
     "bfs",
     "boolean",
+    "check",
     "circuit",
     "cluster_scan",
     "core_number",

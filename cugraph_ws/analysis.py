@@ -23,7 +23,7 @@ from cugraph_ws.declarations import Constant, Distribution, Edge
 from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
-__all__ = ["why_not_monotone"]
+__all__ = ["fields_of_vertex_numbers", "why_not_monotone"]
 
 Trend = Literal["constant", "rising", "falling", "unknown"]
 Sign = Literal["positive", "non-negative", "unknown"]
@@ -75,6 +75,35 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
     if trend not in ("constant", "rising"):
         return f"compute is not plainly non-decreasing in src.{field}"
     return None
+
+
+def fields_of_vertex_numbers(program: VertexProgram) -> list[str]:
+    """Return the state fields to which `init` plainly gives the vertex's number.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+
+    Returns
+    -------
+    list of str
+    """
+    result = _as_expression(_function(program, "init").node.body)
+    found: set[str] = set()
+    ends = [] if result is None else [result]
+    while ends:
+        node = ends.pop()
+        if isinstance(node, ast.IfExp):
+            ends += [node.body, node.orelse]
+            continue
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        found |= {
+            field
+            for field, part in zip(program.state, parts, strict=False)
+            if isinstance(part, ast.Name) and part.id == "vertex"
+        }
+    return [field for field in program.state if field in found]
 
 
 # ------------------------------------------------------------------------- expressions of a function

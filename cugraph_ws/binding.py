@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.analysis import why_not_monotone
+from cugraph_ws.analysis import fields_of_vertex_numbers, why_not_monotone
 from cugraph_ws.arguments import is_number
 from cugraph_ws.codegen import INFINITY, Types
 from cugraph_ws.cuda.device import array_module
@@ -30,7 +30,7 @@ from cugraph_ws.declarations import (
     VertexSet,
     VertexValue,
 )
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.graph import Graph
 from cugraph_ws.inference import CompileError, Inference, infer
 from cugraph_ws.parsing import parse
@@ -134,6 +134,7 @@ def bind(
     ProgramError
         If a function fails, or returns what its declaration does not allow.
     """
+    arguments = _by_own_names(program, arguments)
     _refuse_unknown(program, arguments)
     columns, kinds, missing = _edges(program, graph)
     state = []
@@ -143,23 +144,23 @@ def bind(
         else:
             state.append(declared.type.name)
     weight = columns[0] if len(columns) == 1 else graph.weight
-    constants = tuple(
-        _constant(
-            program,
-            _argument(name, declared),
-            declared,
-            graph,
-            weight,
-            arguments,
-            on_device=on_device,
-        )
-        for name, declared in program.constants.items()
-    )
+    by_name: dict[str, Any] = {}
+    for name, constant in program.constants.items():
+        argument = _argument(name, constant)
+        fallback = constant.default if isinstance(constant, Distribution) else None
+        if fallback is not None and arguments.get(argument) is None:
+            by_name[name] = by_name[fallback]
+        else:
+            by_name[name] = _constant(
+                program, argument, constant, graph, weight, arguments, on_device=on_device
+            )
+    constants = tuple(by_name.values())
     values = tuple(
         _parameter(program, name, declared, graph, arguments)
         for name, declared in program.parameters.items()
     )
     _check_edges(program, graph, columns, tuple(state))
+    _check_vertex_numbers(program, graph)
     if program.validate is not None:
         named = dict(
             zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
@@ -200,6 +201,23 @@ def bind(
     return BoundProgram(program, types, columns, constants, values, order_free, prepares)
 
 
+def _check_vertex_numbers(program: VertexProgram, graph: Graph) -> None:
+    """Refuse a column of vertex numbers that would be taken for ids."""
+    if graph.numbers_are_ids:
+        return
+    key = "fields of vertex numbers"
+    if key not in program.memory:
+        program.memory[key] = fields_of_vertex_numbers(program)
+    for field in program.memory[key]:
+        declared = program.state[field]
+        if declared.visible and not getattr(declared.type, "holds_vertex", False):
+            raise ProgramError(
+                f"{program.name}.init ({program.sources['init'].location}) gives `{field}` the vertex's number, "
+                f"which is not its id in this graph; declare `{field}: ws.vertex_id`, which comes back as an "
+                "id, or ws.hidden(…) for a field that is no column"
+            )
+
+
 def _inferred(
     program: VertexProgram,
     state: tuple[str, ...],
@@ -229,6 +247,21 @@ def _prepares(program: VertexProgram, types: Types) -> bool:
     uniform = dict(zip(program.constants, types.uniform, strict=True))
     fields = [name for name in compute.attributes.get("src", set()) if not uniform.get(name)]
     return len(fields) > 1 or any(isinstance(node, DEAR) for node in ast.walk(parse(compute.text)))
+
+
+def _by_own_names(program: VertexProgram, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return arguments under the names that are declared, not under aliases."""
+    renamed = dict(arguments)
+    for name, declared in program.constants.items():
+        alias = declared.alias if isinstance(declared, VertexSet) else None
+        if alias is None or alias not in renamed:
+            continue
+        if renamed.get(name) is not None:
+            raise InputError(
+                f"{name}={renamed[name]!r} and {alias}={renamed[alias]!r} mean the same; give {name} alone"
+            )
+        renamed[name] = renamed.pop(alias)
+    return renamed
 
 
 def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> None:
@@ -391,9 +424,14 @@ def _constant(
             raise InputError(f"{name}: the array holds what is no number; give one for each vertex")
         values = xp.asarray(given)
     else:
-        if isinstance(declared, Distribution):
+        if isinstance(declared, (Distribution, Constant)):
             default = 0.0
-        values, _ = graph.vertex_values(given, name, dtype, default=default, on_device=on_device)
+        values, there = graph.vertex_values(
+            given, name, dtype, default=default, on_device=on_device
+        )
+        if isinstance(declared, Constant) and graph.any_member(not bool(there.all())):
+            known = _graph_constant(declared.source, graph, weight, on_device=on_device)
+            values = xp.where(there, values, known)
     cast = xp.ascontiguousarray(values).astype(dtype, copy=False)
     if dtype.kind == "i" and not (cast == values).all():
         raise InputError(
@@ -428,10 +466,11 @@ def _shares(xp: Any, name: str, graph: Graph, values: Any) -> Any:
     if not xp.isfinite(values).all() or (values < 0).any():
         bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
         raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
-    total = graph.vertex_sum(values)
-    if graph.number_of_vertices and not total > 0:
-        raise InputError(f"{name} sums to {total}; give at least one vertex a share above 0")
-    return values / total
+    greatest = graph.vertex_max(values)
+    if graph.number_of_vertices and not greatest > 0:
+        raise InputError(f"{name} sums to {greatest}; give at least one vertex a share above 0")
+    values = values / greatest  # now the sum is at most the number of vertices
+    return values / graph.vertex_sum(values)
 
 
 def _as_ids(given: Any) -> Any:
@@ -447,8 +486,6 @@ def _graph_constant(source: str, graph: Graph, weight: str | None, *, on_device:
     incoming = source.startswith("in_")
     if source.endswith("_degree"):
         return graph.degrees(incoming=incoming, on_device=on_device)
-    if weight is None:
-        return graph.degrees(incoming=incoming, on_device=on_device).astype(np.float64)
     return graph.weight_sums(weight, incoming=incoming, on_device=on_device)
 
 

@@ -140,7 +140,7 @@ def bfs_command(
 
     _need(start, start_file)
     _one_search(job, each, to)
-    with job.graph() as graph:
+    with job.graph(weighted=False) as graph:
         starts = _given_set(job, "start", start, start_file)
         if each:
             loop = MultiSource(BFS, "start", starts, engine=job.engine, max_iter=depth_limit)
@@ -166,7 +166,7 @@ def sssp_command(
 ) -> None:
     """Measure shortest paths.
 
-    Edges are as long as --weight says, and 1 without it.  Result: vertex, distance, predecessor;
+    Edges are as long as their weights, and 1 without any.  Result: vertex, distance, predecessor;
     with --each the start before them; with --to the paths.
     """
     from cugraph_ws.algorithms.multi_source import MultiSource
@@ -177,9 +177,9 @@ def sssp_command(
     with job.graph() as graph:
         starts = _given_set(job, "start", start, start_file)
         if each:
-            job.run(graph, MultiSource(SSSP, "source", starts, engine=job.engine, cutoff=cutoff))
+            job.run(graph, MultiSource(SSSP, "start", starts, engine=job.engine, cutoff=cutoff))
             return
-        job.run(graph, SSSP, make=_paths(job, to), source=starts, cutoff=cutoff)
+        job.run(graph, SSSP, make=_paths(job, to), start=starts, cutoff=cutoff)
 
 
 @click.command("widest-path")
@@ -191,7 +191,7 @@ def widest_path_command(
 ) -> None:
     """Measure widest paths.
 
-    A path is as wide as its narrowest edge; edges are as wide as --weight says, and 1 without it.
+    A path is as wide as its narrowest edge; edges are as wide as their weights, and 1 without any.
     Result: vertex, width, predecessor; with --to the paths.
     """
     from cugraph_ws.algorithms.widest_path import WidestPath
@@ -200,7 +200,7 @@ def widest_path_command(
     _one_search(job, False, to)
     with job.graph() as graph:
         starts = _given_set(job, "start", start, start_file)
-        job.run(graph, WidestPath, make=_paths(job, to), source=starts)
+        job.run(graph, WidestPath, make=_paths(job, to), start=starts)
 
 
 def _need(words: Sequence[str], file: Path | None, name: str = "start") -> None:
@@ -246,7 +246,7 @@ def components_command(job: Job) -> None:
     """
     from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 
-    with job.graph() as graph:
+    with job.graph(weighted=False) as graph:
         job.run(graph, WeaklyConnectedComponents())
 
 
@@ -260,7 +260,7 @@ def core_number_command(job: Job, degree_type: Any) -> None:
     """
     from cugraph_ws.algorithms.core import CoreNumber
 
-    with job.graph() as graph:
+    with job.graph(weighted=False) as graph:
         job.run(graph, CoreNumber(degree_type), rank_by="core_number")
 
 
@@ -390,7 +390,7 @@ def belief_propagation_command(
     if bool(priors) == (priors_file is not None):
         raise click.UsageError("give --priors, once for each state, or --priors-file")
     shared = _matrix(coupling)
-    with job.graph(attributes=[coupling] if shared is None else []) as graph:
+    with job.graph([coupling] if shared is None else [], weighted=False) as graph:
         table = list(priors) if priors_file is None else _vertex_file(priors_file)
         factor = coupling if shared is None else shared
         job.run(graph, BeliefPropagation(table, factor, damping, tol, max_iter))
@@ -422,7 +422,7 @@ def matching_command(
         _need(left, left_file, "left")
     elif left or left_file is not None:
         raise click.UsageError("give --left-column or the vertices on the left, not both")
-    with job.graph() as graph:
+    with job.graph(weighted=False) as graph:
         side = left_column or _given_set(job, "left", left, left_file)
         job.run(graph, MaximalBipartiteMatching(side, seed))
 

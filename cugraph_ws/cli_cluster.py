@@ -55,7 +55,7 @@ def cluster_options(job: Job) -> bool:
 
 
 @contextmanager
-def cluster_graph(job: Job, attributes: Sequence[str]) -> Iterator[Any]:
+def cluster_graph(job: Job, attributes: Sequence[str], *, weighted: Any) -> Iterator[Any]:
     """Join a cluster, have it read the edges, and build the graph.
 
     Parameters
@@ -63,6 +63,8 @@ def cluster_graph(job: Job, attributes: Sequence[str]) -> Iterator[Any]:
     job : Job
     attributes : sequence of str
         Edge columns to keep beside the weight, where the files have them.
+    weighted : bool or callable
+        Whether the command reads weights, or what tells it of the files' columns.
 
     Yields
     ------
@@ -81,7 +83,8 @@ def cluster_graph(job: Job, attributes: Sequence[str]) -> Iterator[Any]:
     need_dask("pandas")
     schema = _schema(job)
     names = {*job.source, *job.destination, *attributes}
-    names |= set() if job.weight is None else {job.weight}
+    weight = job.weight_column(schema.names, weighted)
+    names |= set() if weight is None else {weight}
     job.id_types = [_plain(schema, name) for name in job.source if name in schema.names]
     with ExitStack() as stack:
         client = stack.enter_context(_client(job))
@@ -95,10 +98,10 @@ def cluster_graph(job: Job, attributes: Sequence[str]) -> Iterator[Any]:
             edges,
             _one_or_list(job.source),
             _one_or_list(job.destination),
-            job.weight,
+            weight,
             directed=not job.undirected,
             vertices=_vertices(job),
-            attributes=[name for name in attributes if name in have and name != job.weight],
+            attributes=[name for name in job.wanted(attributes, weight) if name in have],
             duplicates=job.duplicates,
             self_loops=job.self_loops,
             client=client,

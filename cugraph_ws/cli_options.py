@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Job", "Settings", "debug_option", "job_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+WEIGHT = "weight"  # the column that is read by default
 A_FILE = click.Path(path_type=Path)
 
 
@@ -57,6 +58,7 @@ class Job:
     source: tuple[str, ...]
     destination: tuple[str, ...]
     weight: str | None
+    unweighted: bool
     undirected: bool
     duplicates: str
     self_loops: str
@@ -101,13 +103,54 @@ class Job:
 
         return cluster_options(self)
 
-    def graph(self, attributes: Sequence[str] = ()) -> AbstractContextManager[Graph]:
+    def wanted(self, attributes: Sequence[str], weight: str | None) -> list[str]:
+        """Return the edge columns to keep beside the weight."""
+        refused = {weight, WEIGHT} if self.unweighted else {weight}
+        return [name for name in attributes if name not in refused]
+
+    def weight_column(
+        self, columns: Sequence[str], weighted: bool | Callable[[Sequence[str]], bool]
+    ) -> str | None:
+        """Return the column of the weights: of the options, or the one named "weight".
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Those of the edge file.
+        weighted : bool or callable
+            Whether the command reads weights, or what tells it of the columns.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        click.UsageError
+            If --weight comes with --unweighted.
+        """
+        if self.unweighted and self.weight is not None:
+            raise click.UsageError("give --weight or --unweighted, not both")
+        reads = weighted(columns) if callable(weighted) else weighted
+        if self.weight is not None or self.unweighted or not reads:
+            return self.weight
+        ids = (*self.source, *self.destination)
+        return WEIGHT if WEIGHT in columns and WEIGHT not in ids else None
+
+    def graph(
+        self,
+        attributes: Sequence[str] = (),
+        *,
+        weighted: bool | Callable[[Sequence[str]], bool] = True,
+    ) -> AbstractContextManager[Graph]:
         """Read the files and build the graph, which is there in a `with`.
 
         Parameters
         ----------
         attributes : sequence of str
             Edge columns to keep beside the weight, where the file has them.
+        weighted : bool or callable
+            Whether the command reads weights, or what tells it of the file's columns.
         """
         from cugraph_ws.graph import Graph
         from cugraph_ws.readers import read_edges, read_frame
@@ -116,17 +159,18 @@ class Job:
         if self.on_cluster:
             from cugraph_ws.cli_cluster import cluster_graph
 
-            return cluster_graph(self, attributes)
+            return cluster_graph(self, attributes, weighted=weighted)
         edges = read_edges(self.edges, self.format)
         vertices = None
         if self.vertices is not None:
             vertices = read_frame(self.vertices)
-        have = [name for name in attributes if name in edges.column_names and name != self.weight]
+        weight = self.weight_column(edges.column_names, weighted)
+        have = [name for name in self.wanted(attributes, weight) if name in edges.column_names]
         graph = Graph(
             edges,
             _one_or_list(self.source),
             _one_or_list(self.destination),
-            self.weight,
+            weight,
             directed=not self.undirected,
             vertices=vertices,
             attributes=have,
@@ -310,7 +354,12 @@ GRAPH_OPTIONS = (
         metavar="COLUMN",
         help="Column of the edges' destinations (default: destination).",
     ),
-    click.option("--weight", metavar="COLUMN", help="Column of the weights; default: none."),
+    click.option(
+        "--weight",
+        metavar="COLUMN",
+        help="Column of the weights; default: weight, if there is one and weights matter.",
+    ),
+    click.option("--unweighted", is_flag=True, help="Read no weights, not even a column weight."),
     click.option("--undirected", is_flag=True, help="Every edge goes both ways."),
     click.option(
         "--duplicates",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import importlib.util
 import sys
 from collections.abc import Sequence
@@ -48,9 +49,12 @@ def run_command(
     as NAME=VALUE: a number, a vertex id, vertex ids between commas (ids of several columns
     between semicolons), the name of a column of --vertices, or @FILE for a file of vertices.
     """
+    from cugraph_ws.conventions import needs_weight
+
     job.check_outputs()
     loaded = load_program(program)
-    with job.graph(attributes=tuple(loaded.edges)) as graph:
+    weighted = functools.partial(needs_weight, loaded)
+    with job.graph(tuple(loaded.edges), weighted=weighted) as graph:
         given = _parse(job, loaded, parameters)
         job.run(
             graph,

@@ -146,14 +146,24 @@ class VertexValue:
 
 @dataclass(frozen=True)
 class Distribution:
-    """A share for each vertex, given to `run()`; scaled to sum 1, equal shares if not given."""
+    """A share for each vertex, given to `run()`; scaled to sum 1.
+
+    If it is not given, it is the distribution declared before it under the name `default`, or, without
+    that name, equal shares.
+    """
+
+    default: str | None = None
 
 
 @dataclass(frozen=True)
 class VertexSet:
-    """A set of vertices, given to `run()`; the program sees True for its members."""
+    """A set of vertices, given to `run()`; the program sees True for its members.
+
+    `run()` takes it under the name `alias` too.
+    """
 
     optional: bool = False
+    alias: str | None = None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
+from cugraph_ws.conventions import AUTO, weight_column
 from cugraph_ws.duplicates import Merge
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.errors import InputError
@@ -92,8 +93,9 @@ class Graph(Queries):
     source, destination : str or sequence of str
         The columns of the edges' ends: integers, strings, bytes, categoricals, timestamps, dates or
         durations; several columns together make one id.
-    weight : str, optional
-        A numeric column; NaN, null and infinite weights are refused.
+    weight : str or None
+        A numeric column; NaN, null and infinite weights are refused.  By default the column named
+        `weight`, if there is one; None for no weights.
     directed : bool
         Otherwise every edge goes both ways.
     vertices : frame, optional
@@ -149,7 +151,7 @@ class Graph(Queries):
         edges: Any,
         source: Columns = "source",
         destination: Columns = "destination",
-        weight: str | None = None,
+        weight: str | None = AUTO,
         directed: bool = True,
         *,
         vertices: Any = None,
@@ -165,6 +167,7 @@ class Graph(Queries):
             raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("duplicates", duplicates, get_args(Duplicates))
         check_choice("self_loops", self_loops, get_args(Loops))
+        weight = weight_column(edges, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         read = read_edges(
             edges,
@@ -182,6 +185,7 @@ class Graph(Queries):
         self._source_names, self._destination_names = names
         self._carried = carried
         self._extremes = {}
+        self._sums = {}
         self._kind = read.kind
         self._vertices = read.vertices
         self._edges = read.number_of_edges
@@ -315,6 +319,7 @@ class Graph(Queries):
                 self._copy.close()
             on_device = self._copy is not None or not isinstance(self._arcs, Arcs)
             self._arcs = self._copy = None
+            self._sums = {}
             del self._vertices
             if on_device:
                 from cugraph_ws.cuda.device import device, has_device
@@ -476,6 +481,7 @@ def as_graph(
     weight: str | None = None,
     directed: bool = True,
     attributes: Columns = (),
+    weighted: bool = False,
 ) -> Graph:
     """Return a Graph as it is, or make one of an edge frame.
 
@@ -487,6 +493,8 @@ def as_graph(
     directed : bool
     attributes : str or sequence of str
         See `Graph`; all five are for frames.
+    weighted : bool
+        Whether the caller reads weights.
 
     Returns
     -------
@@ -499,7 +507,8 @@ def as_graph(
     """
     if not isinstance(graph, Graph):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
-    if weight not in (None, graph.weight):
+    known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)
+    if not any(weight is one or (isinstance(weight, str) and weight == one) for one in known):
         raise InputError(
             f"weight={weight!r}: the graph was built with weight={graph.weight!r}; "
             f"give the weight to Graph(...)"

@@ -6,7 +6,7 @@ it is wanted elsewhere: on the host unless `on_device` says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,9 @@ class Queries:
     _vertices: Vertices
     _carried: list[str]
     _extremes: dict[tuple[str, bool], tuple[Any, int]]  # found so far: every run asks for them
+    # Sums of columns by name, direction, and whether on the device: every run asks for them.  Degrees
+    # are under the name "", and as float64 under None.
+    _sums: dict[tuple[str | None, bool, bool], Any]
 
     @property
     def number_of_arcs(self) -> int:
@@ -55,6 +58,12 @@ class Queries:
     def _numbered(self) -> int:
         self._open()
         return self._vertices.size
+
+    @property
+    def numbers_are_ids(self) -> bool:
+        """Whether the ids are the integers 0 … n-1, and so the vertices' numbers."""
+        self._open()
+        return bool(self._vertices.numbering.renumbered == "no")
 
     @property
     def device_resident(self) -> bool:
@@ -96,21 +105,27 @@ class Queries:
         Returns
         -------
         array of int64, shape (vertices,)
-            By vertex number; not to be written to.
+            By vertex number; not to be written to.  Made when first asked for, then kept until
+            `close()`.
         """
-        arcs = self._open()
-        if isinstance(arcs, Arcs):
-            degrees = arcs.csc.degrees if incoming else arcs.out_degrees
-            return _placed(degrees, on_device) if on_device else degrees
-        return _placed(arcs.degrees(incoming=incoming), on_device)
+        return self._kept_sums(
+            "", incoming, lambda: self._counted(incoming=incoming), on_device=on_device
+        )
 
-    def weight_sums(self, name: str, *, incoming: bool, on_device: bool = False) -> Any:
+    def _counted(self, *, incoming: bool) -> Any:
+        """Count the edges into, or out of, every vertex, where the graph is."""
+        arcs = self._open()
+        if not isinstance(arcs, Arcs):
+            return arcs.degrees(incoming=incoming)
+        return arcs.csc.degrees if incoming else arcs.out_degrees
+
+    def weight_sums(self, name: str | None, *, incoming: bool, on_device: bool = False) -> Any:
         """Return the sum of an edge column over the edges into, or out of, every vertex.
 
         Parameters
         ----------
-        name : str
-            The weight, or one of `attributes`.
+        name : str or None
+            The weight, or one of `attributes`; None counts each edge as 1.
         incoming : bool
         on_device : bool
             Whether the array is to be on the device.
@@ -118,25 +133,45 @@ class Queries:
         Returns
         -------
         array of float64, shape (vertices,)
-            By vertex number; the same in every run.
+            By vertex number; not to be written to.  Made when first asked for, then kept until
+            `close()`.
 
         Raises
         ------
         InputError
             If the graph did not keep such a column, or a sum is more than a float64 holds.
         """
-        self._check_carried(name)
         arcs = self._open()
-        sums: Any = arcs.weight_sums(name, incoming=incoming)
-        bad = arcs.first_infinite(sums)
-        if bad is not None:
-            raise InputError(
-                f"column {name!r}: the weights at vertex {self.describe(bad)} add up to more than a "
-                "float64 holds; scale the weights down"
-            )
-        if isinstance(arcs, Arcs) and not on_device:
+        if name is not None:
+            self._check_carried(name)
+
+        def add_up() -> Any:
+            if name is None:
+                return self._counted(incoming=incoming).astype(np.float64)
+            sums: Any = arcs.weight_sums(name, incoming=incoming)
+            bad = arcs.first_infinite(sums)
+            if bad is not None:
+                raise InputError(
+                    f"column {name!r}: the weights at vertex {self.describe(bad)} add up to more than "
+                    "a float64 holds; scale the weights down"
+                )
             return sums
-        return _placed(sums, on_device)
+
+        return self._kept_sums(name, incoming, add_up, on_device=on_device)
+
+    def _kept_sums(
+        self, name: str | None, incoming: bool, make: Callable[[], Any], *, on_device: bool
+    ) -> Any:
+        """Return an array by vertex that only the graph determines, made once for each memory."""
+        key = name, incoming, on_device
+        if key not in self._sums:
+            made_on_device = not isinstance(self._open(), Arcs)
+            other = self._sums.get((name, incoming, not on_device))
+            array = make() if other is None else other
+            # Each memory gets an array of its own, so that a run can be moved without a copy.
+            needs_copy = other is not None or made_on_device != on_device
+            self._sums[key] = _placed(array, on_device) if needs_copy else array
+        return self._sums[key]
 
     def least_edge_value(self, name: str) -> tuple[Any, int] | None:
         """Return the least value of an edge column, and an edge that has it.
@@ -313,6 +348,21 @@ class Queries:
         scalar
         """
         return values.sum()
+
+    def vertex_max(self, values: Any) -> Any:
+        """Return the greatest entry over all vertices of an array by vertex.
+
+        Parameters
+        ----------
+        values : array of float64, shape (length,)
+            Of numbers that are 0 or more.
+
+        Returns
+        -------
+        scalar
+            0.0 without vertices.
+        """
+        return values.max() if len(values) else np.float64(0.0)
 
     def examples(self, *columns: Any) -> list[Any]:
         """Return the entries of a few vertices in arrays by vertex.

@@ -25,6 +25,7 @@ from cugraph_ws.cluster.council import Council
 from cugraph_ws.cluster.refinement import ExchangeMethod
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO, columns_read, names_columns, reads_weights
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.frames import Below, Masked, VertexNumbers
@@ -223,6 +224,7 @@ class Result:
         )
 
 
+@names_columns
 @spreads
 def run(
     program: VertexProgram | Loop,
@@ -230,7 +232,7 @@ def run(
     *,
     source_column: str | list[str] = "source",
     destination_column: str | list[str] = "destination",
-    weight_column: str | None = None,
+    weight_column: str | None = AUTO,
     directed: bool = True,
     engine: str = "auto",
     max_iter: int | None = None,
@@ -260,10 +262,12 @@ def run(
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column : str or list of str
-        For an edge frame: its columns.
-    weight_column : str, optional
-        For an edge frame: its weight column. Edge attributes that the program declares by name are
-        read without being named here.
+        For an edge frame: its columns.  `source`, `destination` and `weight` name columns as well,
+        unless the program has a parameter of that name.
+    weight_column : str or None
+        For an edge frame: its weight column; by default the column named `weight`, if there is one and
+        the program reads weights; None for none.  Edge attributes that the program declares by name
+        are read without being named here.
     directed : bool
         For an edge frame: whether edges go one way.
     engine : {"auto", "cpu", "cuda", "python"}
@@ -348,15 +352,6 @@ def run(
     if isinstance(program, VertexProgram):
         from cugraph_ws.vertex_loop import VertexLoop
 
-        declared = tuple(name for name in program.edges if _has_column(graph, name))
-        bound_graph = as_graph(
-            graph,
-            source=source_column,
-            destination=destination_column,
-            weight=weight_column,
-            directed=directed,
-            attributes=tuple(name for name in declared if name != weight_column),
-        )
         loop: Loop = VertexLoop(
             program,
             parameters,
@@ -390,14 +385,10 @@ def run(
                 f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
                 "its parameters are given when it is made"
             )
-        bound_graph = as_graph(
-            graph,
-            source=source_column,
-            destination=destination_column,
-            weight=weight_column,
-            directed=directed,
-        )
         loop = program
+    bound_graph = program_graph(
+        program, graph, source_column, destination_column, weight_column, directed
+    )
     here = choose_engine(engine, bound_graph)
     if isinstance(bound_graph, ShardGraph):
         loop = loop.on_crew()
@@ -411,12 +402,46 @@ def run(
     return result
 
 
-def _has_column(graph: Any, name: str) -> bool:
-    """Tell whether `graph` is a frame with such a column."""
-    if isinstance(graph, Graph):
-        return False
-    columns = getattr(graph, "column_names", None)  # a PyArrow table's; others have `columns`
-    return name in list(columns if columns is not None else getattr(graph, "columns", ()))
+def program_graph(
+    program: VertexProgram | Loop,
+    graph: Any,
+    source_column: Any,
+    destination_column: Any,
+    weight_column: Any,
+    directed: bool,
+) -> Graph:
+    """Return the graph that a run is of, with the edge columns that its program reads.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+    graph : Graph or DataFrame
+    source_column, destination_column, weight_column, directed
+        As in `run`.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a Graph was built otherwise.
+    """
+    attributes: tuple[str, ...] = ()
+    if not isinstance(graph, Graph):
+        weight_column, attributes = columns_read(
+            program, graph, weight_column, source_column, destination_column
+        )
+    return as_graph(
+        graph,
+        source=source_column,
+        destination=destination_column,
+        weight=weight_column,
+        directed=directed,
+        attributes=attributes,
+        weighted=reads_weights(program),
+    )
 
 
 def _drive(

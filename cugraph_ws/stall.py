@@ -42,8 +42,7 @@ class Repetition:
         if number < FIRST:
             return None
         if self._kept and all(
-            column.tobytes() == kept
-            for column, kept in zip(columns, self._kept, strict=True)
+            column.tobytes() == kept for column, kept in zip(columns, self._kept, strict=True)
         ):
             return number - self._at
         if not self._kept or number >= 2 * self._at:

@@ -1,7 +1,7 @@
 """A vertex program of one's own in ten lines: the widest path from a city to every other.
 
 A path is as wide as its narrowest road.  Run it with `python examples/widest_path.py`, or on a
-file of edges: `cugraph-ws run examples/widest_path.py:WidestPath roads.parquet source=berlin`.
+file of edges: `cugraph-ws run examples/widest_path.py:WidestPath roads.parquet start=berlin`.
 """
 
 import math
@@ -13,14 +13,14 @@ import cugraph_ws as ws
 
 @ws.vertex_program
 class WidestPath:
-    """Width of the widest path from `source` to every vertex."""
+    """Width of the widest path from `start` to every vertex."""
 
     width: ws.float32  # state, and a column of the result
     capacity: ws.edge(ws.float32)  # read from the edge frame
-    source: ws.vertex_parameter  # given to run(), as an id of the frame
+    start: ws.vertex_parameter  # given to run(), as an id of the frame
 
     def init(vertex, p):
-        return math.inf if vertex == p.source else 0.0
+        return math.inf if vertex == p.start else 0.0
 
     def compute(src, edge):
         return min(src.width, edge.capacity)
@@ -44,7 +44,7 @@ def main() -> pd.DataFrame:
         ],
         columns=["source", "destination", "capacity"],
     )
-    result = ws.run(WidestPath, roads, directed=False, source="berlin")
+    result = ws.run(WidestPath, roads, directed=False, start="berlin")
     print(result.frame)
     print(f"{result.iterations} supersteps, stopped: {result.stopped}")
     return result.frame

@@ -139,7 +139,7 @@ def pagerank(
     solve = splu(system.tocsc()).solve
     even = np.full(edges.n, 1 / edges.n)
     restart = even if personalization is None else personalization / personalization.sum()
-    spread = even if dangling is None else dangling / dangling.sum()
+    spread = restart if dangling is None else dangling / dangling.sum()
     from_restart, from_spread = solve((1 - alpha) * restart), solve(alpha * spread)
     lost = from_restart[hanging].sum() / (1 - from_spread[hanging].sum())
     ranks: Array = from_restart + lost * from_spread

@@ -38,15 +38,16 @@ def test_a_method_is_the_function_on_the_frame(edges):
 def test_positional_arguments_come_after_the_frame(edges):
     near = edges.ws.bfs("a", 1, **NAMES)
     assert near.equals(ws.bfs(edges, "a", depth_limit=1, **NAMES))
-    far = edges.ws.sssp("a", source_column="src", destination="dst", weight="w")
+    far = edges.ws.sssp("a", source="src", destination="dst", weight="w")
     assert list(far["distance"]) == [0.0, 1.0, 3.0, 7.0]
 
 
 def test_run_takes_the_program_first(edges):
-    columns = {"source_column": "src", "destination_column": "dst"}
-    result = edges.ws.run(ws.BFS, start="a", **columns)
-    assert result.frame.equals(edges.ws.bfs("a", **NAMES))
-    assert edges.ws.run(program=ws.BFS, start="a", **columns).frame.equals(result.frame)
+    for suffix in ("", "_column"):
+        columns = {f"source{suffix}": "src", f"destination{suffix}": "dst"}
+        result = edges.ws.run(ws.BFS, start="a", **columns)
+        assert result.frame.equals(edges.ws.bfs("a", **NAMES))
+        assert edges.ws.run(program=ws.BFS, start="a", **columns).frame.equals(result.frame)
 
 
 def test_graph_is_a_graph(edges):

@@ -140,7 +140,7 @@ def test_no_sources_unknown_ones_and_other_programs() -> None:
 
     def work(crew: Any) -> Any:
         shard = built(frame, crew)
-        with pytest.raises(ws.InputError, match="sources"):
+        with pytest.raises(ws.InputError, match="starts"):
             ws.multi_source_bfs(shard, [99])
         other = loop_of(ws.WidestPath, [0]).on_crew()
         assert other.on_cuda() is other

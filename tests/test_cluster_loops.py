@@ -402,7 +402,7 @@ def test_searches_from_many_sources(size, directed, search):
 def test_no_sources_and_unknown_ones():
     with build(SHAPES["random"]) as graph:
         assert len(frames_of(graph, 3, lambda shard: ws.multi_source_bfs(shard, []))) == 0
-        with pytest.raises(ws.InputError, match="sources"):
+        with pytest.raises(ws.InputError, match="starts"):
             on_crew(graph, 3, lambda shard: ws.multi_source_bfs(shard, [0, 99]))
 
 

@@ -178,7 +178,7 @@ def test_what_is_refused():
             search(ws.SSSP, graph, [0], engine="cuda")
         with pytest.raises(InputError, match="must be a list"):
             search(ws.BFS, graph, 3, engine="cuda")
-        with pytest.raises(InputError, match="sources"):
+        with pytest.raises(InputError, match="starts"):
             search(ws.BFS, graph, [9], engine="cuda")
         with pytest.raises(InputError, match="no parameter 'speed'"):
             ws.run(faster, graph, engine="cuda")

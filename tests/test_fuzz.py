@@ -107,8 +107,7 @@ class Case:
         if self.as_graph:
             with ws.Graph(self.frame, source="from", **columns) as graph:
                 return function(graph, *arguments, **options)
-        name = "source_column" if function in (ws.sssp, ws.widest_path) else "source"
-        return function(self.frame, *arguments, **{name: "from"}, **columns, **options)
+        return function(self.frame, *arguments, source="from", **columns, **options)
 
     def edges(self, vertices: list[Any]) -> Edges:
         """Return the edges between the positions of their ends in `vertices`."""

@@ -99,7 +99,7 @@ def test_no_sources():
 
 @pytest.mark.parametrize("sources", [3, "3", (3,), None])
 def test_sources_that_are_no_list(sources):
-    with build(EDGES) as graph, pytest.raises(ws.InputError, match="sources="):
+    with build(EDGES) as graph, pytest.raises(ws.InputError, match="starts="):
         ws.multi_source_bfs(graph, sources)
 
 
@@ -107,7 +107,7 @@ def test_sources_that_are_no_list(sources):
 def test_what_is_refused(search):
     limit = "depth_limit" if search is ws.multi_source_bfs else "cutoff"
     with build(EDGES) as graph:
-        with pytest.raises(ws.InputError, match="sources"):
+        with pytest.raises(ws.InputError, match="starts"):
             search(graph, [0, 99])
         with pytest.raises(ws.InputError, match=limit):
             search(graph, [0], -1)

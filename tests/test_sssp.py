@@ -88,14 +88,6 @@ def test_unweighted_edges_count_as_one():
     assert distance.dtype == np.int64
 
 
-@pytest.mark.parametrize("function", [ws.sssp, ws.widest_path])
-def test_a_column_named_weight_is_not_read_unasked(function):
-    edges = SHAPES["random"]
-    with_column = function(edge_frame(edges), 0)
-    without = function(edge_frame(edges, weighted=False), 0)
-    pd.testing.assert_frame_equal(with_column, without)
-
-
 def test_integers_beyond_doubles_are_exact():
     generator = np.random.default_rng(10)
     weight = generator.integers(2**52, 2**56, 120)
@@ -148,7 +140,7 @@ def test_unreachable_can_be_the_largest_number():
 
 def test_the_columns_of_a_frame_can_be_named():
     edges = pd.DataFrame({"from": ["b", "a"], "to": ["c", "b"], "km": [2.5, 1.0]})
-    result = ws.sssp(edges, "a", source_column="from", destination="to", weight="km")
+    result = ws.sssp(edges, "a", source="from", destination="to", weight="km")
     assert result["vertex"].tolist() == ["a", "b", "c"]
     assert result["distance"].tolist() == [0.0, 1.0, 3.5]
 
@@ -172,6 +164,6 @@ def test_a_senseless_cutoff_is_refused(cutoff):
         ws.sssp(edge_frame(SHAPES["path"]), 0, weight="weight", cutoff=cutoff)
 
 
-def test_an_unknown_source_is_refused():
-    with pytest.raises(ws.InputError, match=r"source.*99"):
+def test_an_unknown_start_is_refused():
+    with pytest.raises(ws.InputError, match=r"start.*99"):
         ws.sssp(edge_frame(SHAPES["path"]), 99, weight="weight")

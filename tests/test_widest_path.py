@@ -89,7 +89,7 @@ def test_the_frame_that_went_in_comes_out(kind):
 
 def test_the_columns_of_a_frame_can_be_named():
     edges = pd.DataFrame({"from": ["b", "a"], "to": ["c", "b"], "lanes": [2, 1]})
-    result = ws.widest_path(edges, "b", source_column="from", destination="to", weight="lanes")
+    result = ws.widest_path(edges, "b", source="from", destination="to", weight="lanes")
     assert result["vertex"].tolist() == ["a", "b", "c"]
     assert column(result, "width", -1).tolist()[2] == 2
 
@@ -101,6 +101,6 @@ def test_bad_weights_are_refused(weight):
         ws.widest_path(edges, 0, weight="weight")
 
 
-def test_an_unknown_source_is_refused():
-    with pytest.raises(ws.InputError, match=r"source.*99"):
+def test_an_unknown_start_is_refused():
+    with pytest.raises(ws.InputError, match=r"start.*99"):
         ws.widest_path(edge_frame(SHAPES["path"]), 99, weight="weight")

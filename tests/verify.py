@@ -182,8 +182,10 @@ def pagerank_residual(
         Ranks to judge.
     alpha : float
         Damping factor.
-    personalization, dangling : ndarray, shape (n,), optional
-        Where restarts and the mass of dangling vertices go; even if not given.
+    personalization : ndarray, shape (n,), optional
+        Where restarts go; even if not given.
+    dangling : ndarray, shape (n,), optional
+        Where the mass of dangling vertices goes; as restarts if not given.
     out_weight : ndarray, shape (n,), optional
         Sum of the weights leaving each vertex, if not that of the edges.
 
@@ -198,7 +200,7 @@ def pagerank_residual(
     source, destination, weight = edges.arcs()
     even = np.full(edges.n, 1.0 / edges.n)
     restart = even if personalization is None else personalization / personalization.sum()
-    spread = even if dangling is None else dangling / dangling.sum()
+    spread = restart if dangling is None else dangling / dangling.sum()
     if out_weight is None:
         out_weight = np.bincount(source, weight, edges.n)
     share = np.divide(rank, out_weight, out=np.zeros(edges.n), where=out_weight > 0)

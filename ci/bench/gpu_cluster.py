@@ -123,8 +123,8 @@ EXCHANGED = (
     Job("CC", None, _search(Labels)),
     Job("PR", None, PAGERANK, dense=True),
     Job("CS", "lengths", _dense(ws.Circuit, "sources", 1000), dense=True),
-    Job("SSSP", "lengths", _search(ws.SSSP, vertex="source")),
-    Job("SSWP", "lengths", _search(ws.WidestPath, vertex="source")),
+    Job("SSSP", "lengths", _search(ws.SSSP, vertex="start")),
+    Job("SSWP", "lengths", _search(ws.WidestPath, vertex="start")),
     Job("HS", "coefficients", HEAT, dense=True),
     Job("NN", "coefficients", NETWORK, dense=True),
 )

@@ -33,8 +33,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 SEARCHES: dict[str, tuple[Any, str, str]] = {
     "BFS": (ws.BFS, "start", "distance"),
-    "SSSP": (ws.SSSP, "source", "distance"),
-    "widest path": (ws.WidestPath, "source", "width"),
+    "SSSP": (ws.SSSP, "start", "distance"),
+    "widest path": (ws.WidestPath, "start", "width"),
 }
 
 # Of programs whose states are not swapped: those called gather.

@@ -205,9 +205,9 @@ PROGRAMS = {
     one.name: one
     for one in (
         Program("bfs", ws.BFS, None, lambda case: {"start": case.start}, _hops),
-        Program("sssp", ws.SSSP, "lengths", lambda case: {"source": case.start}, _lengths),
+        Program("sssp", ws.SSSP, "lengths", lambda case: {"start": case.start}, _lengths),
         Program(
-            "widest path", ws.WidestPath, "lengths", lambda case: {"source": case.start}, _widths
+            "widest path", ws.WidestPath, "lengths", lambda case: {"start": case.start}, _widths
         ),
         Program("components", Labels, None, lambda case: {}, _labels),
         Program(

@@ -244,9 +244,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             import dask.dataframe as dd
 
             edges = dd.from_pandas(rmat(given.scale, frame="pandas"), npartitions=4)
-        first = {"bfs": "start"}.get(given.function, "source")
         start = int(edges["source"].partitions[0].head(1).iloc[0])
-        options = {first: start} if given.function in FROM_A_VERTEX else {}
+        options = {"start": start} if given.function in FROM_A_VERTEX else {}
         with ws.Graph(edges) as graph:
             seconds, own, member = call_phases(
                 client, lambda: function(graph, **options), gpu=bool(given.graph)

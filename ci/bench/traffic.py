@@ -66,8 +66,8 @@ def _programs(edges: pd.DataFrame) -> dict[str, tuple[Any, dict[str, Any]]]:
         "HS": (ws.Heat, {"temperature": values, **dense}),
         "NN": (ws.NeuralNetwork, {"activation": values, **dense}),
         "PR": (ws.PageRank, dense),
-        "SSSP": (ws.SSSP, {"source": start}),
-        "SSWP": (ws.WidestPath, {"source": start}),
+        "SSSP": (ws.SSSP, {"start": start}),
+        "SSWP": (ws.WidestPath, {"start": start}),
     }
 
 

@@ -111,7 +111,7 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         verify.check_pagerank(edges, column(result.frame, "pagerank"), 1e-5)
 
     def distances(**options: Any) -> None:
-        frame = ws.run(ws.SSSP, graph(edges), source=start, **options).frame
+        frame = ws.run(ws.SSSP, graph(edges), start=start, **options).frame
         verify.check_shortest_paths(edges, start, column(frame, "distance"), tree(frame))
 
     def hops(**options: Any) -> None:

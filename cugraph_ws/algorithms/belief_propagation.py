@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count, check_number
 from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.parts import Partitions, Parts
@@ -45,7 +45,7 @@ def belief_propagation(
     *,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:

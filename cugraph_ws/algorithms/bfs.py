@@ -15,6 +15,7 @@ from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
     Unreachable,
+    Weight,
     check_unreachable,
     with_unreachable,
 )
@@ -68,6 +69,7 @@ def bfs(
     *,
     source: Columns = "source",
     destination: Columns = "destination",
+    weight: Weight = None,
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
@@ -86,6 +88,8 @@ def bfs(
         Whether the result has the predecessor column.
     source, destination : str or list of str
         For an edge frame: its columns.
+    weight : str, optional
+        For an edge frame: a weight column, which is checked and makes no difference.
     directed : bool
         For an edge frame: whether edges go one way.
     unreachable : {"null", "max"}
@@ -111,7 +115,7 @@ def bfs(
         check_count("depth_limit", depth_limit)
     result = run(
         BFS,
-        as_graph(graph, source=source, destination=destination, directed=directed),
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         start=start,
         max_iter=depth_limit,
         predecessors=return_predecessors,

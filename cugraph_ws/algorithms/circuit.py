@@ -10,8 +10,9 @@ import math
 from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions, check_finite
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
@@ -67,7 +68,7 @@ def circuit(
     *,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:
@@ -86,8 +87,9 @@ def circuit(
         The most supersteps.
     source, destination : str or list of str
         For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: the column of conductances.
+    weight : str or None
+        For an edge frame: the column of conductances; by default the column named `weight`, if there
+        is one. None for no weights.
     directed : bool
         For an edge frame: whether edges go one way.
     **options
@@ -107,7 +109,14 @@ def circuit(
     """
     result = run(
         Circuit,
-        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
         sources=sources,
         tol=tol,
         max_iter=max_iter,

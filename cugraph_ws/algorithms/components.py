@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.frames import VertexNumbers
@@ -36,7 +36,7 @@ def weakly_connected_components(
     *,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:

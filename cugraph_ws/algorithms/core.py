@@ -7,10 +7,11 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
@@ -33,7 +34,7 @@ def core_number(
     degree_type: DegreeType = "both",
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:
@@ -91,7 +92,7 @@ def k_core(
     degree_type: DegreeType = "both",
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:
@@ -108,7 +109,8 @@ def k_core(
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame, which the result keeps.
+        Weight column of an edge frame, which the result keeps; by default the column named
+        `weight`, if there is one.
     directed : bool
         Whether the edges of an edge frame go one way.
     **options

@@ -16,8 +16,8 @@ __all__ = ["DeltaPageRank"]
 class DeltaPageRank:
     """PageRank up to a factor: divide by the sum. Changes left untold add up to `tolerance` at most.
 
-    Vertices without out-edges keep their share to themselves.  That they hand it on evenly, as in
-    `pagerank` without a `dangling` argument, scales all ranks alike.
+    Restarts are even.  Vertices without out-edges keep their share to themselves.  In `pagerank`
+    without `personalization` and `dangling` they hand it on evenly, which scales all ranks alike.
     """
 
     pagerank: ws.float64

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions, check_finite
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
@@ -65,7 +66,7 @@ def heat(
     *,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:
@@ -85,8 +86,8 @@ def heat(
         The most supersteps.
     source, destination : str or list of str
         For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: the column of coefficients.
+    weight : str
+        For an edge frame: the column of coefficients; by default the column named `weight`.
     directed : bool
         For an edge frame: whether heat flows one way only.
     **options
@@ -107,7 +108,14 @@ def heat(
     """
     result = run(
         Heat,
-        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
         temperature=temperature,
         fixed=fixed,
         tol=tol,

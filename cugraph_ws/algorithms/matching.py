@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
@@ -32,7 +32,7 @@ def maximal_bipartite_matching(
     seed: int = 0,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:

@@ -1,6 +1,6 @@
-"""Searches from many sources at once: one row for each source and vertex.
+"""Searches from many vertices at once: one row for each start and vertex.
 
-The sources are shared out among the cores: each runs whole searches of its own, with the loops of
+The starts are shared out among the cores: each runs whole searches of its own, with the loops of
 `bfs` and `sssp`, which needs no locks and no exchange.
 """
 
@@ -16,12 +16,14 @@ from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
     Unreachable,
+    Weight,
     check_unreachable,
     with_unreachable,
 )
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO, reads_weights
 from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
@@ -35,16 +37,16 @@ SEARCHES_A_STEP = 4  # for each core: often enough to stop, seldom enough to kee
 
 
 class MultiSource:
-    """Runs a search from each of many sources; see `cugraph_ws.run.Loop` for the interface.
+    """Runs a search from each of many vertices; see `cugraph_ws.run.Loop` for the interface.
 
     Parameters
     ----------
     program : VertexProgram
         `BFS` or `SSSP`.
     argument : str
-        Its argument for the source.
-    sources : list of ids
-        The sources, each a search of its own.
+        Its argument for the start.
+    starts : list of ids
+        Each is searched from on its own.
     engine : str
         As in `run`.
     max_iter : int, optional
@@ -63,7 +65,7 @@ class MultiSource:
         self,
         program: Any,  # a VertexProgram, which type checkers take for the class it was made of
         argument: str,
-        sources: Any,
+        starts: Any,
         *,
         engine: str = "auto",
         max_iter: int | None = None,
@@ -72,20 +74,20 @@ class MultiSource:
         self.name = f"multi_source_{program.name.lower()}"
         self._program = program
         self._argument = argument
-        self._sources = sources
+        self._starts = starts
         self._engine = engine
         self._limit = max_iter
         self._parameters = parameters
         self._done = 0
 
     def on_cuda(self) -> Loop:
-        """Return the same loop for the CUDA engine: `BFS` or `SSSP`, up to 32 sources a step."""
+        """Return the same loop for the CUDA engine: `BFS` or `SSSP`, up to 32 starts a step."""
         from cugraph_ws.cuda.multi_source import DeviceSearches
 
         return DeviceSearches(
             self._program,
             self._argument,
-            self._sources,
+            self._starts,
             max_iter=self._limit,
             parameters=self._parameters,
         )
@@ -97,23 +99,28 @@ class MultiSource:
         return CrewSearches(
             self._program,
             self._argument,
-            self._sources,
+            self._starts,
             engine=self._engine,
             max_iter=self._limit,
             **self._parameters,
         )
 
     @property
+    def reads_weights(self) -> bool:
+        """Whether the search reads the weights of edges."""
+        return reads_weights(self._program)
+
+    @property
     def converged(self) -> bool:
-        """Whether every source has been searched from."""
+        """Whether every start has been searched from."""
         return self._done == len(self._numbers)
 
     def start(self, graph: Graph) -> None:
-        """Look the sources up and make room for the results."""
-        if isinstance(self._sources, (str, bytes, tuple)) or not hasattr(self._sources, "__len__"):
-            raise InputError(f"sources={self._sources!r} must be a list of vertices")
+        """Look the starts up and make room for the results."""
+        if isinstance(self._starts, (str, bytes, tuple)) or not hasattr(self._starts, "__len__"):
+            raise InputError(f"starts={self._starts!r} must be a list of vertices")
         self._graph = graph
-        self._numbers = graph.numbers(self._sources, "sources")
+        self._numbers = graph.numbers(self._starts, "starts")
         size = (len(self._numbers), graph.owned)
         first = self._loop(0) if len(self._numbers) else None
         kind = first.state()["distance"].dtype if first is not None else np.dtype(np.int64)
@@ -139,7 +146,7 @@ class MultiSource:
         return members
 
     def _search(self, place: int) -> tuple[int, int]:
-        """Search from one source; return the arcs read, and the bytes sent."""
+        """Search from one start; return the arcs read, and the bytes sent."""
         loop = self._loop(place)
         steps = arcs = sent = 0
         while not loop.converged and (self._limit is None or steps < self._limit):
@@ -159,7 +166,7 @@ class MultiSource:
         return arcs, sent
 
     def step(self) -> Step:
-        """Search from the next few sources."""
+        """Search from the next few starts."""
         threads = 1 if self._engine == "python" else number_of_threads()
         stop = min(self._done + SEARCHES_A_STEP * threads, len(self._numbers))
         places = list(range(self._done, stop))
@@ -206,7 +213,7 @@ class MultiSource:
             matrix[: self._done] = state[name].reshape(self._done, matrix.shape[1])
 
     def columns(self) -> dict[str, Column]:
-        """Return one row for each source searched from, in their order, and vertex."""
+        """Return one row for each start searched from, in their order, and vertex."""
         done, vertices = self._done, self._vertices()
         rows = slice(0, done)
         return {
@@ -217,34 +224,37 @@ class MultiSource:
         }
 
     def _vertices(self) -> npt.NDArray[np.int64]:
-        """Return the vertices that each source has a row for."""
+        """Return the vertices that each start has a row for."""
         return np.arange(self._graph.number_of_vertices)
 
 
 @spreads
 def multi_source_bfs(
     graph: Any,
-    sources: Any,
+    starts: Any,
     depth_limit: int | None = None,
     *,
     source: Columns = "source",
     destination: Columns = "destination",
+    weight: Weight = None,
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
 ) -> Any:
-    """Count the hops from each of many sources to every vertex.
+    """Count the hops from each of many vertices to every vertex.
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
-    sources : list of ids
+    starts : list of ids
         Each is searched from on its own.
     depth_limit : int, optional
-        Most hops; 0 reaches the source alone.
+        Most hops; 0 reaches the start alone.
     source, destination : str or list of str
         For an edge frame: its columns.
+    weight : str, optional
+        For an edge frame: a weight column, which is checked and makes no difference.
     directed : bool
         For an edge frame: whether edges go one way.
     unreachable : {"null", "max"}
@@ -255,13 +265,13 @@ def multi_source_bfs(
     Returns
     -------
     DataFrame
-        source, vertex, distance (int32, hops), predecessor; one row for each source, in the given
-        order, and vertex, sorted.
+        source (the start), vertex, distance (int32, hops), predecessor; one row for each start, in the
+        given order, and vertex, sorted.
 
     Raises
     ------
     InputError
-        If a source is unknown, or an argument cannot be used.
+        If a start vertex is unknown, or an argument cannot be used.
     ConvergenceError
         If `timeout` is reached first; `.result` has the searches that are done.
     """
@@ -269,11 +279,11 @@ def multi_source_bfs(
     if depth_limit is not None:
         check_count("depth_limit", depth_limit)
     loop = MultiSource(
-        BFS, "start", sources, engine=options.get("engine", "auto"), max_iter=depth_limit
+        BFS, "start", starts, engine=options.get("engine", "auto"), max_iter=depth_limit
     )
     result = run(
         loop,
-        as_graph(graph, source=source, destination=destination, directed=directed),
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         **options,
     )
     result.require_convergence(loop.name)
@@ -283,30 +293,31 @@ def multi_source_bfs(
 @spreads
 def multi_source_sssp(
     graph: Any,
-    sources: Any,
+    starts: Any,
     cutoff: float | None = None,
     *,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
 ) -> Any:
-    """Compute the length of the shortest path from each of many sources to every vertex.
+    """Compute the length of the shortest path from each of many vertices to every vertex.
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame. Without weights every edge has length 1.
-    sources : list of ids
+    starts : list of ids
         Each is searched from on its own.
     cutoff : float, optional
         Greatest length of a path; vertices farther away are unreachable.
     source, destination : str or list of str
         For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: the column of lengths, 0 or more.
+    weight : str or None
+        For an edge frame: the column of lengths, 0 or more; by default the column named `weight`, if there is
+        one. None for no weights.
     directed : bool
         For an edge frame: whether edges go one way.
     unreachable : {"null", "max"}
@@ -317,23 +328,30 @@ def multi_source_sssp(
     Returns
     -------
     DataFrame
-        source, vertex, distance (as in `sssp`), predecessor; one row for each source, in the given
-        order, and vertex, sorted.
+        source (the start), vertex, distance (as in `sssp`), predecessor; one row for each start, in the
+        given order, and vertex, sorted.
 
     Raises
     ------
     InputError
-        If a source is unknown, a weight is negative, or integer paths could overflow.
+        If a start vertex is unknown, a weight is negative, or integer paths could overflow.
     ConvergenceError
         If `timeout` is reached first; `.result` has the searches that are done.
     """
     check_unreachable(unreachable)
     if cutoff is not None:
         check_number("cutoff", cutoff)
-    loop = MultiSource(SSSP, "source", sources, engine=options.get("engine", "auto"), cutoff=cutoff)
+    loop = MultiSource(SSSP, "start", starts, engine=options.get("engine", "auto"), cutoff=cutoff)
     result = run(
         loop,
-        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
         **options,
     )
     result.require_convergence(loop.name)

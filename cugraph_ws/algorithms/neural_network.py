@@ -10,8 +10,9 @@ import math
 from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions, check_finite
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
 from cugraph_ws.run import run
@@ -56,7 +57,7 @@ def neural_network(
     *,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:
@@ -77,8 +78,8 @@ def neural_network(
         The most supersteps; strong weights can oscillate for ever.
     source, destination : str or list of str
         For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: the weight column.
+    weight : str or None
+        For an edge frame: the column of the synapses' weights; by default the column named `weight`.
     directed : bool
         For an edge frame: whether edges go one way.
     **options
@@ -98,7 +99,14 @@ def neural_network(
     """
     result = run(
         NeuralNetwork,
-        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
         activation=activation,
         fixed=fixed,
         tol=tol,

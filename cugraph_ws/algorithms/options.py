@@ -19,12 +19,14 @@ __all__ = [
     "Columns",
     "RunOptions",
     "Unreachable",
+    "Weight",
     "check_finite",
     "check_unreachable",
     "with_unreachable",
 ]
 
 Columns = str | list[str]
+Weight = str | None
 Unreachable = Literal["null", "max"]
 
 

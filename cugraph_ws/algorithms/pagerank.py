@@ -7,8 +7,9 @@ from typing import Any, Unpack
 import numpy as np
 
 import cugraph_ws.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import aggregate, l1_norm, vertex_program
@@ -28,7 +29,7 @@ class PageRank:
     weight: ws.edge(ws.float64, default=1.0, least=0.0)
     out_weight: ws.Constant("out_weight", argument="precomputed_vertex_out_weight")
     personalization: ws.distribution
-    dangling: ws.distribution
+    dangling: ws.Distribution(default="personalization")
     nstart: ws.distribution
     alpha: ws.parameter(ws.float64, default=0.85)
     residual = l1_norm("pagerank")
@@ -83,7 +84,7 @@ def pagerank(
     *,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:
@@ -102,7 +103,8 @@ def pagerank(
     personalization : frame, mapping or column name, optional
         Where the surfer goes otherwise: shares by vertex, scaled to sum 1; evenly if not given.
     precomputed_vertex_out_weight : frame or mapping, optional
-        The sum of each vertex's out-weights, instead of the graph's.
+        The sum of each vertex's out-weights, instead of the graph's; those of vertices that are left
+        out are computed from the graph.
     max_iter : int
         The most supersteps.
     tol : float
@@ -110,13 +112,14 @@ def pagerank(
     nstart : frame, mapping or column name, optional
         First ranks, scaled to sum 1; even if not given.
     dangling : frame, mapping or column name, optional
-        Where the surfer goes from a vertex without out-edges; evenly if not given.
+        Where the surfer goes from a vertex without out-edges; as `personalization` says if not given.
     fail_on_nonconvergence : bool
         Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
     source, destination : str or list of str
         For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: the weight column, 0 or more.
+    weight : str or None
+        For an edge frame: the column of weights, 0 or more; by default the column named `weight`, if there is
+        one. None for no weights.
     directed : bool
         For an edge frame: whether edges go one way.
     **options
@@ -136,7 +139,14 @@ def pagerank(
     """
     result = run(
         PageRank,
-        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
         alpha=alpha,
         personalization=personalization,
         dangling=dangling,

@@ -16,11 +16,13 @@ from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
     Unreachable,
+    Weight,
     check_unreachable,
     with_unreachable,
 )
 from cugraph_ws.arguments import check_number
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO, takes_source_for_start
 from cugraph_ws.graph import as_graph
 from cugraph_ws.program import vertex_program
 from cugraph_ws.run import run
@@ -30,16 +32,16 @@ __all__ = ["SSSP", "sssp"]
 
 @vertex_program
 class SSSP:
-    """Length of the shortest path from the nearest source, and the neighbour before on it."""
+    """Length of the shortest path from the nearest start, and the neighbour before on it."""
 
     distance: ws.nullable(ws.like("weight"), math.inf)
     predecessor: ws.predecessor
     weight: ws.edge(default=1, least=0)
-    source: ws.vertex_set
+    start: ws.VertexSet(alias="source")
     cutoff: ws.parameter(ws.float64, default=math.inf)
 
     def init(vertex, p, own):
-        return 0 if own.source else math.inf
+        return 0 if own.start else math.inf
 
     def starts(state):
         return state.distance == 0
@@ -60,36 +62,38 @@ class SSSP:
         return state.distance
 
 
+@takes_source_for_start
 @spreads
 def sssp(
     graph: Any,
-    source: Any,
+    start: Any = None,
     cutoff: float | None = None,
     return_predecessors: bool = True,
     *,
-    source_column: Columns = "source",
+    source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
 ) -> Any:
-    """Compute the length of the shortest path from the nearest source to every vertex.
+    """Compute the length of the shortest path from the nearest start to every vertex.
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame. Without weights every edge has length 1.
-    source : id or list of ids
-        Where paths start.
+    start : id or list of ids
+        Where paths start.  Where `graph` is a `Graph`, cuGraph's keyword `source` will do too.
     cutoff : float, optional
         Greatest length of a path; vertices farther away are unreachable.
     return_predecessors : bool
         Whether the result has the predecessor column.
-    source_column, destination : str or list of str
+    source, destination : str or list of str
         For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: the column of lengths, 0 or more.
+    weight : str or None
+        For an edge frame: the column of lengths, 0 or more; by default the column named `weight`, if there is
+        one. None for no weights.
     directed : bool
         For an edge frame: whether edges go one way.
     unreachable : {"null", "max"}
@@ -102,13 +106,13 @@ def sssp(
     -------
     DataFrame
         vertex; distance (int64, exact, for integer weights or none, else the weights' type; null
-        if unreachable); predecessor (an id; null for sources and unreachable vertices). Sorted by
+        if unreachable); predecessor (an id; null for starts and unreachable vertices). Sorted by
         vertex.
 
     Raises
     ------
     InputError
-        If a source is unknown, a weight is negative, or integer paths could overflow.
+        If a start vertex is unknown, a weight is negative, or integer paths could overflow.
     """
     check_unreachable(unreachable)
     if cutoff is not None:
@@ -116,9 +120,14 @@ def sssp(
     result = run(
         SSSP,
         as_graph(
-            graph, source=source_column, destination=destination, weight=weight, directed=directed
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
         ),
-        source=source,
+        start=start,
         cutoff=cutoff,
         predecessors=return_predecessors,
         **options,

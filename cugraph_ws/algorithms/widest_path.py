@@ -10,8 +10,9 @@ import math
 from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.cluster.spread import spreads
+from cugraph_ws.conventions import AUTO, takes_source_for_start
 from cugraph_ws.graph import as_graph
 from cugraph_ws.program import vertex_program
 from cugraph_ws.run import run
@@ -21,15 +22,15 @@ __all__ = ["WidestPath", "widest_path"]
 
 @vertex_program
 class WidestPath:
-    """Width of the widest path from the nearest source, and the neighbour before on it."""
+    """Width of the widest path from the nearest start, and the neighbour before on it."""
 
     width: ws.nullable(ws.like("weight"), -math.inf)
     predecessor: ws.predecessor
     weight: ws.edge(ws.floating, default=1.0)
-    source: ws.vertex_set
+    start: ws.VertexSet(alias="source")
 
     def init(vertex, p, own):
-        return math.inf if own.source else -math.inf
+        return math.inf if own.start else -math.inf
 
     def starts(state):
         return state.width == math.inf
@@ -50,19 +51,20 @@ class WidestPath:
         return -state.width
 
 
+@takes_source_for_start
 @spreads
 def widest_path(
     graph: Any,
-    source: Any,
+    start: Any = None,
     return_predecessors: bool = True,
     *,
-    source_column: Columns = "source",
+    source: Columns = "source",
     destination: Columns = "destination",
-    weight: str | None = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> Any:
-    """Compute the width of the widest path from the nearest source to every vertex.
+    """Compute the width of the widest path from the nearest start to every vertex.
 
     A path is as wide as its narrowest edge.
 
@@ -70,14 +72,15 @@ def widest_path(
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame. Without weights every edge has width 1.
-    source : id or list of ids
+    start : id or list of ids
         Where paths start.
     return_predecessors : bool
         Whether the result has the predecessor column.
-    source_column, destination : str or list of str
+    source, destination : str or list of str
         For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: the column of widths.
+    weight : str or None
+        For an edge frame: the column of widths; by default the column named `weight`, if there is
+        one. None for no weights.
     directed : bool
         For an edge frame: whether edges go one way.
     **options
@@ -86,21 +89,26 @@ def widest_path(
     Returns
     -------
     DataFrame
-        vertex; width (float32 for weights of that type, else float64; infinite for sources, null if
-        unreachable); predecessor (an id; null for sources and unreachable vertices). Sorted by
+        vertex; width (float32 for weights of that type, else float64; infinite for starts, null if
+        unreachable); predecessor (an id; null for starts and unreachable vertices). Sorted by
         vertex.
 
     Raises
     ------
     InputError
-        If a source is unknown, or an argument cannot be used.
+        If a start vertex is unknown, or an argument cannot be used.
     """
     result = run(
         WidestPath,
         as_graph(
-            graph, source=source_column, destination=destination, weight=weight, directed=directed
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
         ),
-        source=source,
+        start=start,
         predecessors=return_predecessors,
         **options,
     )

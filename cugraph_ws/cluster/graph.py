@@ -40,6 +40,7 @@ from cugraph_ws.cluster.members import (
 )
 from cugraph_ws.cluster.scan import cluster_scan
 from cugraph_ws.cluster.spread import is_dask_frame
+from cugraph_ws.conventions import AUTO, weight_column
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.frames import FrameKind
 from cugraph_ws.graph import Balance, GraphReport
@@ -109,7 +110,7 @@ class ClusterGraph:
         edges: Any,
         source: Any = "source",
         destination: Any = "destination",
-        weight: str | None = None,
+        weight: str | None = AUTO,
         directed: bool = True,
         *,
         vertices: Any = None,
@@ -124,6 +125,7 @@ class ClusterGraph:
         self._client = current_client() if client is None else client
         self._edges, self._vertices = edges, vertices
         self._workers, self._balance = workers, balance
+        weight = weight_column(edges, weight, source, destination)
         self._nccl = type(edges._meta).__module__.partition(".")[0] == "cudf"
         self.directed, self.weight = directed, weight
         self._options = {

@@ -67,7 +67,7 @@ class CrewSearches(OwnRows, MultiSource):
         return DeviceCrewSearches(
             self._program,
             self._argument,
-            self._sources,
+            self._starts,
             max_iter=self._limit,
             parameters=self._parameters,
         )

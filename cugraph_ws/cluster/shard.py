@@ -454,8 +454,11 @@ class ShardGraph(Graph):
         column[: self.owned] = np.diff(self.csc.offsets)
         return column
 
-    def weight_sums(self, name: str, *, incoming: bool, on_device: bool = False) -> Any:
+    def weight_sums(self, name: str | None, *, incoming: bool, on_device: bool = False) -> Any:
         """Return sums of an edge column, by position, together; see `Graph.weight_sums`."""
+        if name is None:
+            counts = self.degrees(incoming=incoming, on_device=on_device)
+            return counts.astype(np.float64)
         self._check_carried(name)
         key = name, incoming
         if key not in self._degrees:
@@ -511,6 +514,12 @@ class ShardGraph(Graph):
         own = values[: self.owned].sum()
         shares = self.crew.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
         return np.sum(shares)
+
+    def vertex_max(self, values: Any) -> Any:
+        """Return the greatest entry over all vertices of an array by position, together."""
+        own = values[: self.owned].max() if self.owned else np.float64(0.0)
+        shares = self.crew.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
+        return np.max(shares)
 
     def examples(self, *columns: Any) -> list[Any]:
         """Return the entries of a few vertices of every member, together."""

@@ -75,12 +75,17 @@ def _columns(frame: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     def column(*names: str) -> Any:
         return next((arguments[name] for name in names if name in arguments), None)
 
+    source = column("source_column", "source")
+    destination = column("destination_column", "destination")
     weight = column("weight_column", "weight")
-    declared = getattr(arguments.get("program"), "edges", ())
-    carried = tuple(name for name in declared if name in frame.columns and name != weight)
+    carried: tuple[str, ...] = ()
+    if "program" in arguments:
+        from cugraph_ws.conventions import columns_read
+
+        weight, carried = columns_read(arguments["program"], frame, weight, source, destination)
     return {
-        "source": column("source_column", "source"),
-        "destination": column("destination_column", "destination"),
+        "source": source,
+        "destination": destination,
         "weight": weight,
         "directed": arguments["directed"],
         "attributes": carried,

@@ -114,10 +114,10 @@ class DeviceSearches:
     def start(self, graph: Graph) -> None:
         """Look the sources up and make room for the results."""
         if isinstance(self._sources, (str, bytes, tuple)) or not hasattr(self._sources, "__len__"):
-            raise InputError(f"sources={self._sources!r} must be a list of vertices")
+            raise InputError(f"starts={self._sources!r} must be a list of vertices")
         self._device = device()
         self._host_graph = graph
-        self._numbers = np.asarray(graph.numbers(self._sources, "sources"))
+        self._numbers = np.asarray(graph.numbers(self._sources, "starts"))
         self._graph, self._named = self._laid_out(graph)
         xp = self._device.xp
         kind, self._cutoff = np.dtype(np.int64), np.inf

@@ -1,0 +1,445 @@
+"""PageRank cases that other libraries agree on: a graph, arguments, and the ranks.
+
+The ranks are NetworkX"s at a tolerance of 1e-15.  Where igraph takes the same arguments its own differ
+by less than 1e-14.  "path, personalised" is among the published tests of cuGraph, the graph of six
+vertices and the complete one among NetworkX"s, the stars among igraph"s.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = ["CASES", "PageRankCase"]
+
+
+class PageRankCase(NamedTuple):
+    """A published or agreed PageRank.
+
+    Attributes
+    ----------
+    name : str
+    edges : list of (int, int)
+    vertices : range
+        All ids, isolated vertices included.
+    directed : bool
+    weights : list of float or None
+    arguments : dict
+        Of `pagerank`.
+    ranks : list of float
+        In the order of `vertices`.
+    """
+
+    name: str
+    edges: list[tuple[int, int]]
+    vertices: range
+    directed: bool
+    weights: list[float] | None
+    arguments: dict[str, Any]
+    ranks: list[float]
+
+
+CASES = [
+    PageRankCase(
+        "path",
+        [(0, 1), (1, 2), (2, 3)],
+        range(4),
+        True,
+        None,
+        {},
+        [0.116155823037, 0.214888272618, 0.298810854762, 0.370145049584],
+    ),
+    PageRankCase(
+        "path, personalised",
+        [(0, 1), (1, 2), (2, 3)],
+        range(4),
+        True,
+        None,
+        {"personalization": {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4}},
+        [0.0559233291158, 0.15938148798, 0.30324425213, 0.481450930774],
+    ),
+    PageRankCase(
+        "path, personalised at a vertex",
+        [(0, 1), (1, 2), (2, 3)],
+        range(4),
+        True,
+        None,
+        {"personalization": {1: 5.0}},
+        [0.0, 0.388726919339, 0.330417881438, 0.280855199223],
+    ),
+    PageRankCase(
+        "path, dangling elsewhere",
+        [(0, 1), (1, 2), (2, 3)],
+        range(4),
+        True,
+        None,
+        {"dangling": {0: 3.0, 3: 1.0}},
+        [0.229876655737, 0.232895157376, 0.23546088377, 0.301767303117],
+    ),
+    PageRankCase(
+        "path, personalised, dangling elsewhere",
+        [(0, 1), (1, 2), (2, 3)],
+        range(4),
+        True,
+        None,
+        {"personalization": {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4}, "dangling": {0: 1.0}},
+        [0.244639705017, 0.237943749265, 0.247252186875, 0.270164358844],
+    ),
+    PageRankCase(
+        "six vertices",
+        [(1, 2), (1, 3), (3, 1), (3, 2), (3, 5), (4, 5), (4, 6), (5, 4), (5, 6), (6, 4)],
+        range(1, 7),
+        True,
+        None,
+        {"alpha": 0.9},
+        [
+            0.037211965078,
+            0.0539573493631,
+            0.0415056533562,
+            0.37508081511,
+            0.205998331877,
+            0.286245885215,
+        ],
+    ),
+    PageRankCase(
+        "six vertices, dangling to its own",
+        [(1, 2), (1, 3), (3, 1), (3, 2), (3, 5), (4, 5), (4, 6), (5, 4), (5, 6), (6, 4)],
+        range(1, 7),
+        True,
+        None,
+        {"alpha": 0.9, "dangling": {1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 1}},
+        [
+            0.0250481695568,
+            0.0363198458574,
+            0.0279383429672,
+            0.392399176134,
+            0.201627798817,
+            0.316666666667,
+        ],
+    ),
+    PageRankCase(
+        "six vertices, started elsewhere",
+        [(1, 2), (1, 3), (3, 1), (3, 2), (3, 5), (4, 5), (4, 6), (5, 4), (5, 6), (6, 4)],
+        range(1, 7),
+        True,
+        None,
+        {"alpha": 0.9, "nstart": {1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6}},
+        [
+            0.037211965078,
+            0.0539573493631,
+            0.0415056533562,
+            0.37508081511,
+            0.205998331877,
+            0.286245885215,
+        ],
+    ),
+    PageRankCase(
+        "complete, personalised",
+        [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
+        range(4),
+        False,
+        None,
+        {"personalization": {0: 1, 1: 1, 2: 4, 3: 4}},
+        [0.232467532468, 0.232467532468, 0.267532467532, 0.267532467532],
+    ),
+    PageRankCase(
+        "complete, one preferred",
+        [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
+        range(4),
+        False,
+        None,
+        {"personalization": {3: 1}},
+        [0.220779220779, 0.220779220779, 0.220779220779, 0.337662337662],
+    ),
+    PageRankCase(
+        "complete, zero preferences",
+        [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
+        range(4),
+        False,
+        None,
+        {"personalization": {0: 0, 1: 0, 2: 0, 3: 1}},
+        [0.220779220779, 0.220779220779, 0.220779220779, 0.337662337662],
+    ),
+    PageRankCase(
+        "star inwards",
+        [(1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0), (10, 0)],
+        range(11),
+        True,
+        None,
+        {},
+        [
+            0.487179487179,
+            0.0512820512821,
+            0.0512820512821,
+            0.0512820512821,
+            0.0512820512821,
+            0.0512820512821,
+            0.0512820512821,
+            0.0512820512821,
+            0.0512820512821,
+            0.0512820512821,
+            0.0512820512821,
+        ],
+    ),
+    PageRankCase(
+        "star inwards, personalised",
+        [(1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0), (10, 0)],
+        range(11),
+        True,
+        None,
+        {"personalization": {1: 1, 2: 1}},
+        [0.459459459459, 0.27027027027, 0.27027027027, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    ),
+    PageRankCase(
+        "star outwards",
+        [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (0, 6), (0, 7), (0, 8), (0, 9), (0, 10)],
+        range(11),
+        True,
+        None,
+        {},
+        [
+            0.084388185654,
+            0.0915611814346,
+            0.0915611814346,
+            0.0915611814346,
+            0.0915611814346,
+            0.0915611814346,
+            0.0915611814346,
+            0.0915611814346,
+            0.0915611814346,
+            0.0915611814346,
+            0.0915611814346,
+        ],
+    ),
+    PageRankCase(
+        "star, undirected",
+        [(1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0), (10, 0)],
+        range(11),
+        False,
+        None,
+        {},
+        [
+            0.46683046683,
+            0.053316953317,
+            0.053316953317,
+            0.053316953317,
+            0.053316953317,
+            0.053316953317,
+            0.053316953317,
+            0.053316953317,
+            0.053316953317,
+            0.053316953317,
+            0.053316953317,
+        ],
+    ),
+    PageRankCase(
+        "ring, personalised",
+        [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)],
+        range(6),
+        True,
+        None,
+        {"personalization": {0: 1, 3: 2}, "alpha": 0.6},
+        [
+            0.200277479413,
+            0.120166487648,
+            0.0720998925886,
+            0.30992660222,
+            0.185955961332,
+            0.111573576799,
+        ],
+    ),
+    PageRankCase(
+        "weighted",
+        [(1, 2), (1, 3), (3, 1), (3, 2), (3, 5), (4, 5), (4, 6), (5, 4), (5, 6), (6, 4)],
+        range(1, 7),
+        True,
+        [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+        {},
+        [
+            0.0471113069835,
+            0.0647713014971,
+            0.0608723416694,
+            0.351463118191,
+            0.193616573549,
+            0.28216535811,
+        ],
+    ),
+    PageRankCase(
+        "weighted, personalised, dangling elsewhere",
+        [(1, 2), (1, 3), (3, 1), (3, 2), (3, 5), (4, 5), (4, 6), (5, 4), (5, 6), (6, 4)],
+        range(1, 7),
+        True,
+        [0.5, 2, 0.25, 4, 1, 8, 3, 2, 2, 1],
+        {"personalization": {4: 1, 1: 3}, "dangling": {5: 1}},
+        [
+            0.115684066203,
+            0.0706113505044,
+            0.0786651650181,
+            0.298837550293,
+            0.257491852922,
+            0.17871001506,
+        ],
+    ),
+    PageRankCase(
+        "weighted, undirected",
+        [(0, 1), (1, 2), (2, 3), (0, 2)],
+        range(4),
+        False,
+        [1, 2, 3, 4],
+        {},
+        [0.246494123351, 0.161081222755, 0.432408821216, 0.160015832678],
+    ),
+    PageRankCase(
+        "weights of zero",
+        [(0, 1), (1, 2), (2, 3), (3, 0)],
+        range(4),
+        True,
+        [1, 2, 0, 1],
+        {},
+        [0.214888272618, 0.298810854762, 0.370145049584, 0.116155823037],
+    ),
+    PageRankCase(
+        "self-loops",
+        [(0, 0), (0, 1), (1, 1), (1, 2), (3, 3)],
+        range(4),
+        True,
+        None,
+        {},
+        [0.126797445675, 0.220517296825, 0.166628382414, 0.486056875086],
+    ),
+    PageRankCase(
+        "self-loops, weighted, personalised",
+        [(0, 0), (0, 1), (1, 1), (1, 2), (3, 3)],
+        range(4),
+        True,
+        [3, 1, 2, 2, 1],
+        {"personalization": {3: 1, 2: 1}},
+        [8.50107803004e-16, 8.50107803004e-16, 0.130434782609, 0.869565217391],
+    ),
+    PageRankCase(
+        "parallel edges",
+        [(0, 1), (0, 1), (0, 2), (1, 2), (2, 0), (2, 0), (2, 1)],
+        range(3),
+        True,
+        None,
+        {},
+        [0.277507676561, 0.321008188332, 0.401484135107],
+    ),
+    PageRankCase(
+        "parallel edges, weighted",
+        [(0, 1), (0, 1), (0, 2), (1, 2), (2, 0), (2, 0), (2, 1)],
+        range(3),
+        True,
+        [1, 4, 2, 1, 3, 0.5, 1],
+        {},
+        [0.305367057372, 0.308363444082, 0.386269498546],
+    ),
+    PageRankCase(
+        "parallel edges, undirected",
+        [(0, 1), (0, 1), (1, 2), (2, 3)],
+        range(4),
+        False,
+        None,
+        {},
+        [0.236004390779, 0.350301866081, 0.263995609221, 0.149698133919],
+    ),
+    PageRankCase(
+        "isolated vertices",
+        [(0, 1), (1, 2)],
+        range(6),
+        True,
+        None,
+        {},
+        [
+            0.118729593351,
+            0.2196497477,
+            0.305431878896,
+            0.118729593351,
+            0.118729593351,
+            0.118729593351,
+        ],
+    ),
+    PageRankCase(
+        "isolated vertices, personalised",
+        [(0, 1), (1, 2)],
+        range(6),
+        True,
+        None,
+        {"personalization": {4: 1, 0: 1}},
+        [0.279916025192, 0.237928621414, 0.202239328202, 0.0, 0.279916025192, 0.0],
+    ),
+    PageRankCase(
+        "no edges",
+        [],
+        range(3),
+        True,
+        None,
+        {"personalization": {0: 1, 1: 3}},
+        [0.25, 0.75, 0.0],
+    ),
+    PageRankCase(
+        "two components",
+        [(0, 1), (1, 2), (2, 0), (3, 4), (4, 3), (4, 5)],
+        range(6),
+        True,
+        None,
+        {},
+        [
+            0.24368144969,
+            0.24368144969,
+            0.24368144969,
+            0.0815450643777,
+            0.105865522175,
+            0.0815450643777,
+        ],
+    ),
+    PageRankCase(
+        "two components, personalised in one",
+        [(0, 1), (1, 2), (2, 0), (3, 4), (4, 3), (4, 5)],
+        range(6),
+        True,
+        None,
+        {"personalization": {4: 1}},
+        [
+            1.50042733214e-15,
+            1.50042733214e-15,
+            1.50042733214e-15,
+            0.22972972973,
+            0.540540540541,
+            0.22972972973,
+        ],
+    ),
+    PageRankCase(
+        "alpha 0",
+        [(0, 1), (1, 2), (2, 3)],
+        range(4),
+        True,
+        None,
+        {"alpha": 0.0, "personalization": {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4}},
+        [0.1, 0.2, 0.3, 0.4],
+    ),
+    PageRankCase(
+        "alpha 1, ring",
+        [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)],
+        range(6),
+        True,
+        None,
+        {"alpha": 1.0},
+        [
+            0.166666666667,
+            0.166666666667,
+            0.166666666667,
+            0.166666666667,
+            0.166666666667,
+            0.166666666667,
+        ],
+    ),
+    PageRankCase(
+        "only dangling",
+        [(0, 1), (2, 1)],
+        range(3),
+        True,
+        None,
+        {"personalization": {1: 1}},
+        [0.0, 1.0, 0.0],
+    ),
+]

@@ -1,0 +1,151 @@
+"""`ws.check` compares every way of running a program with the reference, and tries what it declares."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from programs import Hops, Nearest, Rank
+from shapes import SHAPES, build, rmat
+
+import cugraph_ws as ws
+
+
+@ws.vertex_program
+class Limited:
+    """Takes only what is within its own limit, and says that order does not matter to it."""
+
+    x: ws.float64
+    first: ws.vertex_value(ws.float64)
+    limit: ws.vertex_value(ws.float64)
+    asynchronous = True
+
+    def init(vertex, p, own):
+        return own.first
+
+    def compute(src):
+        return src.x
+
+    combine = max
+
+    def apply(old, gathered):
+        return old.x if gathered > old.limit else max(old.x, gathered)
+
+
+def limited():
+    frame = pd.DataFrame({"source": ["a", "b"], "destination": ["d", "d"]})
+    first, limit = {"a": 50.0, "b": 900.0, "d": 10.0}, {"a": 0.0, "b": 0.0, "d": 500.0}
+    return frame, {"first": first, "limit": limit}
+
+
+def test_a_false_declaration_is_found_with_vertex_superstep_and_values():
+    frame, arguments = limited()
+    report = ws.check(Limited, frame, **arguments)
+    assert not report
+    declared = next(one for one in report.differences if one.configuration == "asynchronous")
+    assert (declared.vertex, declared.superstep) == ("'d'", 0)
+    assert (declared.expected, declared.found) == (10.0, 50.0)
+    assert "asynchronous: after superstep 0, vertex 'd', x: expected 10.0, found 50.0" in str(
+        report
+    )
+    runs = {one.configuration for one in report.differences} - {"asynchronous"}
+    assert runs == {"engine='cpu', direction='auto'"} | {
+        one for one in report.configurations if one in runs
+    }, "messages one by one are what a push does"
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [(Hops, {"start": 0}), (Nearest, {"seeds": [0, 7]}), (Rank, {}), (ws.BFS, {"start": 0})],
+    ids=["hops", "nearest", "rank", "bfs"],
+)
+def test_a_right_program_passes(program, arguments):
+    edges = rmat(5, 3, seed=3)
+    with build(edges) as graph:
+        report = ws.check(program, graph, **arguments)
+    assert report, str(report)
+    assert report.converged
+    assert report.supersteps > 1
+    assert not report.sampled
+    assert any("partitions=4" in one for one in report.configurations)
+    assert f"{len(report.configurations)} runs compared" in str(report)
+
+
+def test_a_large_graph_is_sampled_around_what_is_named():
+    edges = rmat(10, 8, seed=5)
+    start = int(edges.source[0])
+    with build(edges) as graph:
+        report = ws.check(ws.SSSP, graph, max_edges=200, start=start)
+    assert report, str(report)
+    assert report.sampled
+    assert 200 <= report.edges < len(edges.source) // 4
+    assert report.supersteps > 1, "the start is in the sample"
+
+
+@ws.vertex_program
+class Starts:
+    """Says that all but vertex 0 have nothing to send, which is not so."""
+
+    x: ws.float64
+    asynchronous = True
+
+    def init(vertex):
+        return 1.0 + vertex
+
+    def starts(state):
+        return state.x == 1.0
+
+    def settled(state):
+        return state.x < 3.0
+
+    def compute(src):
+        return src.x
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.x, gathered)
+
+
+def test_starts_and_settled_are_tried():
+    with build(SHAPES["cycle"]) as graph:
+        report = ws.check(Starts, graph)
+    found = {one.configuration for one in report.differences}
+    assert {"starts", "settled"} <= found
+
+
+def test_what_cannot_be_checked_is_refused():
+    with pytest.raises(ws.InputError, match=r"program=<class 'int'> is no vertex program"):
+        ws.check(int, pd.DataFrame({"source": [0], "destination": [1]}))
+    with pytest.raises(ws.InputError, match=r"max_edges=0 "):
+        ws.check(Hops, pd.DataFrame({"source": [0], "destination": [1]}), max_edges=0)
+
+
+@ws.vertex_program
+class Overflows:
+    """Doubles an int32 until it does not fit."""
+
+    x: ws.int32
+
+    def init(vertex):
+        return 1
+
+    def compute(src):
+        return src.x
+
+    combine = sum
+    max_iter = 40
+
+    def apply(old, gathered):
+        return 2 * old.x
+
+
+def test_a_number_that_its_field_cannot_hold_is_refused_by_the_reference():
+    frame = pd.DataFrame({"source": [0], "destination": [1]})
+    with pytest.raises(ws.ProgramError, match=r"`x` is int32, which cannot hold 2147483648"):
+        ws.check(Overflows, frame)
+    with pytest.raises(ws.ProgramError, match=r"`x` is int32, which cannot hold 2147483648"):
+        ws.run(Overflows, frame, engine="python")
+    assert math.isfinite(np.float64(ws.run(Overflows, frame, max_iter=3).arrays["x"].sum()))

@@ -1,0 +1,312 @@
+"""What `source`, `destination`, `weight` and `start` mean: the same in every function and command."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from crews import share, together
+
+import cugraph_ws as ws
+from cugraph_ws.cli import commands
+from cugraph_ws.cli_options import Settings
+from cugraph_ws.conventions import column_names, columns_read, weight_column
+
+EDGES = pd.DataFrame(
+    {
+        "source": ["a", "a", "b", "c"],
+        "destination": ["b", "c", "d", "d"],
+        "weight": [0.125, 0.5, 0.25, 0.375],
+    }
+)
+NAMED = EDGES.rename(columns={"source": "payer", "destination": "payee"})
+ENDS = {"source": "payer", "destination": "payee"}
+PRIORS = pd.DataFrame({"vertex": list("abcd"), "no": [1.0, 2, 3, 4], "yes": [4.0, 3, 2, 1]})
+
+READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
+    "pagerank": (ws.pagerank, {}),
+    "sssp": (ws.sssp, {"start": "a"}),
+    "widest_path": (ws.widest_path, {"start": "a"}),
+    "multi_source_sssp": (ws.multi_source_sssp, {"starts": ["a", "b"]}),
+    "heat": (ws.heat, {"temperature": {"a": 1.0, "b": 2.0, "c": 0.0, "d": 4.0}}),
+    "circuit": (ws.circuit, {"sources": {"a": 1.0, "b": 0.0}}),
+    "neural_network": (ws.neural_network, {"activation": {"a": 1.0, "b": 0.5, "c": 0, "d": 0}}),
+    "k_core": (ws.k_core, {"k": 0}),
+}
+REQUIRE_WEIGHTS = ("heat", "neural_network")
+OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "bfs": (ws.bfs, {"start": "a"}),
+    "multi_source_bfs": (ws.multi_source_bfs, {"starts": ["a", "b"]}),
+    "weakly_connected_components": (ws.weakly_connected_components, {}),
+    "core_number": (ws.core_number, {}),
+    "belief_propagation": (ws.belief_propagation, {"priors": PRIORS, "coupling": [[2, 1], [1, 2]]}),
+    "maximal_bipartite_matching": (ws.maximal_bipartite_matching, {"left": ["a", "d"]}),
+}
+ALL = {**READERS, **OTHERS}
+
+
+@ws.vertex_program
+class Reach:
+    """Distance from `source`, a parameter of the program's own."""
+
+    reach: ws.float64
+    length: ws.edge(ws.float64)
+    source: ws.vertex_parameter
+
+    def init(vertex, p):
+        return 0.0 if vertex == p.source else math.inf
+
+    def compute(src, edge):
+        return src.reach + edge.length
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.reach, gathered)
+
+
+def same(one: Any, other: Any) -> None:
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_every_function_on_edges_is_in_a_table():
+    functions = {
+        name
+        for name, value in vars(ws).items()
+        if inspect.isfunction(value) and "graph" in inspect.signature(value).parameters
+    }
+    assert functions == {*ALL, "run"}
+
+
+# ------------------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_column_named_weight_is_the_weight(name):
+    function, given = READERS[name]
+    named = function(EDGES, **given, weight="weight")
+    same(function(EDGES, **given), named)
+    same(function(EDGES, **given, weight="auto"), named)
+    with ws.Graph(EDGES) as graph:
+        assert graph.weight == "weight"
+        same(function(graph, **given), named)
+        same(function(graph, **given, weight="weight"), named)
+    renamed = EDGES.rename(columns={"weight": "km"})
+    other = function(renamed, **given, weight="km")
+    same(other.rename(columns={"km": "weight"}), named)
+    plain = EDGES[["source", "destination"]]
+    if name in REQUIRE_WEIGHTS:
+        for frame, weight in ((EDGES, None), (plain, "auto")):
+            with pytest.raises(ws.InputError, match="weight"):
+                function(frame, **given, weight=weight)
+        return
+    unweighted = function(EDGES, **given, weight=None)
+    assert not unweighted.equals(named)
+    same(function(plain, **given), unweighted)
+    with ws.Graph(EDGES, weight=None) as graph:
+        assert graph.edge_attributes == ()
+        same(function(graph, **given), unweighted)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others_ignore_weights(name):
+    function, given = OTHERS[name]
+    plain = function(EDGES[["source", "destination"]], **given)
+    same(function(EDGES.assign(weight=np.nan), **given), plain)
+    same(function(EDGES, **given, weight="weight"), plain)
+    with ws.Graph(EDGES) as graph:
+        same(function(graph, **given), plain)
+
+
+@pytest.mark.parametrize("name", [*ALL])
+def test_a_named_column_that_is_missing_is_refused(name):
+    function, given = ALL[name]
+    with pytest.raises(ws.InputError, match="km"):
+        function(EDGES, **given, weight="km")
+
+
+@pytest.mark.parametrize("name", [one for one in READERS if one != "k_core"])
+def test_a_weighted_graph_is_not_read_as_an_unweighted_one(name):
+    function, given = READERS[name]
+    with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
+        function(graph, **given, weight=None)
+
+
+def test_run_follows_the_rule():
+    expected = ws.pagerank(EDGES)
+    same(ws.run(ws.PageRank, EDGES).frame, expected)
+    same(ws.run(ws.PageRank, EDGES, weight="weight").frame, expected)
+    same(ws.run(ws.PageRank, EDGES, weight_column="weight").frame, expected)
+    for name in ("weight", "weight_column"):
+        found = ws.run(ws.PageRank, EDGES, **{name: None}).frame
+        same(found, ws.pagerank(EDGES, weight=None))
+    searches = ws.MultiSource(ws.SSSP, "start", ["a"])
+    same(ws.run(searches, EDGES).frame, ws.multi_source_sssp(EDGES, ["a"]))
+    with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
+        ws.run(ws.PageRank, graph, weight_column=None)
+    with pytest.raises(ws.InputError, match="name the same column"):
+        ws.run(ws.PageRank, EDGES, weight="weight", weight_column="weight")
+
+
+def test_only_columns_that_a_program_reads_are_kept():
+    spoilt = EDGES.assign(length=EDGES["weight"], weight=np.nan)
+    assert columns_read(ws.BFS, EDGES, "auto") == (None, ())
+    assert columns_read(ws.PageRank, EDGES, "auto") == ("weight", ())
+    assert columns_read(ws.PageRank, EDGES, None) == (None, ())
+    assert columns_read(ws.PageRank, EDGES, "auto", "weight") == (None, ("weight",))
+    assert columns_read(ws.WeaklyConnectedComponents(), EDGES, "auto") == (None, ())
+    assert columns_read(None, EDGES, "auto") == (None, ())
+    assert columns_read(Reach, spoilt, "auto") == (None, ("length",))
+    assert columns_read(Reach, EDGES, "auto") == ("weight", ())
+    result = ws.run(Reach, spoilt, source="a")
+    assert result.frame["reach"].tolist() == [0.0, 0.125, 0.5, 0.375]
+
+
+def test_the_weight_column_of_frames_and_of_what_is_none():
+    assert weight_column(pa.table(dict(EDGES)), "auto", "source") == "weight"
+    assert weight_column(EDGES, "auto", ["weight", "source"], "destination") is None
+    assert weight_column(EDGES, "auto", 3) == "weight"
+    assert weight_column(EDGES, "km") == "km"
+    assert column_names(7) == []
+
+
+def test_ids_named_weight_are_no_weights():
+    frame = EDGES.rename(columns={"source": "weight", "weight": "x"})
+    with ws.Graph(frame, source="weight") as graph:
+        assert graph.weight is None
+
+
+def test_the_graph_of_a_member_follows_the_rule():
+    expected = ws.pagerank(EDGES)
+    with ws.Graph(EDGES) as graph:
+        parts = together(2, lambda crew: ws.pagerank(share(graph, crew)))
+    np.testing.assert_allclose(pd.concat(parts)["pagerank"], expected["pagerank"], atol=1e-9)
+
+
+# ------------------------------------------------------------------------------ columns, starts
+
+
+@pytest.mark.parametrize("name", [*ALL])
+def test_source_and_destination_are_columns_everywhere(name):
+    function, given = ALL[name]
+    expected = function(EDGES, **given)
+    if name == "k_core":
+        expected = expected.rename(columns={"source": "payer", "destination": "payee"})
+    same(function(NAMED, **given, **ENDS), expected)
+    same(getattr(NAMED.ws, name)(**given, **ENDS), expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "more"),
+    [(ws.bfs, {}), (ws.sssp, {}), (ws.widest_path, {})],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_the_start_is_start(function, more):
+    expected = function(EDGES, "a", **more)
+    same(function(EDGES, start="a", **more), expected)
+    same(function(graph=EDGES, start=["a"], **more), expected)
+    with ws.Graph(EDGES) as graph:
+        same(function(graph, start="a", **more), expected)
+
+
+@pytest.mark.parametrize("function", [ws.sssp, ws.widest_path])
+def test_a_search_of_a_graph_takes_cugraphs_keyword(function):
+    with ws.Graph(EDGES) as graph:
+        same(function(graph, source="a"), function(graph, "a"))
+        same(function(graph=graph, source=["a"]), function(graph, "a"))
+        with pytest.raises(ws.InputError, match="source='b'"):
+            function(graph, "a", source="b")
+        with pytest.raises(ws.InputError, match="needs start="):
+            function(graph)
+    with pytest.raises(ws.InputError, match="needs start="):
+        function(NAMED, **ENDS)
+    with pytest.raises(ws.InputError, match="start"):
+        function(EDGES, None)
+    with pytest.raises(TypeError, match="graph"):
+        function()
+
+
+@pytest.mark.parametrize("program", [ws.SSSP, ws.WidestPath], ids=lambda one: one.name)
+def test_run_takes_start_and_source(program):
+    function = ws.sssp if program is ws.SSSP else ws.widest_path
+    expected = function(EDGES, "a")
+    with ws.Graph(EDGES) as graph:
+        same(ws.run(program, graph, start="a").frame, expected)
+        same(ws.run(program, graph, source="a").frame, expected)
+        with pytest.raises(ws.InputError, match="mean the same"):
+            ws.run(program, graph, start="a", source="b")
+        with pytest.raises(ws.InputError, match="needs start="):
+            ws.run(program, graph)
+    same(ws.run(program, NAMED, start="a", **ENDS).frame, expected)
+    same(NAMED.ws.run(program, start="a", **ENDS).frame, expected)
+    same(ws.run(program, EDGES, source="a").frame, expected)  # no start: it can be nothing else
+
+
+def test_a_programs_own_source_stays_its_own():
+    frame = NAMED.rename(columns={"weight": "length"})
+    result = ws.run(Reach, frame, source="a", source_column="payer", destination="payee")
+    assert result.frame["reach"].tolist() == [0.0, 0.125, 0.5, 0.375]
+
+
+# -------------------------------------------------------------------------------- command line
+
+
+def command(path: Any, *words: str) -> tuple[int, str]:
+    settings = Settings()
+    result = CliRunner().invoke(commands, [words[0], str(path), *words[1:]], obj=settings)
+    return result.exit_code, result.output + str(result.exception or "")
+
+
+@pytest.fixture(scope="module")
+def edge_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("edges") / "edges.csv"
+    EDGES.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        (("pagerank",), lambda weight: ws.pagerank(EDGES, weight=weight)),
+        (("sssp", "--start", "a"), lambda weight: ws.sssp(EDGES, "a", weight=weight)),
+        (("widest-path", "--start", "a"), lambda weight: ws.widest_path(EDGES, "a", weight=weight)),
+        (("k-core", "-k", "0"), lambda weight: ws.k_core(EDGES, 0, weight=weight)),
+    ],
+    ids=lambda one: one[0] if isinstance(one, tuple) else "",
+)
+def test_commands_follow_the_rule(words, call, edge_file, tmp_path):
+    for more, weight in (
+        ((), "weight"),
+        (("--weight", "weight"), "weight"),
+        (("--unweighted",), None),
+    ):
+        out = tmp_path / f"{len(more)}.parquet"
+        code, said = command(edge_file, *words, *more, "-o", str(out))
+        assert code == 0, said
+        found = pd.read_parquet(out)
+        expected = call(weight)
+        assert list(found.columns) == list(expected.columns)
+        value = found.columns[1]
+        assert found[value].tolist() == expected[value].tolist()
+
+
+def test_commands_that_read_no_weights_do_not_mind_them(tmp_path):
+    path = tmp_path / "text.csv"
+    EDGES.assign(weight="heavy").to_csv(path, index=False)
+    for words in (("bfs", "--start", "a"), ("wcc",), ("core-number",)):
+        assert command(path, *words)[0] == 0
+    code, said = command(path, "pagerank")
+    assert code == 1
+    assert "weight" in said
+    assert command(path, "pagerank", "--unweighted")[0] == 0
+
+
+def test_a_weight_and_none_contradict(edge_file):
+    code, said = command(edge_file, "pagerank", "--weight", "weight", "--unweighted")
+    assert (code, "--unweighted, not both" in said) == (2, True)
