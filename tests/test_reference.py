@@ -201,8 +201,8 @@ def test_types_of_states_and_sums():
     graph = Graph(4, [(0, 2), (1, 2), (3, 2)])
     # 2 ** 24, 1 and 2 ** 24 in float32, added in float64 since `total` is
     assert after(zoo.ManySmall, graph, None, 1)[2] == 33554433.0
-    due = Graph(2, [(0, 1), (0, 1)], {"weight": np.array([0.25, 5.0])}, "weight")
-    assert after(zoo.Due, due, None, 1) == [0.0, 1.25]
+    due = Graph(2, [(0, 1), (0, 1)], {"weight": np.array([0.25, 0.5])}, "weight")
+    assert after(zoo.Due, due, None, 1) == [0.0, 0.125]
     with pytest.raises(Unfit, match="int32"):
         run(Fraction, Graph(2, [(0, 1)]))
 

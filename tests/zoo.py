@@ -1395,7 +1395,7 @@ class Due:
         return 1.0
 
     def compute(src, edge):
-        return 0 if edge.weight < 0.5 else edge.weight * 0.25
+        return 0 if edge.weight < 0.3 or edge.weight >= 1.0 else edge.weight * 0.25
 
     combine = sum
 
@@ -1438,7 +1438,7 @@ class DueTwice:
         return 0.0, 0
 
     def compute(src, edge):
-        if edge.weight < 0.75:
+        if edge.weight < 0.3 or edge.weight >= 1.0:
             return 0, 1
         return edge.weight / 2.0, True
 
