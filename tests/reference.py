@@ -248,7 +248,8 @@ class _Run:
                 for u, place in self.rows[v]
                 if u in senders
             ]
-            if not messages and not hears_silence(program):
+            settled = "settled" in functions and _call(functions["settled"], state=old, p=p)
+            if settled or not (messages or hears_silence(program)):
                 continue
             gathered = self.fold(messages)
             following[v] = self.kept(_call(functions["apply"], old=old, gathered=gathered, p=p))
@@ -266,7 +267,9 @@ class _Run:
         combine, message = self.program.combine, self.message
         kinds = message if isinstance(message, tuple) else (message,)
         if combine == "any" or (combine in ("min", "max") and messages):
-            gathered, pick = messages[0], {"min": min, "max": max}.get(combine)
+            # Of flags, any is one that is set.
+            either = max if isinstance(messages[0], (bool, np.bool_)) else None
+            gathered, pick = messages[0], {"min": min, "max": max, "any": either}[combine]
             for one in messages[1:] if pick else ():
                 gathered = pick(gathered, one)
             return gathered

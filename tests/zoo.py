@@ -269,7 +269,7 @@ class SmallJumps:
         return max(old.x, gathered) if gathered - old.x <= 3 else old.x
 
 
-@entry(compiled=True)
+@entry()
 class CountedMinimum:
     """A minimum, and how often it was looked for: messages that come apart would be counted."""
 
@@ -1124,6 +1124,77 @@ class ReachedSettled:
 
 
 @entry(from_some, message=bool)
+class FewSay:
+    """A flag that is heard if one of the active says so, of which some don't."""
+
+    on: ws.boolean
+    degree: ws.out_degree
+    start: ws.vertex_set
+    contributors = "active"
+    max_iter = 5
+
+    def init(vertex, p, own):
+        return own.start
+
+    def compute(src, edge, p):
+        return src.on and (src.degree + p.superstep) % 2 == 0
+
+    combine = any
+
+    def apply(old, gathered):
+        return gathered
+
+    def active(old, new):
+        return new.on or old.on
+
+
+@entry()
+class Frozen:
+    """A state that is settled though it could still be improved: it takes no more messages."""
+
+    x: ws.int64
+
+    def init(vertex):
+        return 12 - vertex * 5 % 9
+
+    def compute(src):
+        return src.x - 1
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.x, gathered)
+
+    def active(old, new):
+        return old.x - new.x >= 1
+
+    def settled(state):
+        return state.x < 7
+
+
+@entry(message=float)
+class FrozenSum:
+    """A sum of which settled vertices still send, and hear nothing."""
+
+    x: ws.float64
+    max_iter = 5
+
+    def init(vertex):
+        return float(vertex)
+
+    def compute(src):
+        return src.x * 0.5
+
+    combine = sum
+
+    def apply(old, gathered):
+        return gathered + 0.25
+
+    def settled(state, p):
+        return state.x > 3.0 or p.superstep > 3
+
+
+@entry(from_some, message=bool)
 class TakenBack:
     """A flag that is: whoever hears of one has it no more."""
 
@@ -1665,7 +1736,7 @@ class Echo:
         return p.superstep < 2
 
 
-@entry(from_some)
+@entry(from_some, compiled=True)
 class EchoCounted:
     """Active without a change, in a sum."""
 
@@ -2105,7 +2176,7 @@ class MeanOfNeighbours:
         return math.floor(gathered[1] / gathered[0] * 4.0) / 4.0, gathered[0]
 
 
-@entry(message=(int, int), compiled=True)
+@entry(message=(int, int))
 class ShortestThenFewest:
     """A minimum of pairs, not declared asynchronous: two fields are not proved."""
 
@@ -2176,7 +2247,7 @@ class Mixed:
 # ------------------------------------------------------ constants, parameters, aggregates, edges
 
 
-@entry(lambda n: {"toll": {v: v % 3 for v in range(n)}, "start": 0}, compiled=True)
+@entry(lambda n: {"toll": {v: v % 3 for v in range(n)}, "start": 0})
 class TollAtTheGate:
     """The destination's constant is added by `apply`."""
 
@@ -2356,7 +2427,57 @@ class WholeWeights:
         return old.x + gathered
 
 
+def toll_of(vertex, road, p):
+    """Return a message; it is given the arguments whole."""
+    return vertex.x * road.whole + p.superstep
+
+
+def taken_by(vertex, toll):
+    """Return the state after a message."""
+    return (vertex.x + toll) % (20 + vertex.degree)
+
+
 @entry(compiled=True)
+class Delegated:
+    """`compute` and `apply` hand their arguments to helpers, which read what they don't."""
+
+    x: ws.int64
+    whole: ws.edge(ws.int64)
+    degree: ws.in_degree
+    max_iter = 4
+
+    def init(vertex):
+        return vertex
+
+    def compute(src, edge, p):
+        return toll_of(src, edge, p)
+
+    combine = sum
+
+    def apply(old, gathered):
+        return taken_by(old, gathered)
+
+
+@entry()
+class DelegatedMinimum:
+    """A minimum of which a helper sees that the message depends on the superstep, or falls."""
+
+    x: ws.int64
+    whole: ws.edge(ws.int64)
+
+    def init(vertex):
+        return 9 - vertex % 5
+
+    def compute(src, edge, p):
+        return toll_of(src, edge, p)
+
+    combine = min
+
+    def apply(old, gathered):
+        return lesser(old.x, max(gathered, -99))
+
+
+@entry()
 class GlobalRate:
     """Reads a global of its module."""
 

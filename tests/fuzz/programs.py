@@ -326,18 +326,19 @@ def flags(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
     """Write programs of one flag."""
     combine = choose.pick("max", "min", "any")
     settings = []
-    if combine == "any" or choose.chance(4):
-        settings.append('contributors = "active"') if combine != "any" else None
+    messages = [
+        "src.x", "src.x and edge.k > 0", "src.x and p.superstep < 2", "src.degree > 1 and src.x",
+        "src.x or edge.k > 1", "True", "not src.x", "src.x == (edge.k > 1)",
+    ]  # fmt: skip
+    if combine == "any":
         settings.append("def starts(state):\n    return state.x")
+    elif choose.chance(3):  # the others have nothing to send
+        settings.append('contributors = "active"')
+        settings.append(f"def starts(state):\n    return {'not ' * (combine == 'min')}state.x")
+        messages = ["src.x", "src.x or edge.k > 1"] if combine == "min" else messages[:4]
     made = []
     for _ in range(members):
-        if combine == "any":  # all that are active say the same
-            compute = choose.pick("True", "p.superstep != 1", "p.number_of_vertices > 3")
-        else:
-            compute = choose.pick(
-                "src.x", "not src.x", "src.x and edge.k > 0", "src.x or edge.k > 1",
-                "src.x == (edge.k > 1)", "src.x and p.superstep < 2", "src.degree > 1 and src.x",
-            )  # fmt: skip
+        compute = choose.pick(*messages)
         apply = choose.pick(
             "old.x or gathered", "gathered or old.x", "True if gathered else old.x",
             "old.x and gathered", "gathered", "not old.x", "old.x != gathered",
@@ -391,6 +392,8 @@ def anything(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
     settings = [f'contributors = "{who}"'] if who else []
     if choose.chance(4) and (combine in ("sum", "custom") or len(fields) > 1):
         settings.append(f"def starts(state):\n    return state.x {choose.pick('<', '>=')} 3")
+    if choose.chance(6) and (combine in ("sum", "custom") or len(fields) > 1):
+        settings.append(f"def settled(state):\n    return state.x {choose.pick('<', '>=')} 5")
     wrap = "{}"
     lines = f"combine = {combine}"
     if combine == "custom":
