@@ -1,0 +1,824 @@
+"""Random vertex programs on random graphs, against the reference interpreter.
+
+A grammar writes programs as source; half of them may be run out of order, or look as if they
+might: minima with a falling message, with a threshold in `active`, with a branch on the state.
+Every choice is asked of `Choices`, which a seed answers, or Hypothesis, so that it can shrink them.
+
+By hand: `python tests/fuzz/programs.py --count 50000 --seed 7 --jobs 16 [--compiled] [--engine cuda]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import linecache
+import os
+import random
+import re
+import selectors
+import signal
+import sys
+import time
+import traceback
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+if __name__ == "__main__":  # not this folder, where a module has the name of another one
+    sys.path[0] = str(Path(__file__).parents[1])
+
+import numpy as np
+import pyarrow as pa
+import reference
+from zoo import difference, found_by, remembering, shown
+
+import cugraph_ws as ws
+from cugraph_ws import codegen
+
+__all__ = ["Case", "Choices", "Difference", "Tally", "check", "quick_loops", "write_case"]
+
+LONG = 14  # supersteps after which there is no end to be expected
+SHORT = 5  # supersteps that are compared then
+PATIENCE = 20.0  # seconds of a run, after which it is taken for endless
+
+
+class Difference(AssertionError):
+    """A result that is not the reference's."""
+
+
+class Choices:
+    """Where the grammar's choices come from.
+
+    Parameters
+    ----------
+    below : callable
+        `below(n)` returns a number from 0 to n − 1; 0 for the simplest.
+    """
+
+    def __init__(self, below: Callable[[int], int]) -> None:
+        self.below = below
+
+    @classmethod
+    def seeded(cls, seed: int) -> Choices:
+        """Return choices that a seed decides."""
+        return cls(random.Random(seed).randrange)
+
+    def pick(self, *options: Any) -> Any:
+        """Return one of some options, of which the first are the simplest."""
+        return options[self.below(len(options))]
+
+    def chance(self, one_in: int) -> bool:
+        """Return True in one of so many cases."""
+        return self.below(one_in) == one_in - 1
+
+
+@dataclass
+class Member:
+    """What one program's functions return, as source; a body may be several lines."""
+
+    init: str
+    compute: str
+    apply: str
+    active: str | None = None
+    monotone: bool = False  # by construction
+
+
+@dataclass
+class Frame:
+    """What programs that are compiled together share.
+
+    Attributes
+    ----------
+    fields : tuple of (str, str)
+        Name and type of each state field.
+    combine : str
+        The line, or lines, that set it.
+    message : type or tuple of type
+        What messages are.
+    settings : list of str
+        Other lines of the class.
+    """
+
+    fields: tuple[tuple[str, str], ...]
+    combine: str
+    message: Any
+    settings: list[str]
+
+    @property
+    def kind(self) -> str:
+        """The first field's type."""
+        return self.fields[0][1]
+
+
+@dataclass
+class Case:
+    """Programs in one class, a graph, and how to run them.
+
+    Attributes
+    ----------
+    text : str
+        A module with the class `Fuzzed`.
+    frame : Frame
+        What its members share.
+    graph : reference.Graph
+        The graph.
+    members : int
+        How many programs the parameter `which` chooses from; 1 without one.
+    runs : list of (int or None, dict)
+        Limits and options of the runs, of each member.
+    """
+
+    text: str
+    frame: Frame
+    graph: reference.Graph
+    members: int
+    runs: list[tuple[int | None, dict[str, Any]]]
+
+
+@dataclass
+class Tally:
+    """What was compared."""
+
+    programs: int = 0
+    comparisons: int = 0
+    refused_programs: int = 0
+    refused_runs: int = 0
+
+
+# --------------------------------------------------------------------------------- expressions
+
+
+def number(choose: Choices, atoms: Sequence[str], depth: int, real: bool) -> str:
+    """Write an expression of numbers; of dyadic fractions if `real`."""
+    if depth == 0 or choose.chance(4):
+        return choose.pick(*atoms)
+    one = number(choose, atoms, depth - 1, real)
+    ways = ["+", "-", "min", "max", "abs", "scale", "if", *([] if real else ["//", "%", "*"])]
+    way = choose.pick(*ways)
+    if way == "abs":
+        return f"abs({one})"
+    if way == "scale":
+        return f"({one}) * {choose.pick('0.5', '2.0', '-1.0') if real else choose.pick('2', '3', '-1')}"
+    if way in ("//", "%"):
+        return f"({one}) {way} {choose.pick('2', '3', '7', '-4')}"
+    other = number(choose, atoms, depth - 1, real)
+    if way in ("min", "max"):
+        return f"{way}({one}, {other})"
+    if way == "if":
+        return f"({one} if {condition(choose, atoms)} else {other})"
+    return f"({one} {way} {other})"
+
+
+def condition(choose: Choices, atoms: Sequence[str]) -> str:
+    """Write a comparison."""
+    one, other = choose.pick(*atoms), choose.pick("2", "0", "5", *atoms)
+    return f"{one} {choose.pick('<', '>=', '!=', '<=')} {other}"
+
+
+def constants(real: bool) -> list[str]:
+    """Return numbers as source; whole ones are floats' as well."""
+    return ["1", "0.5", "-2.0", "3", "0", "1.25"] if real else ["1", "2", "0", "-3", "5"]
+
+
+def rising(choose: Choices, real: bool, scales: bool) -> str:
+    """Write a message that does not fall when src.x rises."""
+    text = "src.x"
+    for _ in range(1 + choose.below(3)):
+        text = choose.pick(
+            lambda t: (
+                f"{t} + {choose.pick(*constants(real), *('edge.w' if real else 'edge.k',) * 3)}"
+            ),
+            lambda t: f"min({t}, {choose.pick('6', '9', '2')})",
+            lambda t: f"max({t}, {choose.pick('1', '0', '-4')})",
+            lambda t: f"{t} - {choose.pick('1', '2')}",
+            lambda t: (
+                f"({t}) {choose.pick('* 0.5', '* 2.0') if real else choose.pick('// 2', '* 2')}"
+                if scales
+                else t
+            ),
+            lambda t: f"({t} if edge.k > 1 else {t} + 1)",
+            lambda t: f"{t} + src.degree",
+        )(text)
+    return text
+
+
+# ------------------------------------------------------------------- programs that seem in order
+
+
+def search(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
+    """Write minima and maxima of one field: some are what they seem.
+
+    Returns the frame, the members, and whether states far from the start are quiet.
+    """
+    kind = choose.pick("int64", "float64", "int32", "float32")
+    pick = choose.pick("min", "max")
+    quiet = choose.chance(4)  # a search from vertex 0, which `starts` says
+    settings: list[str] = []
+    who = choose.pick(None, None, None, None, "active", "all")
+    if quiet and who == "all":
+        who = None
+    if who:
+        settings.append(f'contributors = "{who}"')
+    if quiet:
+        settings.append(
+            f"def starts(state):\n    return state.x {'<>'[pick == 'max']} {_far(pick)}"
+        )
+    if choose.chance(3):
+        settings.append(f"def priority(state):\n    return {choose.pick('state.x', '-state.x')}")
+    made = [_searching(choose, kind, pick, quiet, who == "all") for _ in range(members)]
+    if who != "all" and all(one.monotone for one in made) and choose.chance(2):
+        settings.append("asynchronous = True")
+    message = float if kind.startswith("float") else int
+    return Frame((("x", kind),), f"combine = {pick}", message, settings), made, quiet
+
+
+def _far(pick: str) -> str:
+    return "1000" if pick == "min" else "-1000"
+
+
+def _searching(choose: Choices, kind: str, pick: str, quiet: bool, silent: bool) -> Member:
+    real, better = kind.startswith("float"), "<" if pick == "min" else ">"
+    compute, monotone = _looking_rising(choose, kind, pick, quiet)
+    if quiet:
+        init = f"0 if vertex == 0 else {_far(pick)}"
+    else:
+        init = choose.pick(
+            f"vertex * {choose.pick('3', '5', '7')} % {choose.pick('8', '13', '4')}",
+            "1 if 2 * vertex < p.number_of_vertices else 0",
+            "3",
+            f"0 if vertex == 0 else {_far(pick)}",
+            f"vertex * 5 % 9{' / 2' if real else ''} - 4",
+        )
+    plain = [
+        f"{pick}(old.x, gathered)",
+        f"{pick}(gathered, old.x)",
+        f"gathered if gathered {better} old.x else old.x",
+        f"if gathered {better} old.x:\n    return gathered\nreturn old.x",
+        f"old.x if old.x {better} gathered else gathered",
+    ]
+    toll = "+" if pick == "min" else "-"
+    others = [
+        f"old.x if gathered {choose.pick('>', '<')} {choose.pick('4', '0', '8')} else {plain[0]}",
+        f"{pick}(old.x, gathered + p.superstep)",
+        f"{pick}(old.x, gathered {toll} old.degree)",
+        "gathered",
+        f"{plain[0]} if old.x % 2 == 0 else old.x",
+        f"{pick}(old.x, gathered) if gathered - old.x < 3 else old.x",
+        f"old.x {toll.translate({43: 45, 45: 43})} 1 if gathered {better} old.x else old.x",
+    ]
+    apply = choose.pick(*plain, *others[:3]) if choose.chance(3) else choose.pick(*plain)
+    if not silent and choose.chance(6):
+        apply = choose.pick(*others)
+    actives = [
+        None, None, None,
+        f"new.x {better} old.x",
+        "new.x != old.x",
+        f"abs(new.x - old.x) >= {choose.pick('2', '3')}",
+        f"new.x {better} old.x and new.x {choose.pick('<', '>')} {choose.pick('3', '6')}",
+        f"new.x {better} old.x and p.superstep < 2",
+        "new.x % 2 == 0",
+    ]  # fmt: skip
+    active = choose.pick(*actives)
+    in_order = apply in plain and active in actives[:5]
+    return Member(init, compute, apply, active, monotone and in_order)
+
+
+def _looking_rising(choose: Choices, kind: str, pick: str, quiet: bool) -> tuple[str, bool]:
+    """Return a message, and whether it is monotone."""
+    real = kind.startswith("float")
+    if quiet:
+        toll = "+" if pick == "min" else "-"
+        step = choose.pick("1", "edge.w" if real else "abs(edge.k)", "src.degree", "2")
+        if choose.chance(3):
+            return f"src.x {toll} (4 if src.x < 3 else 1)", False
+        return f"src.x {toll} {step}", True
+    monotone = not choose.chance(2)
+    if monotone:
+        text = rising(choose, real, scales=kind != "float32")
+    else:
+        edge = "edge.w" if real else "edge.k"
+        text = choose.pick(
+            f"{choose.pick('6', '10', '3')} - src.x",
+            f"(src.x + 1 if src.x < {choose.pick('4', '2')} else src.x - 2)",
+            "-src.x",
+            "abs(src.x - 3)",
+            f"src.x + {edge} if src.x > 2 else {edge}",
+            "src.x % 4" if not real else "math.floor(src.x) % 3",
+            "src.x + p.superstep",
+            "src.x * edge.k",
+            "src.x + (1 if p.total > 9 else 2)",
+            f"max(src.x, {edge}) - min(src.x, 4)",
+            number(choose, ["src.x", *constants(real), edge], 2, real)
+            if kind != "float32"
+            else "7 - src.x",
+        )
+    clip = f"max({text}, -90)" if pick == "min" else f"min({text}, 90)"
+    return (clip if "*" in text or choose.chance(3) else text), monotone
+
+
+def flags(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
+    """Write programs of one flag."""
+    combine = choose.pick("max", "min", "any")
+    settings = []
+    messages = [
+        "src.x", "src.x and edge.k > 0", "src.x and p.superstep < 2", "src.degree > 1 and src.x",
+        "src.x or edge.k > 1", "True", "not src.x", "src.x == (edge.k > 1)",
+    ]  # fmt: skip
+    if combine == "any":
+        settings.append("def starts(state):\n    return state.x")
+    elif choose.chance(3):  # the others have nothing to send
+        settings.append('contributors = "active"')
+        settings.append(f"def starts(state):\n    return {'not ' * (combine == 'min')}state.x")
+        messages = ["src.x", "src.x or edge.k > 1"] if combine == "min" else messages[:4]
+    made = []
+    for _ in range(members):
+        compute = choose.pick(*messages)
+        apply = choose.pick(
+            "old.x or gathered", "gathered or old.x", "True if gathered else old.x",
+            "old.x and gathered", "gathered", "not old.x", "old.x != gathered",
+            f"{'min' if combine == 'min' else 'max'}(old.x, gathered)",
+        )  # fmt: skip
+        active = choose.pick(None, None, "new.x and not old.x", "new.x", "new.x != old.x")
+        init = choose.pick("vertex == 0", "vertex % 2 == 0", "vertex % 3 != 0")
+        made.append(Member(init, compute, apply, active))
+    return Frame((("x", "boolean"),), f"combine = {combine}", bool, settings), made, False
+
+
+def levels(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
+    """Write programs that take any message: those of one superstep are all alike."""
+    settings = ["def starts(state):\n    return state.x == 0"]
+    made = []
+    for _ in range(members):
+        init = choose.pick("0 if vertex == 0 else 1000", "vertex % 3", "vertex")
+        compute = choose.pick("p.superstep + 1", "1", "10 - p.superstep", "p.superstep % 3")
+        apply = choose.pick(
+            "min(old.x, gathered)", "max(old.x, gathered)", "gathered", "old.x + gathered",
+            "old.x if old.x > 3 else gathered", "gathered if old.x == 1000 else old.x",
+        )  # fmt: skip
+        active = choose.pick(
+            None, "new.x < old.x", "new.x != old.x", "new.x - old.x >= 2", "new.x < 6"
+        )
+        made.append(Member(init, compute, apply, active))
+    combine = choose.pick("combine = any", "combine = ws.any_message")
+    return Frame((("x", "int64"),), combine, int, settings), made, False
+
+
+# ------------------------------------------------------------------------------- other programs
+
+CUSTOM = (  # a combine, its identity, and what messages must be
+    ("a ^ b", "0", "({}) % 16"),
+    ("(a * b) % 13", "1", "({}) % 13"),
+    ("a | b", "0", "abs({}) % 32"),
+    ("max(a, b)", "-100000", "{}"),
+    ("min(a, b) if a != b else a", "100000", "{}"),
+)
+
+
+def anything(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
+    """Write programs of one to three fields, with any combine and any expressions."""
+    kinds = [choose.pick("int64", "float64", "int32")]
+    kinds += [choose.pick("int64", "float64", "boolean") for _ in range(choose.below(3))]
+    fields = tuple(zip("xyz", kinds, strict=False))
+    real = kinds[0] == "float64"
+    combine = choose.pick("sum", "min", "max", "sum", "custom")
+    pair = choose.chance(4)
+    who = choose.pick(None, None, "active", "all")
+    settings = [f'contributors = "{who}"'] if who else []
+    if choose.chance(4) and (combine in ("sum", "custom") or len(fields) > 1):
+        settings.append(f"def starts(state):\n    return state.x {choose.pick('<', '>=')} 3")
+    if choose.chance(6) and (combine in ("sum", "custom") or len(fields) > 1):
+        settings.append(f"def settled(state):\n    return state.x {choose.pick('<', '>=')} 5")
+    wrap = "{}"
+    lines = f"combine = {combine}"
+    if combine == "custom":
+        real = False
+        pair = False
+        body, identity, wrap = choose.pick(*CUSTOM)
+        lines = f"def combine(a, b):\n    return {body}\nidentity = {identity}"
+    guarded = who == "all" and combine in ("min", "max")
+    made = [_any_member(choose, fields, real, pair, guarded, wrap) for _ in range(members)]
+    message: Any = float if real else int
+    return Frame(fields, lines, (message, int) if pair else message, settings), made, False
+
+
+def _any_member(
+    choose: Choices, fields: Any, real: bool, pair: bool, guarded: bool, wrap: str
+) -> Member:
+    numeric = [name for name, kind in fields if kind != "boolean" and (real or kind != "float64")]
+    of = [f"{{}}.{name}" for name in numeric] + [
+        f"(1 if {{}}.{name} else 0)" for name, kind in fields if kind == "boolean"
+    ]
+    near = [*constants(real), "p.superstep", "p.number_of_vertices"]
+    sending = [one.format("src") for one in of] + [
+        "edge.k", "src.degree", *(["edge.w", "edge.w"] if real else []), *near,
+    ]  # fmt: skip
+    sent = wrap.format(number(choose, sending, choose.below(3), real))
+    if choose.chance(5):
+        low = wrap.format(choose.pick("0", "1"))
+        sent = f"{low} if {condition(choose, sending)} else {sent}"
+    if pair:
+        sent = f"({sent}), {number(choose, [one for one in sending if one != 'edge.w'], 1, False)}"
+        if real:  # its second number is whole
+            sent = sent.rpartition("), ")[0] + "), edge.k"
+    heard = ["gathered[0]", "gathered[1]"] if pair else ["gathered"]
+    first = ""
+    if guarded:
+        first = f"heard = {heard[0]} if -5000 < {heard[0]} < 5000 else 7\n"
+        heard = ["heard"]
+    hearing = [one.format("old") for one in of] + [*heard, *heard, "old.degree", *near]
+    if choose.chance(4):
+        hearing.append("p.total" if real else "int(p.total) % 7")
+    parts = [_kept(choose, kind, hearing, real) for _, kind in fields]
+    apply = f"{first}return {', '.join(parts)}"
+    active = choose.pick(
+        None, None, None, "new.x < old.x", "new.x != old.x", "abs(new.x - old.x) >= 2",
+        "new.x < 5", "new.x != old.x and p.superstep < 2", "p.total < 30",
+    )  # fmt: skip
+    starts = [_first(choose, kind) for _, kind in fields]
+    return Member(", ".join(starts), sent, apply, active)
+
+
+def _kept(choose: Choices, kind: str, atoms: list[str], real: bool) -> str:
+    """Write an expression that a field's type holds."""
+    if kind == "boolean":
+        return condition(choose, atoms)
+    text = number(choose, atoms, choose.below(3), real)
+    if kind.startswith("int") and real:
+        text = f"int({text})"
+    if kind.startswith("int") and choose.chance(2):
+        return f"({text}) % {choose.pick('19', '5')}"
+    return f"min(max({text}, -40), 40)"
+
+
+def _first(choose: Choices, kind: str) -> str:
+    if kind == "boolean":
+        return choose.pick("vertex == 0", "vertex % 2 == 0", "True")
+    return choose.pick("vertex * 5 % 8", "vertex", "3", "0 if vertex == 0 else 9", "own.degree")
+
+
+# ----------------------------------------------------------------------------------- whole cases
+
+
+def write_case(
+    choose: Choices, *, members: int = 1, engine: str = "python", most_runs: int = 3
+) -> Case:
+    """Write programs, a graph, and how they are run.
+
+    Parameters
+    ----------
+    choose : Choices
+        Where choices come from.
+    members : int
+        How many programs to put in one class.
+    engine : str
+        On which engine they run.
+    most_runs : int
+        How often each is run.
+
+    Returns
+    -------
+    Case
+    """
+    family = choose.pick(search, search, search, anything, anything, anything, flags, levels)
+    frame, made, quiet = family(choose, members)
+    text = _module(choose, frame, made)
+    graph = _graph(choose, positive=quiet)
+    runs = [
+        (choose.pick(None, 1, 2, 3, 4, None), {"engine": engine, **_options(choose, engine)})
+        for _ in range(1 + choose.below(most_runs))
+    ]
+    return Case(text, frame, graph, members, runs)
+
+
+def _options(choose: Choices, engine: str) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    direction = choose.pick("auto", "auto", "auto", "pull", "gather", "push")
+    if direction != "auto":
+        options["direction"] = direction
+    if engine != "cuda" and choose.chance(2):
+        options["partitions"] = choose.pick(2, 3, 4)
+        options["exchange"] = choose.pick("auto", "vr", "ms", "all")
+    more = {name: False for name in ("in_place", "priorities", "fused") if choose.chance(8)}
+    return {**options, **more}
+
+
+def _graph(choose: Choices, *, positive: bool) -> reference.Graph:
+    n = 1 + choose.below(8)
+    edges = [(choose.below(n), choose.below(n)) for _ in range(choose.below(2 * n + 1))]
+    step, shift = choose.pick(3, 5, 7), choose.below(5)
+    place = np.arange(len(edges))
+    attributes = {
+        "w": (place * step + shift) % 11 / 8,
+        "k": (place * step + shift) % 5 - (0 if positive else 1),
+    }
+    return reference.Graph(n, edges, attributes, None, directed=not choose.chance(3))
+
+
+def _module(choose: Choices, frame: Frame, made: list[Member]) -> str:
+    """Write the module: the functions of several members take turns by the parameter `which`."""
+    whole = "".join(str(one) for one in made)
+    lines = [f"{name}: ws.{kind}" for name, kind in frame.fields]
+    lines += ["w: ws.edge(ws.float64)", "k: ws.edge(ws.int64)"]
+    lines += ["degree: ws.in_degree" if choose.chance(2) else "degree: ws.out_degree"]
+    if len(made) > 1:
+        lines.append("which: ws.parameter(ws.int64, default=0)")
+    lines += [frame.combine, *frame.settings]
+    if "p.total" in whole:
+        lines.append("@ws.aggregate\ndef total(state):\n    return state.x")
+    for name in ("init", "compute", "apply", "active"):
+        bodies = [getattr(one, name) for one in made]
+        if bodies == [None] * len(made):
+            continue
+        same = " or ".join(f"new.{field} != old.{field}" for field, _ in frame.fields)
+        lines.append(_function(choose, name, [body or same for body in bodies]))
+    body = "\n".join(lines).replace("\n", "\n    ")
+    return f"import math\n\nimport cugraph_ws as ws\n\n\n@ws.vertex_program\nclass Fuzzed:\n    {body}\n"
+
+
+ARGUMENTS = {
+    "init": ("vertex", "own", "p"),
+    "compute": ("src", "edge", "p"),
+    "apply": ("old", "gathered", "p"),
+    "active": ("old", "new", "p"),
+}
+
+
+def _function(choose: Choices, name: str, bodies: list[str]) -> str:
+    """Write a function that takes the arguments which it reads, in some order."""
+    blocks = []
+    for place, body in enumerate(bodies):
+        block = body if "return " in body else f"return {body}"
+        if place < len(bodies) - 1:
+            block = f"if p.which == {place}:\n    " + block.replace("\n", "\n    ")
+        blocks.append(block)
+    text = "\n".join(blocks)
+    taken = [one for one in ARGUMENTS[name] if re.search(rf"\b{one}\b", text)]
+    if not taken:
+        taken = list(ARGUMENTS[name][:1])
+    if choose.chance(4):
+        taken.reverse()
+    return f"def {name}({', '.join(taken)}):\n    " + text.replace("\n", "\n    ")
+
+
+# --------------------------------------------------------------------------------------- running
+
+_numbers = itertools.count()
+
+
+def load(text: str) -> Any:
+    """Return the program that a module's source defines."""
+    name = f"fuzzed_program_{next(_numbers)}"
+    file = f"<{name}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file  # for `inspect`
+    module = types.ModuleType(name)
+    sys.modules[name] = module
+    try:
+        exec(compile(text, file, "exec"), module.__dict__)
+        return module.Fuzzed
+    finally:
+        sys.modules.pop(name)
+
+
+REFUSED = re.compile(r"^direction='(push|pull|gather)': .*; use '", re.DOTALL)
+
+
+def check(case: Case, tally: Tally) -> None:
+    """Run a case's programs in all its ways.
+
+    Parameters
+    ----------
+    case : Case
+        What to run.
+    tally : Tally
+        Where to count it.
+
+    Raises
+    ------
+    Difference
+        If a result is not the reference's, or a run fails.
+    """
+    try:
+        program = load(case.text)
+    except ws.ProgramError as error:
+        raise Difference(f"{error}\n\n{case.text}") from error
+    edges = case.graph.edges
+    columns = {
+        "source": np.array([u for u, _ in edges], np.int64),
+        "destination": np.array([v for _, v in edges], np.int64),
+        **case.graph.attributes,
+    }
+    with ws.Graph(
+        pa.table(columns),
+        attributes=["w", "k"],
+        directed=case.graph.directed,
+        vertices=pa.table({"vertex": np.arange(case.graph.n)}),
+    ) as graph:
+        for which in range(case.members):
+            given = {"which": which} if case.members > 1 else {}
+            try:
+                for limit, options in case.runs:
+                    _compare(case, program, graph, given, limit, options, tally)
+            except (ws.ProgramError, reference.Unfit):
+                tally.refused_programs += 1
+            tally.programs += 1
+
+
+def _compare(
+    case: Case,
+    program: Any,
+    graph: ws.Graph,
+    given: dict[str, Any],
+    limit: int | None,
+    options: dict[str, Any],
+    tally: Tally,
+) -> None:
+    outcome = reference.run(
+        program, case.graph, given, max_iter=limit or LONG, message=case.frame.message
+    )
+    if limit is None and not outcome.converged:
+        limit = SHORT
+        outcome = reference.run(
+            program, case.graph, given, max_iter=limit, message=case.frame.message
+        )
+    try:
+        result = ws.run(program, graph, max_iter=limit, timeout=PATIENCE, **options, **given)
+    except ws.InputError as error:
+        if REFUSED.match(str(error)):
+            tally.refused_runs += 1
+            return
+        raise _differs(case, given, limit, options, str(error)) from error
+    except ws.ProgramError:
+        raise
+    except Exception as error:
+        raise _differs(case, given, limit, options, repr(error)) from error
+    tally.comparisons += 1
+    expected = shown(program, outcome.states, case.graph.n)
+    wrong = difference(found_by(program, result), expected, 1e-9)
+    if wrong is None and limit is None and not result.converged:
+        wrong = f"stopped by {result.stopped}"
+    if wrong is not None:
+        raise _differs(case, given, limit, options, wrong)
+
+
+def _differs(
+    case: Case, given: dict[str, Any], limit: int | None, options: dict[str, Any], what: str
+) -> Difference:
+    graph = case.graph
+    attributes = {name: values.tolist() for name, values in graph.attributes.items()}
+    return Difference(
+        f"{what}\n\nmax_iter={limit}, {options}, {given}\n"
+        f"{graph.n} vertices, {'' if graph.directed else 'un'}directed, edges {list(graph.edges)}, {attributes}"
+        f"\n\n{case.text}"
+    )
+
+
+@contextmanager
+def quick_loops() -> Iterator[None]:
+    """Have the library's files, of which every program's plain Python is made, compiled once."""
+    known: dict[str, Any] = {}
+
+    def compile_once(source: Any, file: str, mode: str) -> Any:
+        if not os.path.isabs(file):
+            return compile(source, file, mode)
+        if file not in known:
+            known[file] = compile(source, file, mode)
+        return known[file]
+
+    with patch.object(codegen, "compile", compile_once, create=True), remembering():
+        yield
+
+
+# --------------------------------------------------------------------------------------- by hand
+
+
+def main() -> int:
+    """Check many programs in many processes; print what differs, and counts."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=1000, help="programs to check")
+    parser.add_argument("--seed", type=int, default=0, help="of the first case")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--compiled", action="store_true", help="on engine='cpu'")
+    parser.add_argument("--engine", choices=("python", "cpu", "cuda"), default="python")
+    parser.add_argument("--members", type=int, default=1, help="programs in each class")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds for a case")
+    parser.add_argument("--show", type=int, default=10, help="differences to print")
+    given = parser.parse_args()
+    engine = "cpu" if given.compiled and given.engine == "python" else given.engine
+    os.environ.setdefault("CUGRAPH_WS_THREADS", "1")
+    begun = time.perf_counter()
+    cases = -(-given.count // given.members)
+    jobs = [_Job(engine, given, range(job, cases, given.jobs)) for job in range(given.jobs)]
+    counts: Counter[str] = Counter()
+    shown_so_far = 0
+    with selectors.DefaultSelector() as selector:
+        for job in jobs:
+            job.start(selector)
+        while any(job.running for job in jobs):
+            for key, _ in selector.select(1.0):
+                for report in key.data.read(selector):
+                    counts.update(report["counts"])
+                    if "differs" in report:
+                        counts["differences"] += 1
+                        shown_so_far += 1
+                        if shown_so_far <= given.show:
+                            print(f"----- case {report['case']}\n{report['differs']}", flush=True)
+            for job in jobs:
+                if job.overdue(given.limit):
+                    job.stop()
+    print(
+        f"{counts['programs']} programs ({counts['refused_programs']} refused), "
+        f"{counts['comparisons']} comparisons, {counts['refused_runs']} runs refused, "
+        f"{counts['differences']} differences; engine {engine}, seed {given.seed}, "
+        f"{time.perf_counter() - begun:.0f} s"
+    )
+    return 1 if counts["differences"] else 0
+
+
+class _Job:
+    """A process that goes through some cases, started again after one that it does not survive."""
+
+    def __init__(self, engine: str, given: argparse.Namespace, cases: range) -> None:
+        self.engine, self.given, self.cases = engine, given, cases
+        self.next = 0
+        self.begun = time.perf_counter()
+        self.buffer = b""
+        self.pid = 0
+        self.reader = -1
+        self.killed = False
+        self.running = False
+
+    def start(self, selector: selectors.BaseSelector) -> None:
+        """Fork, and go on with the next case."""
+        if self.next >= len(self.cases):
+            self.running = False
+            return
+        self.reader, writer = os.pipe()
+        self.running, self.killed, self.begun = True, False, time.perf_counter()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.reader)
+            try:
+                self._work(writer)
+            finally:
+                os._exit(0)
+        os.close(writer)
+        selector.register(self.reader, selectors.EVENT_READ, self)
+
+    def _work(self, writer: int) -> None:
+        with quick_loops():
+            for place in self.cases[self.next :]:
+                seed = self.given.seed * 1_000_003 + place
+                tally, report = Tally(), {"case": seed}
+                try:
+                    case = write_case(
+                        Choices.seeded(seed), members=self.given.members, engine=self.engine
+                    )
+                    check(case, tally)
+                except Difference as difference:
+                    report["differs"] = str(difference)
+                except BaseException:
+                    report["differs"] = traceback.format_exc()
+                report["counts"] = vars(tally)
+                with os.fdopen(os.dup(writer), "w") as file:
+                    file.write(json.dumps(report) + "\n")
+
+    def read(self, selector: selectors.BaseSelector) -> Iterator[dict[str, Any]]:
+        """Yield what has been reported; where the process is gone, start it again."""
+        data = os.read(self.reader, 1 << 16)
+        if data:
+            *lines, self.buffer = (self.buffer + data).split(b"\n")
+            for line in lines:
+                self.next += 1
+                self.begun = time.perf_counter()
+                yield json.loads(line)
+            return
+        selector.unregister(self.reader)
+        os.close(self.reader)
+        _, status = os.waitpid(self.pid, 0)
+        if self.next < len(self.cases):  # it died of a case
+            case = self.given.seed * 1_000_003 + self.cases[self.next]
+            why = "no answer in time" if self.killed else f"wait status {status}"
+            text = write_case(Choices.seeded(case), members=self.given.members, engine=self.engine)
+            self.next += 1
+            yield {"case": case, "differs": f"{why}\n{text}", "counts": {}}
+        self.buffer = b""
+        self.start(selector)
+
+    def overdue(self, limit: float) -> bool:
+        """Tell whether a case takes too long."""
+        return self.running and not self.killed and time.perf_counter() - self.begun > limit
+
+    def stop(self) -> None:
+        """End the process."""
+        self.killed = True
+        os.kill(self.pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Short runs of the random programs: many as plain Python, some compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+from conftest import COMPILED
+from hypothesis import strategies as st
+
+from fuzz.programs import Case, Choices, Tally, check, quick_loops, write_case
+
+UNCOMPILED, BUNDLES, MEMBERS = 2_000, 25, 4
+NUMBERS = [st.integers(0, most) for most in range(40)]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Write cases by choices that can be shrunk."""
+    return write_case(Choices(lambda n: draw(NUMBERS[n - 1])))
+
+
+many = hypothesis.settings(
+    max_examples=UNCOMPILED,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quickly() -> Iterator[None]:
+    """Have the loops' own files compiled once."""
+    with quick_loops():
+        yield
+
+
+@pytest.mark.timeout(600)
+@many
+@hypothesis.given(case=cases())
+def test_programs_as_plain_python(case: Case) -> None:
+    check(case, Tally())
+
+
+@pytest.mark.skipif(not COMPILED, reason="there is no compiler")
+def test_compiled_programs() -> None:
+    tally = Tally()
+    for seed in range(BUNDLES):
+        case = write_case(Choices.seeded(seed), members=MEMBERS, engine="cpu")
+        check(case, tally)
+    assert tally.programs == BUNDLES * MEMBERS
+    assert tally.comparisons > tally.programs // 2

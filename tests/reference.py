@@ -1,0 +1,382 @@
+"""What a vertex program means: a plain interpreter, which every engine is held to.
+
+Superstep k reads the states that superstep k − 1 left, and nothing else.  The interpreter takes no
+liberties and has no engine in common with the library: of a program it reads what it declares and
+calls its functions.  Vertices are numbers 0 … n−1, and so are arguments that are vertices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["INFINITY", "Graph", "Outcome", "Unfit", "hears_all", "run"]
+
+INFINITY = {"int32": 2**30, "int64": 2**62}  # what math.inf is in an integer field
+LEAST = {float: -math.inf, int: np.iinfo(np.int64).min, bool: False}
+GREATEST = {float: math.inf, int: np.iinfo(np.int64).max, bool: True}
+
+
+class Unfit(ArithmeticError):
+    """A value that its declared type does not hold: the program has no meaning here."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Edges in input order.
+
+    Attributes
+    ----------
+    n : int
+        Number of vertices.
+    edges : sequence of (int, int)
+        Source and destination of each edge.
+    attributes : mapping of ndarray
+        By name, a value for each edge.
+    weight : str or None
+        The attribute that a program's only edge attribute is, whatever its name.
+    directed : bool
+        Whether edges lead one way.
+    """
+
+    n: int
+    edges: Sequence[tuple[int, int]]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    weight: str | None = None
+    directed: bool = True
+
+    def rows(self) -> list[list[tuple[int, int]]]:
+        """Return the in-arcs of each vertex: (source, edge), by source, then in input order."""
+        rows: list[list[tuple[int, int]]] = [[] for _ in range(self.n)]
+        for place, (u, v) in enumerate(self.edges):
+            rows[v].append((u, place))
+            if not self.directed and u != v:
+                rows[u].append((v, place))
+        return [sorted(row) for row in rows]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """States when the run ended.
+
+    Attributes
+    ----------
+    states : dict of list
+        By field, one value for each vertex.
+    supersteps : int
+        How many there were.
+    converged : bool
+        Whether nobody is active, or the residual is within `tol`.
+    """
+
+    states: dict[str, list[Any]]
+    supersteps: int
+    converged: bool
+
+
+def hears_all(program: Any) -> bool:
+    """Tell whether every vertex sends in every superstep, active or not."""
+    return program.combine != "any" and program.contributors != "active"
+
+
+def hears_silence(program: Any) -> bool:
+    """Tell whether a vertex without in-arcs applies, to the identity of `combine`."""
+    return hears_all(program) and (
+        program.combine in ("sum", "custom") or program.contributors == "all"
+    )
+
+
+def run(
+    program: Any,
+    graph: Graph,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    max_iter: int | None = None,
+    tol: float | None = None,
+    message: type | tuple[type, ...] = float,
+) -> Outcome:
+    """Run a program.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    graph : Graph
+        The graph.
+    arguments : mapping
+        Its parameters and vertex constants, with vertices by number.
+    max_iter, tol : int, float
+        As in `ws.run`.
+    message : type or tuple of type
+        What messages are, which tells the identity of min and max.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    Unfit
+        If a state is given a value that its type does not hold.
+    """
+    with np.errstate(all="ignore"):
+        return _Run(program, graph, arguments or {}, message).to_the_end(
+            program.max_iter if max_iter is None else max_iter,
+            program.tol if tol is None else tol,
+        )
+
+
+class _Run:
+    """One run: the program and the graph, prepared."""
+
+    def __init__(self, program: Any, graph: Graph, given: Mapping[str, Any], message: Any) -> None:
+        self.program, self.graph, self.message = program, graph, message
+        self.rows = graph.rows()
+        columns = _edge_columns(program, graph)
+        kinds = dict(zip(program.edges, (kind for _, kind in columns), strict=True))
+        self.kinds = [_state_kind(declared, kinds) for declared in program.state.values()]
+        edge = namedtuple("Edge", program.edges)
+        self.edges = [
+            edge(*(_cast(kind, column[place]) for column, kind in columns))
+            for place in range(len(graph.edges))
+        ]
+        constants = [self.constant(*one, given) for one in program.constants.items()]
+        self.own = [
+            namedtuple("Own", program.constants)(*row)
+            for row in (zip(*constants, strict=True) if constants else [()] * graph.n)
+        ]
+        self.vertex = namedtuple("Vertex", (*program.state, *program.constants))
+        self.parameters = {
+            name: self.parameter(name, declared, given)
+            for name, declared in program.parameters.items()
+        }
+
+    def constant(self, name: str, declared: Any, given: Mapping[str, Any]) -> list[Any]:
+        """Return a vertex constant: one value for each vertex."""
+        n, kind = self.graph.n, type(declared).__name__
+        value = given.get(getattr(declared, "argument", None) or name)
+        if kind == "VertexSet":
+            members = {value} if isinstance(value, int) else set(value or ())
+            return [np.bool_(v in members) for v in range(n)]
+        if kind == "Constant" and value is None:
+            return self.of_arcs(*declared.source.split("_"))
+        if kind == "Distribution" and value is None:
+            return [np.float64(1.0 / max(n, 1))] * n
+        if kind == "Distribution":
+            shares = [float(dict(value).get(v, 0.0)) for v in range(n)]
+            return [np.float64(share / sum(shares)) for share in shares]
+        dtype = declared.type.name if kind == "VertexValue" else "float64"
+        if isinstance(value, Mapping):
+            return [_cast(dtype, value.get(v, declared.default)) for v in range(n)]
+        value = declared.default if value is None else value
+        return [_cast(dtype, value)] * n
+
+    def of_arcs(self, way: str, what: str) -> list[Any]:
+        """Return degrees, or sums of weights, of in-arcs or out-arcs."""
+        weight = self.graph.weight
+        if len(self.program.edges) == 1:
+            weight = _column_of(next(iter(self.program.edges)), self.program, self.graph)
+        sums = np.zeros(self.graph.n, np.float64)
+        for v, row in enumerate(self.rows):
+            for u, place in row:
+                weighs = what == "weight" and weight is not None
+                sums[v if way == "in" else u] += (
+                    float(self.graph.attributes[weight][place]) if weighs else 1.0
+                )
+        return [np.int64(one) if what == "degree" else one for one in sums]
+
+    def parameter(self, name: str, declared: Any, given: Mapping[str, Any]) -> Any:
+        """Return a parameter as functions see it."""
+        if type(declared).__name__ == "VertexParameter":
+            return np.int64(given[name])
+        value = declared.default if given.get(name) is None else given[name]
+        return _cast(declared.type.name, value)
+
+    def p(self, **more: Any) -> Any:
+        """Return what functions know as p."""
+        known = {**self.parameters, "number_of_vertices": np.int64(self.graph.n), **more}
+        return namedtuple("P", known)(*known.values())
+
+    def to_the_end(self, max_iter: int | None, tol: float | None) -> Outcome:
+        """Give every vertex its first state, and take supersteps until the run ends."""
+        program, before = self.program, self.p()
+        states = [
+            self.kept(_call(program.functions["init"], vertex=np.int64(v), p=before, own=own), True)
+            for v, own in enumerate(self.own)
+        ]
+        active = {
+            v
+            for v in range(self.graph.n)
+            if "starts" not in program.functions
+            or _call(program.functions["starts"], state=self.at(v, states[v]), p=before)
+        }
+        number, residual = 0, math.nan
+        measures = program.residual is not None and hears_all(program)
+        while True:
+            converged = not active or (tol is not None and residual <= tol)
+            beyond = measures and number > 0 and not math.isfinite(residual)
+            if converged or beyond or (max_iter is not None and number >= max_iter):
+                break
+            states, active, residual = self.superstep(number, states, active)
+            number += 1
+        fields = zip(*states, strict=True) if states else [()] * len(program.state)
+        columns = {name: list(column) for name, column in zip(program.state, fields, strict=True)}
+        return Outcome(columns, number, converged and not beyond)
+
+    def superstep(
+        self, number: int, states: list[Any], active: set[int]
+    ) -> tuple[list[Any], set[int], float]:
+        """Return the states that follow, who is active then, and the residual."""
+        program, functions = self.program, self.program.functions
+        vertices = [self.at(v, state) for v, state in enumerate(states)]
+        without = self.p(superstep=np.int64(number))
+        sums = {
+            name: np.float64(sum(float(_call(function, state=v, p=without)) for v in vertices))
+            for name, function in program.aggregates.items()
+        }
+        p = self.p(superstep=np.int64(number), **sums)
+        senders = set(range(self.graph.n)) if hears_all(program) else active
+        following, news = list(states), set()
+        for v, old in enumerate(vertices):
+            messages = [
+                _call(functions["compute"], src=vertices[u], edge=self.edges[place], p=p)
+                for u, place in self.rows[v]
+                if u in senders
+            ]
+            settled = "settled" in functions and _call(functions["settled"], state=old, p=p)
+            if settled or not (messages or hears_silence(program)):
+                continue
+            gathered = self.fold(messages)
+            following[v] = self.kept(_call(functions["apply"], old=old, gathered=gathered, p=p))
+            new = self.at(v, following[v])
+            if "active" in functions:
+                is_active = bool(_call(functions["active"], old=old, new=new, p=p))
+            else:
+                is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
+            if is_active:
+                news.add(v)
+        return following, news, self.residual(states, following)
+
+    def fold(self, messages: list[Any]) -> Any:
+        """Combine messages in order, from what leaves them unchanged."""
+        combine, message = self.program.combine, self.message
+        kinds = message if isinstance(message, tuple) else (message,)
+        if combine == "any" or (combine in ("min", "max") and messages):
+            # Of flags, any is one that is set.
+            either = max if isinstance(messages[0], (bool, np.bool_)) else None
+            gathered, pick = messages[0], {"min": min, "max": max, "any": either}[combine]
+            for one in messages[1:] if pick else ():
+                gathered = pick(gathered, one)
+            return gathered
+        if combine in ("min", "max"):
+            extreme = GREATEST if combine == "min" else LEAST
+            extremes = tuple(extreme[one] for one in kinds)
+            return extremes if isinstance(message, tuple) else extremes[0]
+        if combine == "custom":
+            gathered = self.program.identity
+            for one in messages:
+                gathered = self.program.functions["combine"](gathered, one)
+            return gathered
+        if messages and not isinstance(messages[0], tuple):
+            return self.total(messages)
+        if messages:
+            return tuple(self.total(part) for part in zip(*messages, strict=True))
+        zeros = tuple(np.float64(0) if one is float else np.int64(0) for one in kinds)
+        return zeros if isinstance(message, tuple) else zeros[0]
+
+    def total(self, parts: Sequence[Any]) -> Any:
+        """Add numbers up: floats in float64 if a state field is, flags as a count."""
+        kind: type[Any] = np.int64
+        if any(isinstance(part, (float, np.floating)) for part in parts):
+            single = all(isinstance(part, np.float32) for part in parts)
+            kind = np.float32 if single and "float64" not in self.kinds else np.float64
+        total = kind(0)
+        for part in parts:
+            total = total + kind(part)
+        return total
+
+    def residual(self, states: list[Any], following: list[Any]) -> float:
+        """Measure the change of the residual's field, where every vertex hears from all."""
+        norm = self.program.residual
+        if norm is None or not hears_all(self.program):
+            return math.nan
+        place = list(self.program.state).index(norm.field)
+        changes = [
+            abs(float(new[place]) - float(old[place]))
+            for old, new in zip(states, following, strict=True)
+        ]
+        return sum(changes) if norm.kind == "l1" else max(changes, default=0.0)
+
+    def at(self, v: int, state: tuple[Any, ...]) -> Any:
+        """Return a vertex as functions see it: its state, integers as int64, and its constants."""
+        return self.vertex(*map(_wide, state), *self.own[v])
+
+    def kept(self, result: Any, first: bool = False) -> tuple[Any, ...]:
+        """Cast what `init` or `apply` returned to the declared types."""
+        parts = result if isinstance(result, tuple) else (result,)
+        return tuple(
+            _cast(kind, INFINITY[kind] if first and part == math.inf and kind in INFINITY else part)
+            for kind, part in zip(self.kinds, parts, strict=True)
+        )
+
+
+def _call(function: Callable[..., Any], **known: Any) -> Any:
+    """Call a function with the arguments that it names."""
+    code = function.__code__
+    return function(*(known[name] for name in code.co_varnames[: code.co_argcount]))
+
+
+def _cast(kind: str, value: Any) -> Any:
+    """Keep a value as NumPy's type `kind`."""
+    if kind.startswith("int"):
+        whole = int(value) if math.isfinite(value) else None
+        limits = np.iinfo(kind)
+        if whole is None or whole != value or not limits.min <= whole <= limits.max:
+            raise Unfit(f"{value!r} is no {kind}")
+        return np.dtype(kind).type(whole)
+    return np.dtype(kind).type(value)
+
+
+def _wide(value: Any) -> Any:
+    return np.int64(value) if isinstance(value, np.integer) else value
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other or (one != one and other != other))
+
+
+def _column_of(name: str, program: Any, graph: Graph) -> str | None:
+    """Return the graph's attribute that a declared one is: of its name, or the only weight."""
+    if name in graph.attributes:
+        return name
+    return graph.weight if len(program.edges) == 1 else None
+
+
+def _edge_columns(program: Any, graph: Graph) -> Iterable[tuple[Any, str]]:
+    """Return for each declared edge attribute its values and their type."""
+    columns = []
+    for name, declared in program.edges.items():
+        found = _column_of(name, program, graph)
+        if found is None:
+            values: Any = [declared.default] * len(graph.edges)
+            kind = "int64" if isinstance(declared.default, int) else "float64"
+        else:
+            values = graph.attributes[found]
+            kind = np.asarray(values).dtype.name
+        if type(declared.type).__name__ == "ScalarType":
+            kind = declared.type.name
+        elif type(declared.type).__name__ == "Floating" and kind != "float32":
+            kind = "float64"
+        columns.append((values, kind))
+    return columns
+
+
+def _state_kind(declared: Any, edges: Mapping[str, str]) -> str:
+    """Return the type of a state field, perhaps that of an edge attribute."""
+    attribute = getattr(declared.type, "attribute", None)
+    return edges[attribute] if attribute else declared.type.name
