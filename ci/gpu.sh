@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# What needs a GPU: tests, compute-sanitizer, a hunt for leaks, benchmarks.  Each stage takes less
+# What needs a GPU: tests, compute-sanitizer, a hunt for leaks, random graphs, benchmarks.  Each stage takes less
 # than eight minutes on an H200 and can run alone; what it finds goes into ci/gpu-report.md and .json,
 # beside what other stages have left there.
 #
 #   ci/gpu.sh                          everything
 #   ci/gpu.sh tests sanitize leaks     some of it
+#   GPU_FUZZ_SECONDS=600 ci/gpu.sh fuzz     random graphs, functions and programs, against the CPU
 #   ci/gpu.sh bench                    all benchmarks
 #   ci/gpu.sh cluster                  Dask-CUDA on all GPUs of this machine; four workers share a single one
 #   ci/gpu.sh bench-cluster            benchmarks on all of them: builds, functions, exchange, memory;

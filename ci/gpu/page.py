@@ -12,7 +12,7 @@ __all__ = ["averages", "merge", "page", "targets"]
 Report = dict[str, Any]
 OURS = "cugraph_ws"
 GROUPS = ("stages", "bench")
-STAGES = ("tests", "sanitize", "leaks")
+STAGES = ("tests", "sanitize", "leaks", "fuzz")
 AVERAGE = 1.29  # the paper's smallest average speed-up over a size of virtual warps
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "STAGES",
     "bench",
     "cluster",
+    "fuzz",
     "leaks",
     "sanitize",
     "side_by_side",
@@ -52,7 +53,8 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-loops",
     "bench-efficiency",
 )
-STAGES = ("tests", "sanitize", "leaks", *BENCHES)
+STAGES = ("tests", "sanitize", "leaks", "fuzz", *BENCHES)
+FUZZED = 120.0  # seconds, where GPU_FUZZ_SECONDS says nothing else
 CLUSTER = (  # needs several GPUs: each only where it is asked for by its name
     "cluster",
     "bench-cluster",
@@ -271,6 +273,39 @@ def leaks() -> Facts:
     lines = [line for line in done.text.splitlines() if line.startswith("{")]
     facts = json.loads(lines[-1]) if lines else {}
     return {**facts, **_status(done.problem, bool(facts))}
+
+
+def fuzz() -> Facts:
+    """Compare random graphs, all functions and the zoo of programs with the CPU engine."""
+    seconds = float(os.environ.get("GPU_FUZZ_SECONDS", FUZZED))
+    script = str(Path(__file__).parent / "fuzz.py")
+    command = [sys.executable, script, "--seconds", str(seconds)]
+    return fuzzed(side_by_side(command, seconds + SECONDS))
+
+
+def fuzzed(done: Done) -> Facts:
+    """Return facts for the report of what all shares printed.
+
+    Parameters
+    ----------
+    done : Done
+
+    Returns
+    -------
+    dict
+    """
+    shares = [json.loads(line) for line in done.text.splitlines() if line.startswith('{"graphs"')]
+    counts = {
+        name: sum(share[name] for share in shares) for name in ("graphs", "functions", "programs")
+    }
+    found = [one for share in shares for one in share["differences"]]
+    summary = (
+        f"{counts['graphs']:,} random graphs: {counts['functions']:,} results of functions and "
+        f"{counts['programs']:,} of programs, {len(found)} differences"
+    )
+    good = len(shares) == PROCESSES and not found
+    problem = "\n".join(found) or done.problem
+    return {**counts, "summary": summary, **_status(problem, good)}
 
 
 def bench(part: str, graphs: list[str]) -> dict[str, Facts]:
