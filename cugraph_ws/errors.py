@@ -5,9 +5,6 @@ Each message names the value, the column or argument it came from, and the remed
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,10 +21,7 @@ __all__ = [
     "Interrupted",
     "ProgramError",
     "WorkerLostError",
-    "warn_caller",
 ]
-
-_PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 class CugraphWsError(Exception):
@@ -78,16 +72,3 @@ class ConvergenceError(_CarriesResult, CugraphWsError, RuntimeError):
 
 class Interrupted(_CarriesResult, KeyboardInterrupt):
     """Ctrl-C during a run; `.result` has the state so far."""
-
-
-def warn_caller(message: str) -> None:
-    """Give a GraphWarning at the line of the caller's that has called into the library.
-
-    Parameters
-    ----------
-    message : str
-    """
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, GraphWarning, stacklevel=level)

@@ -394,9 +394,11 @@ def id_column(values: Any, valid: Validity | None, kind: IdType, *, fresh: bool 
             else:
                 column = _restored(values, kind.arrow, fresh=fresh)
                 dtype = column.dtype
+        if valid is not None and valid.nulls:  # before a cast: what is there may be no category
+            column = _with_nulls(column, valid)
         if kind.dtype is not None and dtype != kind.dtype:
             column = as_series(column).astype(kind.dtype)
-        return _with_nulls(column, valid) if valid is not None and valid.nulls else column
+        return column
 
 
 def ids_of_range(ids: DeviceArray | None, first: int, last: int, kind: IdType) -> Any:

@@ -25,11 +25,12 @@ from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.conventions import AUTO, weight_column
 from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
-from cugraph_ws.errors import InputError, warn_caller
+from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.memory import format_bytes
 from cugraph_ws.numbering import Renumbered
 from cugraph_ws.queries import Queries, check_choice
+from cugraph_ws.warn import warn_caller
 
 if TYPE_CHECKING:
     from cugraph_ws.cuda.arcs import DeviceArcs

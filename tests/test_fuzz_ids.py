@@ -30,7 +30,8 @@ def test_frames_of_every_kind_of_column_are_made_or_refused():
     for library, kinds in ids.LIBRARIES.items():
         for kind in kinds():
             case = ids.Case(SEED, 0, [library])
-            case.kinds, case.null, case.weight, case.more = [kind], None, None, None
+            case.kinds = case.others = [kind]
+            case.null = case.weight = case.more = None
             pool = ids.pool_of(kind.pool, case.rng)
             case.edges = [((pool[0],), (pool[1],)), ((pool[1],), (pool[-1],)), ((pool[0],),) * 2]
             with emulated(), stand_in_cudf.installed():

@@ -173,6 +173,27 @@ def test_integers_of_every_width(dtype, low, high):
     check_same(Graph(frame, weight="w"), Graph(cudf(frame), weight="w"))
 
 
+@pytest.mark.parametrize("dtype", ["int16", "uint16"])
+def test_functions_return_narrow_ids_as_they_came(dtype):
+    frame = edges_of(np.random.default_rng(2), 3, 12, rows=14, dtype=dtype) * 5
+    frame = frame.astype({"source": dtype, "destination": dtype}).assign(w=np.arange(14) % 5)
+    frame["w"] = frame["w"].astype(dtype)
+    starts = frame["source"].iloc[:2]
+    host = Graph(frame, weight="w", attributes="a", directed=False)
+    made = Graph(cudf(frame), weight="w", attributes="a", directed=False)
+    for function, *arguments in (
+        (ws.bfs, starts),
+        (ws.sssp, starts),
+        (ws.widest_path, starts),
+        (ws.weakly_connected_components,),
+        (ws.multi_source_bfs, starts),
+    ):
+        expected = function(host, *arguments)
+        found = plain(function(made, *arguments))
+        assert found["vertex"].dtype == dtype
+        pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+
+
 @pytest.mark.parametrize("chunk", [7, 1 << 26])
 @pytest.mark.parametrize(("low", "high"), [(0, 10**12), (-(10**12), 10**12), (-40, -3)])
 def test_integers_of_large_ranges(monkeypatch, low, high, chunk):

@@ -106,6 +106,9 @@ def test_names_that_are_no_others_stay():
     assert found.columns.tolist() == ["a", "predecessor_a", "distance"]
     one = frame_of("distance")[["distance", "b"]]
     assert ws.bfs(one, 4, source="distance", destination="b")["vertex"].tolist() == [2, 3, 4, 5]
+    both = frame_of("vertex").rename(columns={"a": "source"})
+    found = ws.multi_source_bfs(ws.Graph(both, ["source", "vertex"], ["b", "c"]), [(1, 4)])
+    assert found[["vertex_source", "vertex_vertex"]].to_numpy().tolist() == [[1, 4], [2, 5], [3, 6]]
     assert "belief_1" in ws.belief_propagation(
         graph_of("belief_2"),
         PRIORS.rename(columns={"belief_0": "belief_2"}),

@@ -640,6 +640,7 @@ class ShardGraph(Graph):
             self_loops=self._self_loops,
             renumbered=self._vertices.numbering.renumbered,
             bytes=total(self.crew, self.nbytes),
+            both_ways=0 if self.directed else None,
         )
 
     def _once(self) -> npt.NDArray[np.bool_]:

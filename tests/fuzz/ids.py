@@ -353,6 +353,10 @@ class Case:
             chosen = [rng.choice(good) for _ in range(width)]
         self.kinds = chosen
         pools = [pool_of(one.pool, rng) for one in chosen]
+        self.others = [
+            rng.choice(like(kinds, kind, pool)) if rng.random() < 0.15 else kind
+            for kind, pool in zip(chosen, pools, strict=True)
+        ]
         rows = rng.choice([1, 2, 5, 12, 30])
         points = list({tuple(rng.choice(pool) for pool in pools) for _ in range(rng.randint(2, 9))})
         self.edges = [(rng.choice(points), rng.choice(points)) for _ in range(rows)]
@@ -364,13 +368,15 @@ class Case:
         if self.weight in FLOATS:
             self.weights = [one / 8 for one in self.weights]
         self.null = None
-        with_nulls = [place for place, one in enumerate(chosen) if one.nulls]
+        ends = zip(chosen, self.others, strict=True)
+        with_nulls = [place for place, pair in enumerate(ends) if all(one.nulls for one in pair)]
         if with_nulls and rng.random() < 0.1:
             self.null = rng.choice(with_nulls), rng.randrange(rows), rng.randrange(2)
 
     def __str__(self) -> str:
         return (
-            f"{self.library}, {[one.name for one in self.kinds]}, directed={self.directed}, "
+            f"{self.library}, {[one.name for one in self.kinds]}, "
+            f"{[one.name for one in self.others]}, directed={self.directed}, "
             f"weight={self.weight}, vertices={self.more is not None}, null={self.null}, "
             f"edges={self.edges}"
         )
@@ -380,13 +386,20 @@ class Case:
         """Whether the frame must be taken, refused, or either."""
         if self.null is not None or any(one.status == "no" for one in self.kinds):
             return "no"
-        return "maybe" if any(one.status == "maybe" for one in self.kinds) else "yes"
+        if any(one.status == "maybe" for one in [*self.kinds, *self.others]):
+            return "maybe"
+        # a column of uint64 beside a signed one
+        return "maybe" if any(max_of(self, i) > 2**63 - 1 for i in self.mixed()) else "yes"
+
+    def mixed(self) -> list[int]:
+        """Return the parts of ids that are of two kinds."""
+        return [i for i, kind in enumerate(self.kinds) if kind is not self.others[i]]
 
     def columns(self) -> dict:
         """Return the columns of the edges."""
         made = {}
-        for place, kind in enumerate(self.kinds):
-            for end, side in enumerate("sd"):
+        for place, pair in enumerate(zip(self.kinds, self.others, strict=True)):
+            for end, (side, kind) in enumerate(zip("sd", pair, strict=True)):
                 values = [edge[end][place] for edge in self.edges]
                 if self.null is not None and (place, end) == self.null[::2]:
                     values[self.null[1]] = None
@@ -446,7 +459,27 @@ class Case:
             directed=self.directed,
             vertices=vertices,
         )
-        return made, [dtype_of(frame, name) for name in names[0]]
+        dtypes = [
+            None if place in self.mixed() else dtype_of(frame, name)
+            for place, name in enumerate(names[0])
+        ]
+        return made, dtypes
+
+
+def like(kinds: list[Kind], kind: Kind, values: list) -> list[Kind]:
+    """Return the kinds that the same values may be written down as."""
+    if kind.pool not in INTEGERS:
+        return [one for one in kinds if one.pool == kind.pool]
+    wide = [one for one in kinds if one.pool in INTEGERS]
+    limits = [(one, np.iinfo(one.pool)) for one in wide]
+    return [one for one, ends in limits if ends.min <= min(values) and max(values) <= ends.max]
+
+
+def max_of(case: Case, place: int) -> int:
+    """Return the greatest integer in a part of the ids; 0 where there are others."""
+    values = [one[place] for edge in case.edges for one in edge]
+    values += [one[place] for one in case.more or ()]
+    return max((one for one in values if type(one) is int), default=0)
 
 
 def dtype_of(frame, name):
@@ -587,7 +620,8 @@ def compare(case: Case, graph, dtypes) -> None:
     def rows(frame):
         assert ids_of(frame, names) == answers.points, "ids"
         for name, dtype in zip(names, dtypes or [], strict=False):
-            assert same_dtype(dtype_of(frame, name), dtype), (name, dtype_of(frame, name), dtype)
+            found = dtype_of(frame, name)
+            assert dtype is None or same_dtype(found, dtype), (name, found, dtype)
         return frame
 
     start, given = start_of(case, rng)
