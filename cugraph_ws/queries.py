@@ -165,16 +165,17 @@ class Queries:
     def _kept_sums(
         self, name: str | None, incoming: bool, make: Callable[[], Any], *, on_device: bool
     ) -> Any:
-        """Return an array by vertex that only the graph determines, made once for each memory."""
-        key = name, incoming, on_device
-        if key not in self._sums:
-            made_on_device = not isinstance(self._open(), Arcs)
-            other = self._sums.get((name, incoming, not on_device))
-            array = make() if other is None else other
-            # Each memory gets an array of its own, so that a run can be moved without a copy.
-            needs_copy = other is not None or made_on_device != on_device
-            self._sums[key] = _placed(array, on_device) if needs_copy else array
-        return self._sums[key]
+        """Return an array by vertex that the graph alone determines.
+
+        It is made where the graph is, and copied where it is wanted elsewhere; both are kept.
+        """
+        made_on_device = not isinstance(self._open(), Arcs)
+        own, wanted = (name, incoming, made_on_device), (name, incoming, on_device)
+        if own not in self._sums:
+            self._sums[own] = make()
+        if wanted not in self._sums:
+            self._sums[wanted] = _placed(self._sums[own], on_device)
+        return self._sums[wanted]
 
     def least_edge_value(self, name: str) -> tuple[Any, int] | None:
         """Return the least value of an edge column, and an edge that has it.

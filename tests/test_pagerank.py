@@ -251,6 +251,18 @@ def test_out_weights_are_added_up_once_on_a_gpu(monkeypatch):
     assert first.equals(again)
 
 
+def test_sums_kept_on_a_gpu_are_not_needed_once_it_is_gone():
+    with build(SHAPES["random"]) as graph:
+        with emulated():
+            graph.weight_sums("weight", incoming=True, on_device=True)
+            graph.degrees(incoming=True, on_device=True)
+        sums = np.bincount(
+            SHAPES["random"].destination, SHAPES["random"].weight, graph.number_of_vertices
+        )
+        assert graph.weight_sums("weight", incoming=True).tolist() == sums.tolist()
+        assert graph.degrees(incoming=True).sum() == graph.number_of_edges
+
+
 @pytest.mark.parametrize("scale", [1.0, 123.0])
 def test_the_starting_point_does_not_matter(scale):
     edges = SHAPES["random"]
