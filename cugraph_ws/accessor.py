@@ -26,6 +26,7 @@ from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
 from cugraph_ws.algorithms.sssp import sssp
 from cugraph_ws.algorithms.widest_path import widest_path
+from cugraph_ws.check import check
 from cugraph_ws.graph import Graph
 from cugraph_ws.run import run
 
@@ -73,6 +74,7 @@ class EdgeFrameAccessor:
 
     belief_propagation = _method(belief_propagation)
     bfs = _method(bfs)
+    check = _method(check)
     circuit = _method(circuit)
     core_number = _method(core_number)
     graph = _method(Graph, "edges")

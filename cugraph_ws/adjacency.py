@@ -15,7 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
-from cugraph_ws.kernels.cpu.build import count_rows, place_edges, place_values, transpose_rows
+from cugraph_ws.kernels.cpu.build import (
+    count_rows,
+    place_edges,
+    place_values,
+    strip_marks,
+    transpose_rows,
+)
 
 __all__ = ["Adjacency", "EdgeList", "index_dtype"]
 
@@ -50,6 +56,8 @@ class Adjacency:
         Where each vertex's row starts in `indices`.
     indices : ndarray of int32 or int64, shape (arcs,)
         Vertex numbers of the neighbours, ascending in every row; parallel edges in input order.
+        While an undirected graph is built, ~v stands for a neighbour v where the edge was given the
+        other way: see `strip_marks`.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -128,6 +136,17 @@ class Adjacency:
         _, starts = _places(_count(*self._targets, self._vertices, ranges))
         return _scatter(*self._targets, starts, values, self.number_of_arcs, ranges)
 
+    def strip_marks(self) -> int:
+        """Take the marks of an undirected graph's arcs away, in place, once its rows are sorted.
+
+        Returns
+        -------
+        int
+            Pairs of vertices with edges that were given in one direction and others in the other.
+        """
+        ranges = cut_offsets(self.offsets, _pieces(self.number_of_arcs, self._vertices))
+        return sum(parallel(strip_marks, [(self.offsets, self.indices, *one) for one in ranges]))
+
     def _ranges(self) -> tuple[Ranges, Ranges]:
         """Cut the rows for the threads: ranges of rows, and of the arcs in them."""
         rows = cut_offsets(self.offsets, _pieces(self.number_of_arcs, self._vertices))
@@ -158,8 +177,9 @@ class EdgeList:
     def rows_of_sources(self, values: list[Array], *, both: bool) -> tuple[Adjacency, list[Array]]:
         """Group the edges by source, in input order, and their values with them.
 
-        With `both`, every edge goes into its destination's row as well, a self-loop once.
-        The rows are not ascending: one transposition makes them so.
+        With `both`, every edge goes into its destination's row as well, a self-loop once; there its
+        source v is marked as ~v.  The rows are not ascending: one transposition makes them so, and
+        `strip_marks` takes the marks away.
         """
         vertices, edges = self.number_of_vertices, len(self.sources)
         ranges = cut_evenly(edges, _pieces(edges, vertices))

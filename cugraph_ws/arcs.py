@@ -46,6 +46,7 @@ class Arcs:
         self._csr: Adjacency | None = None
         self._values: dict[tuple[str, Order], Array] = {}
         self._out_degrees: Degrees | None = None
+        self._both_ways = 0
 
     @classmethod
     def of_csc(cls, csc: Adjacency, values: dict[str, Array], *, directed: bool) -> Arcs:
@@ -61,7 +62,10 @@ class Arcs:
         with self._lock:
             if self._csc is None:
                 assert self._base is not None
-                self._csc, moved = self._base.transpose(*self._base_values.values())
+                csc, moved = self._base.transpose(*self._base_values.values())
+                if not self._directed:
+                    self._both_ways = csc.strip_marks()
+                self._csc = csc
                 for name, values in zip(self._base_values, moved, strict=True):
                     self._values[name, "csc"] = values
                 self._out_degrees = self._base.degrees
@@ -110,8 +114,16 @@ class Arcs:
         with self._lock:
             values = {name: array for (name, _), array in self._values.items()}
             self._csc, merged = merge_parallel(self.csc, values, policy, repeated)
+            self._both_ways = 0
             self._values = {(name, "csc"): array for name, array in merged.items()}
             self._out_degrees = None
+
+    @property
+    def both_ways(self) -> int:
+        """Pairs of vertices that an undirected graph has edges between which were given both ways."""
+        with self._lock:
+            _ = self.csc  # counted while it is made
+            return self._both_ways
 
     def once(self) -> npt.NDArray[np.bool_] | None:
         """Mark one arc of each undirected edge, from the smaller vertex; None where all count."""

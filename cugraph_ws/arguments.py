@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+import errno
+import math
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from cugraph_ws.errors import InputError
 
-__all__ = ["check_count", "check_number", "is_number"]
+__all__ = [
+    "check_choice",
+    "check_columns",
+    "check_count",
+    "check_flag",
+    "check_number",
+    "check_path",
+    "check_run",
+    "check_word",
+    "is_label",
+    "is_number",
+    "shown",
+]
+
+LONGEST = 200  # characters of a value in an error
+MOST_PARTITIONS = 1024
+
+
+def is_label(value: Any) -> bool:
+    """Tell whether a value may name a column.
+
+    Parameters
+    ----------
+    value : Any
+        What the caller gave.
+
+    Returns
+    -------
+    bool
+        True for text and whole numbers.
+    """
+    return isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
@@ -27,8 +62,8 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def check_count(argument: str, value: Any, least: int = 0) -> None:
-    """Refuse what is no whole number of `least` or more.
+def check_count(argument: str, value: Any, least: int = 0, most: int | None = None) -> None:
+    """Refuse what is no whole number of `least` or more, up to `most`.
 
     Parameters
     ----------
@@ -38,6 +73,8 @@ def check_count(argument: str, value: Any, least: int = 0) -> None:
         What the caller gave.
     least : int
         The least that makes sense.
+    most : int, optional
+        The most; what an int64 holds if not given.
 
     Raises
     ------
@@ -46,10 +83,15 @@ def check_count(argument: str, value: Any, least: int = 0) -> None:
     """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least:
-        raise InputError(f"{argument}={value!r} must be a whole number, {least} or more")
+        raise InputError(f"{argument}={shown(value)} must be a whole number, {least} or more")
+    if value > (np.iinfo(np.int64).max if most is None else most):
+        bound = "2**63 - 1" if most is None else f"{most:,}"
+        raise InputError(f"{argument}={shown(value)} must be a whole number, at most {bound}")
 
 
-def check_number(argument: str, value: Any, *, positive: bool = False) -> None:
+def check_number(
+    argument: str, value: Any, *, positive: bool = False, finite: bool = False
+) -> None:
     """Refuse what is no number of 0 or more.
 
     Parameters
@@ -60,6 +102,8 @@ def check_number(argument: str, value: Any, *, positive: bool = False) -> None:
         What the caller gave.
     positive : bool
         Whether 0 is refused too.
+    finite : bool
+        Whether infinity is refused too.
 
     Raises
     ------
@@ -68,4 +112,201 @@ def check_number(argument: str, value: Any, *, positive: bool = False) -> None:
     """
     if not is_number(value) or not (value > 0 if positive else value >= 0):
         wanted = "above 0" if positive else "0 or more"
-        raise InputError(f"{argument}={value!r} must be a number, {wanted}")
+        raise InputError(f"{argument}={shown(value)} must be a number, {wanted}")
+    try:
+        unbounded = math.isinf(float(value)) and finite
+    except OverflowError:  # a whole number beyond all floats
+        unbounded = True
+    if unbounded:
+        raise InputError(f"{argument}={shown(value)} must be a finite number that a float64 holds")
+
+
+def check_flag(argument: str, value: Any) -> None:
+    """Refuse what is neither True nor False.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name.
+    value : Any
+        What the caller gave.
+
+    Raises
+    ------
+    InputError
+        If it is something else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{argument}={shown(value)} must be True or False")
+
+
+def check_path(argument: str, value: Any) -> None:
+    """Refuse what names no file.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name.
+    value : Any
+        What the caller gave.
+
+    Raises
+    ------
+    InputError
+        If it is no path of text, or an empty one.
+    """
+    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
+        raise InputError(f"{argument}={shown(value)} must be a path: text, or a pathlib.Path")
+    text = os.fspath(value)
+    if not text or "\0" in text:
+        raise InputError(f"{argument}={shown(value)} names no file; give a path")
+    try:
+        text.encode()
+        os.lstat(text)
+    except UnicodeEncodeError:
+        raise InputError(f"{argument}={shown(value)} is not UTF-8; give another path") from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"{argument}={shown(value)} is too long; give another path") from error
+
+
+def check_word(argument: str, value: Any) -> None:
+    """Refuse what is no word, before it is compared with those that an argument may be.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name.
+    value : Any
+        What the caller gave.
+
+    Raises
+    ------
+    InputError
+        If it is no text.
+    """
+    if not isinstance(value, str):
+        raise InputError(f"{argument}={shown(value)} must be a word, as 'auto'")
+
+
+def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
+    """Refuse what is none of the words that an argument may be.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name.
+    value : Any
+        What the caller gave.
+    allowed : sequence of str
+        The words.
+
+    Raises
+    ------
+    InputError
+        If it is something else.
+    """
+    if not isinstance(value, str) or value not in allowed:
+        choices = ", ".join(map(repr, allowed))
+        raise InputError(f"{argument}={shown(value)} is not known; choose one of {choices}")
+
+
+def check_columns(
+    source: Any, destination: Any, weight: Any, directed: Any, attributes: Any = ()
+) -> None:
+    """Refuse what names no columns of an edge frame.
+
+    Parameters
+    ----------
+    source, destination, weight, directed, attributes : Any
+        What the caller gave; see `Graph`.
+
+    Raises
+    ------
+    InputError
+        If one is of another type than names are.
+    """
+    named = {"source": source, "destination": destination, "attributes": attributes}
+    for argument, names in named.items():
+        listed = isinstance(names, (list, tuple)) and all(is_label(name) for name in names)
+        if not is_label(names) and not listed:
+            raise InputError(
+                f"{argument}={shown(names)} must be the name of a column, or a list of names"
+            )
+    if weight is not None and not is_label(weight):
+        raise InputError(f"weight={shown(weight)} must be the name of a column, or None")
+    check_flag("directed", directed)
+
+
+def check_run(
+    *,
+    max_iter: Any,
+    tol: Any,
+    timeout: Any,
+    every: Any,
+    partitions: Any,
+    in_place: Any,
+    priorities: Any,
+    fused: Any,
+    predecessors: Any,
+    words: Mapping[str, Any],
+    progress: Any,
+    checkpoint: Any,
+    resume: Any,
+) -> None:
+    """Refuse options of a run that make no sense, before work starts.
+
+    Parameters
+    ----------
+    max_iter, tol, timeout, every, partitions, in_place, priorities, fused, predecessors : Any
+        What the caller gave; see `run`.
+    words : mapping
+        Its options that are words, by name.
+    progress, checkpoint, resume : Any
+        See there, too.
+
+    Raises
+    ------
+    InputError
+        With the option, its value, and what it may be.
+    """
+    if max_iter is not None:
+        check_count("max_iter", max_iter)
+    if tol is not None:
+        check_number("tol", tol, finite=True)
+    if timeout is not None:
+        check_number("timeout", timeout, positive=True)
+    check_count("every", every, least=1)
+    check_count("partitions", partitions, least=1, most=MOST_PARTITIONS)
+    if in_place is not None:
+        check_flag("in_place", in_place)
+    check_flag("priorities", priorities)
+    check_flag("fused", fused)
+    check_flag("predecessors", predecessors)
+    for argument, word in words.items():
+        check_word(argument, word)
+    always = isinstance(progress, str) and progress == "always"  # the command line's
+    if not (isinstance(progress, (bool, np.bool_)) or callable(progress) or always):
+        raise InputError(f"progress={shown(progress)} must be True, False or a function")
+    for argument, path in (("checkpoint", checkpoint), ("resume", resume)):
+        if path is not None:
+            check_path(argument, path)
+
+
+def shown(value: Any) -> str:
+    """Return a value as errors show it: its repr, cut where it is long.
+
+    Parameters
+    ----------
+    value : Any
+
+    Returns
+    -------
+    str
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # of an integer of thousands of digits
+        return f"<{type(value).__name__}>"
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -42,9 +42,7 @@ class ArrayFrame(Frame):
         self.native = None
         self.argument = argument
         self.proxy = False
-        self._columns = {
-            name: open_values(values, name, on_device=True) for name, values in columns.items()
-        }
+        self._columns = {name: _open(name, values) for name, values in columns.items()}
         places = {column.on_device for column in self._columns.values()}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(places) > 1:
@@ -76,6 +74,13 @@ class ArrayFrame(Frame):
         return replace(self._columns[name], argument=argument)
 
 
+def _open(name: str, values: Array) -> Column:
+    """Read an array as a column whose dtype is of the result frames' library, or None."""
+    column = open_values(values, name, on_device=True)
+    home = type(column.dtype).__module__.partition(".")[0]
+    return column if home in ("numpy", "pandas", "cudf") else replace(column, dtype=None)
+
+
 def edges_of_arrays(
     source: Array, destination: Array, weight: Array | None, attributes: Mapping[str, Array] | None
 ) -> ArrayFrame:
@@ -100,7 +105,13 @@ def edges_of_arrays(
     columns = {"source": source, "destination": destination}
     if weight is not None:
         columns["weight"] = weight
+    if attributes is not None and not isinstance(attributes, Mapping):
+        raise InputError(
+            f"attributes: a dict of names and arrays is needed, not {type(attributes).__name__}"
+        )
     for name, values in (attributes or {}).items():
+        if not isinstance(name, str):
+            raise InputError(f"attributes: {name!r} is no name of a column; names are text")
         if name in columns:
             raise InputError(f"attributes: {name!r} is the name of another column; choose another")
         columns[name] = values
@@ -138,7 +149,10 @@ def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFr
             f"matrix: a square one is needed, not {rows:,} by {columns:,}; give the edges of a "
             f"bipartite graph to Graph.from_arrays"
         )
-    entries = matrix.tocoo()
+    try:
+        entries = matrix.tocoo()
+    except (TypeError, ValueError) as error:  # entries of a dtype that its library has no code for
+        raise InputError(f"matrix: it cannot be read: {error}") from error
     xp: Any = np
     if is_on_device(entries.data):
         from cugraph_ws.cuda.device import device

@@ -6,6 +6,7 @@ imported before a command does its work, so that `--help` is quick.
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import click
 from cugraph_ws import cli_algorithms, cli_generate, cli_info, cli_run
 from cugraph_ws.cli_options import Settings, debug_option
 from cugraph_ws.errors import CugraphWsError
+from cugraph_ws.paths import argument_text
 
 __all__ = ["commands", "main"]
 
@@ -60,6 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _exit_code(arguments: Sequence[str] | None) -> int:
     settings = Settings()
+    _let_output_pass()
+    if arguments is None:
+        arguments = [argument_text(word) for word in sys.argv[1:]]
     try:
         code = commands.main(arguments, prog_name=PROGRAM, obj=settings, standalone_mode=False)
     except click.ClickException as error:
@@ -70,6 +75,12 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except Exception as error:  # whatever it is, the user gets one line
         return _failed(error, FAILED, settings)
     return code if isinstance(code, int) else OK  # click's own for --help, --version
+
+
+def _let_output_pass() -> None:
+    """Have letters that the terminal's encoding does not know escaped, not raised about."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors != "backslashreplace":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _failed(error: BaseException, code: int, settings: Settings) -> int:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from cugraph_ws.cli_options import debug_option
+from cugraph_ws.cli_options import A_FILE, debug_option
 
 __all__ = ["generate_group"]
 
@@ -44,7 +44,7 @@ def _options(function: F) -> F:
             "-o",
             "--output",
             required=True,
-            type=click.Path(path_type=Path),
+            type=A_FILE,
             help="File to write: .parquet, .csv or .tsv, the last two also with .gz.",
         ),
     ):

@@ -100,7 +100,7 @@ def _count(gpus: int) -> str:
 def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     """Return the processor's name, which Linux tells in a file."""
     if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
+        for line in cpuinfo.read_text("utf-8", "replace").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cugraph_ws.paths import native_path
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -22,7 +24,17 @@ __all__ = ["Job", "Settings", "debug_option", "job_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 WEIGHT = "weight"  # the column that is read by default
-A_FILE = click.Path(path_type=Path)
+
+
+class FileArgument(click.Path):
+    """A path, in any locale."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path as Python's own functions take it."""
+        return super().convert(native_path(value), param, ctx)
+
+
+A_FILE = FileArgument(path_type=Path)
 
 
 @dataclass

@@ -15,6 +15,7 @@ import click
 
 from cugraph_ws.cli_options import Job, job_options
 from cugraph_ws.errors import CugraphWsError, FileError, InputError, ProgramError
+from cugraph_ws.paths import native_path
 
 if TYPE_CHECKING:
     from cugraph_ws.program import VertexProgram
@@ -92,7 +93,7 @@ def load_program(text: str) -> VertexProgram:
     from cugraph_ws.program import VertexProgram
 
     file, _, name = text.rpartition(":")
-    path = Path(file)
+    path = native_path(file)
     if path.suffix != ".py" or not name:
         raise InputError(f"{text!r} names no program; write it as path/to/file.py:Program")
     if not path.is_file():

@@ -11,15 +11,13 @@ that a debugger stops in them.
 from __future__ import annotations
 
 import ast
-import atexit
+import contextlib
 import hashlib
-import importlib.util
 import math
-import os
-import shutil
 import sys
-import tempfile
+import threading
 import types
+import weakref
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +27,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cugraph_ws.atomic_files import read_private, write_private
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.machine_code import cache_folder, code_folder, file_stem
 from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
@@ -85,15 +85,6 @@ class Types:
     parameters: tuple[str, ...]
     message: tuple[str, ...]
     tuple_message: bool
-
-
-def cache_folder() -> Path:
-    """Folder of generated modules: `CUGRAPH_WS_CACHE_DIR`, else the user's cache."""
-    asked = os.environ.get("CUGRAPH_WS_CACHE_DIR")
-    if asked:
-        return Path(asked)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "cugraph_ws"
 
 
 def kernel_file(hardware: Literal["cpu", "cuda"], name: str) -> Path:
@@ -509,7 +500,7 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
 @lru_cache
 def _loop_text(loop: str) -> str:
     """Return a loop module's source without what an instance replaces."""
-    tree = parse(kernel_file("cpu", loop).read_text())
+    tree = parse(kernel_file("cpu", loop).read_text("utf-8"))
     return "\n\n".join(ast.unparse(node) for node in without_interface(tree))
 
 
@@ -544,7 +535,10 @@ def _definitions(text: str) -> list[str]:
     return [f"@inline\n{ast.unparse(definition)}" for definition in parse(text).body]
 
 
-_modules: dict[str, types.ModuleType] = {}
+KEPT = 32  # modules of the programs that ran last
+
+_modules: dict[str, types.ModuleType] = {}  # the one that ran last comes last
+_one_at_a_time = threading.RLock()
 
 
 def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
@@ -562,52 +556,86 @@ def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     module
         With the functions of every loop in `kernels/cpu`.
     """
-    if types_ in program.memory:
-        known: types.ModuleType = program.memory[types_]
+    with _one_at_a_time:
+        known = _modules.get(program.memory.get(types_, ""))
+        if known is None:
+            known = _generated_module(program, types_)
+        name = known.__name__
+        program.memory[types_] = name
+        _modules.pop(name, None)
+        _modules[name] = known
+        for oldest in list(_modules)[: max(len(_modules) - KEPT, 0)]:
+            del _modules[oldest]
+            sys.modules.pop(oldest, None)
         return known
+
+
+def _generated_module(program: VertexProgram, types_: Types) -> types.ModuleType:
+    """Return the module of a program's text, which may be known of an equal program."""
     text = generated_source(program, types_)
     digest = hashlib.sha256(text.encode()).hexdigest()[:20]
-    name = f"cugraph_ws_generated_{program.name}_{digest}"
+    name = f"cugraph_ws_generated_{file_stem(program.name)}_{digest}"
     if name not in _modules:
-        _modules[name] = import_text(name, text)
-    program.memory[types_] = _modules[name]
+        module = import_text(name, text)
+        compiled = [one for one in vars(module).values() if hasattr(one, "overloads")]
+        # Numba keeps the module itself; what loops hold is gone when the last of them is.
+        held = types.ModuleType(name)
+        vars(held).update(vars(module))
+        weakref.finalize(held, _release, compiled).atexit = False
+        _modules[name] = held
     return _modules[name]
 
 
+def _release(dispatchers: list[Any]) -> None:
+    """Have Numba forget what it compiled of a module, once no loop runs it any more.
+
+    Its context refers to compiled functions, they to their module, and that to their dispatchers, whose
+    end Numba waits for before it forgets.
+    """
+    for one in dispatchers:
+        for result in list(one.overloads.values()):
+            with contextlib.suppress(KeyError):
+                result.target_context.remove_user_function(result.entry_point)
+        one.overloads.clear()
+
+
 def import_text(name: str, text: str) -> types.ModuleType:
-    """Write a module where Numba can cache beside it, and import it."""
-    folder = cache_folder()
+    """Import a module of generated text, which is also written to a file for debuggers and tracebacks.
+
+    Parameters
+    ----------
+    name : str
+        Of the module: ASCII, with a hash of the text.
+    text : str
+
+    Returns
+    -------
+    module
+        Executed from `text`, whatever the file contains; a disk that is full is no obstacle.
+    """
+    folder = code_folder()
+    path = Path(f"<{name}>") if folder is None else folder / f"{name}.py"
+    if folder is not None:
+        _write_once(path, text.encode())
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module  # compiled code on disk names its named tuples by their module
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = _write_once(folder, name, text)
-    except OSError:  # a read-only home: compile in this process, without a cache
-        path = _write_once(_temporary_folder(), name, text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # Numba's cache finds the named tuples by their module's name
-    spec.loader.exec_module(module)
+        exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102 - our own text
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 
-@lru_cache
-def _temporary_folder() -> Path:
-    """Return a folder for this process, which goes when it ends."""
-    folder = tempfile.mkdtemp(prefix="cugraph_ws-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
-
-
-def _write_once(folder: Path, name: str, text: str) -> Path:
-    """Write a module file unless it is there; other processes see all of it or nothing."""
-    path = folder / f"{name}.py"
-    if not path.exists() or path.read_text() != text:
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    return path
+def _write_once(path: Path, content: bytes) -> None:
+    """Write a module's file unless it is there; other processes see all of it or nothing."""
+    try:
+        whole = read_private(path) == content
+    except OSError:
+        whole = False
+    if not whole:
+        write_private(path, content)
 
 
 # ------------------------------------------------------------------------------ plain Python
@@ -645,7 +673,7 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
     for loop in LOOPS:
         path = kernel_file("cpu", loop)
-        tree = parse(path.read_text())
+        tree = parse(path.read_text("utf-8"))
         tree.body = [_plain_import(node) for node in without_interface(tree)]
         exec(compile(tree, str(path), "exec"), space)  # noqa: S102 - the library's own file
     return module

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.errors import InputError
 
-__all__ = ["Merge", "merge_parallel", "repeats"]
+__all__ = ["Merge", "merge_parallel", "refuse_infinite", "repeats"]
 
 Array = npt.NDArray[Any]
 Merge = Literal["sum", "min", "max", "mean", "first"]
@@ -57,7 +57,8 @@ def merge_parallel(
     -------
     adjacency : Adjacency
     values : dict of str to ndarray
-        Of the same dtypes, but that the mean of integers is float64.
+        Of the same dtypes, but that the mean of integers is float64.  Sums of floats may have become
+        infinite; see `refuse_infinite`.
 
     Raises
     ------
@@ -83,17 +84,38 @@ def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge
         return np.asarray(np.minimum.reduceat(values, starts))
     if policy == "max":
         return np.asarray(np.maximum.reduceat(values, starts))
-    rough = np.add.reduceat(values, starts, dtype=np.float64)
-    if policy == "mean":
-        sizes = np.diff(starts, append=len(values))
-        return (rough / sizes).astype(_mean_dtype(values))
-    if values.dtype.kind == "f":
-        return rough.astype(values.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is not finite
+        rough = np.add.reduceat(values, starts, dtype=np.float64)
+        if policy == "mean":
+            sizes = np.diff(starts, append=len(values))
+            return (rough / sizes).astype(_mean_dtype(values))
+        if values.dtype.kind == "f":
+            return rough.astype(values.dtype)
     if np.abs(rough).max() > 2.0**62:  # well before 2**63: `rough` is rounded
         raise InputError(
             f"duplicates='sum': the sums of column {name!r} come near int64's limit; cast it to float64"
         )
     return np.asarray(np.add.reduceat(values, starts))
+
+
+def refuse_infinite(policy: str, name: str, value: Any, edge: str) -> NoReturn:
+    """Raise InputError for parallel edges whose values add up to no finite number.
+
+    Parameters
+    ----------
+    policy : str
+        What was to become of them.
+    name : str
+        The column.
+    value : float
+        What came out.
+    edge : str
+        The ids of the edges' ends.
+    """
+    raise InputError(
+        f"duplicates={policy!r}: the values of column {name!r} on the edges {edge} come to {value}; scale "
+        "the column down, or make it float64"
+    )
 
 
 def _mean_dtype(values: Array) -> np.dtype[Any]:

@@ -1,10 +1,13 @@
-"""Every error that the library raises on purpose.
+"""Every error that the library raises on purpose, and its warning.
 
 Each message names the value, the column or argument it came from, and the remedy.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,11 +19,15 @@ __all__ = [
     "EngineError",
     "FileError",
     "GraphMemoryError",
+    "GraphWarning",
     "InputError",
     "Interrupted",
     "ProgramError",
     "WorkerLostError",
+    "warn_caller",
 ]
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 class CugraphWsError(Exception):
@@ -51,6 +58,10 @@ class GraphMemoryError(MemoryError, CugraphWsError):  # in this order it can be 
     """A graph that would not fit in memory, raised before any of it is built; or a worker is out of it."""
 
 
+class GraphWarning(UserWarning):
+    """A graph that was built as asked, but perhaps not as meant; the message names the remedy."""
+
+
 class _CarriesResult(BaseException):
     """What a run had reached when it ended early, in `.result`."""
 
@@ -67,3 +78,16 @@ class ConvergenceError(_CarriesResult, CugraphWsError, RuntimeError):
 
 class Interrupted(_CarriesResult, KeyboardInterrupt):
     """Ctrl-C during a run; `.result` has the state so far."""
+
+
+def warn_caller(message: str) -> None:
+    """Give a GraphWarning at the line of the caller's that has called into the library.
+
+    Parameters
+    ----------
+    message : str
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, GraphWarning, stacklevel=level)

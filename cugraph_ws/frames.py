@@ -46,6 +46,7 @@ Backend = Literal["pandas", "polars", "pyarrow", "cudf"]
 
 _CUDA = 2  # DLPack's number of CUDA devices
 _UNREADABLE = (TypeError, ValueError, OverflowError, pa.ArrowException)
+_TIME_UNITS = {(unit, 1) for unit in ("s", "ms", "us", "ns")}
 _KINDS = "a pandas, Polars or cuDF DataFrame or a PyArrow Table"
 
 
@@ -367,6 +368,8 @@ class Frame:
         if name not in self.names:
             close = difflib.get_close_matches(str(name), [str(have) for have in self.names], 1)
             hint = f"did you mean {close[0]!r}? " if close else ""
+            if any(isinstance(have, tuple) for have in self.names):
+                hint = "its labels have several levels: give it flat names; "
             raise InputError(
                 f"{argument}={name!r}: {self.argument} has no such column; {hint}"
                 f"its columns are {', '.join(repr(have) for have in self.names) or 'none'}"
@@ -489,7 +492,7 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
     if isinstance(data, np.ndarray) and data.dtype.kind in "iufbmM":
         if data.ndim != 1:
             raise InputError(f"{argument}: a one-dimensional array is needed, not {data.ndim}-d")
-        return Column(argument, argument, data, data.dtype)
+        return _numbers(data, argument, argument)
     if isinstance(data, (str, bytes, Mapping)):
         raise InputError(f"{argument}={data!r}: give a list, an array or a Series of values")
     try:
@@ -556,7 +559,7 @@ def _read(series: nw.Series[Any], name: str, argument: str) -> Column:
     if isinstance(native, pa.ChunkedArray):
         return Column(name, argument, _simplify(native), native.type)
     if isinstance(native.dtype, np.dtype) and native.dtype.kind in "iufbmM":
-        return Column(name, argument, native.to_numpy(), native.dtype)
+        return _numbers(native.to_numpy(), name, argument)
     try:
         values = _convert(series, native)
     except _UNREADABLE as error:
@@ -566,6 +569,36 @@ def _read(series: nw.Series[Any], name: str, argument: str) -> Column:
         ) from error
     chunks = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     return Column(name, argument, _simplify(chunks), native.dtype)
+
+
+def _numbers(values: Array, name: str, argument: str) -> Column:
+    """Return a NumPy array of numbers or times as a column, of a dtype that Arrow has too.
+
+    Kernels and Arrow read the machine's byte order only: they would take the bytes of other arrays
+    for other numbers.
+    """
+    column = Column(name, argument, values, values.dtype)
+    dtype = values.dtype.newbyteorder("=")
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        raise InputError(f"{column} holds {dtype}; cast it to float64")
+    if dtype.kind in "mM" and np.datetime_data(dtype) not in _TIME_UNITS:
+        return _in_seconds(column)
+    if values.dtype.isnative:
+        return column
+    return Column(name, argument, values.astype(dtype), dtype)
+
+
+def _in_seconds(column: Column) -> Column:
+    """Return times of a unit that Arrow does not have, such as days, as counts of seconds."""
+    times = column.values
+    kind, unit = times.dtype.name.partition("[")[0], np.datetime_data(times.dtype)[0]
+    exact = False
+    if unit != "generic" and (kind != "timedelta64" or unit not in "YM"):  # months have no length
+        seconds = times.astype(f"{kind}[s]")
+        exact = np.array_equal(seconds.astype(times.dtype), times, equal_nan=True)
+    if not exact:
+        raise InputError(f"{column} holds {times.dtype}; cast it to {kind}[s] or {kind}[ns]")
+    return Column(column.name, column.argument, seconds, seconds.dtype)
 
 
 def _convert(series: nw.Series[Any], native: Any) -> Any:

@@ -19,12 +19,13 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
+from cugraph_ws.arguments import check_columns, check_flag, is_label, shown
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.conventions import AUTO, weight_column
-from cugraph_ws.duplicates import Merge
+from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import InputError, warn_caller
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.memory import format_bytes
 from cugraph_ws.numbering import Renumbered
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph", "named_columns"]
 
 Array = npt.NDArray[Any]
-Columns = str | Sequence[str]
+Columns = str | Sequence[str]  # of pandas and cuDF frames, whole numbers too
 Balance = Literal["even", "auto"] | Sequence[float]
 ResultColumn = Any  # an array of the host or the device, VertexNumbers, Masked or list of str
 
@@ -60,6 +61,10 @@ class GraphReport:
         Whether ids were 0 … n-1 already, were a range with gaps, or had to be sorted.
     bytes : int
         Memory that the graph holds now.
+    both_ways : int or None
+        Of an undirected graph, pairs of vertices that have edges which were given in one direction and
+        others in the other: where every edge is listed both ways, each counts twice.  None where
+        nobody counted them, on a cluster.
     """
 
     vertices: int
@@ -69,11 +74,13 @@ class GraphReport:
     self_loops: int
     renumbered: Renumbered
     bytes: int
+    both_ways: int | None = None
 
     def __str__(self) -> str:
+        both_ways = f"{self.both_ways:,} pairs given both ways, " if self.both_ways else ""
         return (
             f"{self.vertices:,} vertices ({self.isolated:,} isolated), {self.edges:,} edges "
-            f"({self.duplicates:,} duplicates, {self.self_loops:,} self-loops), "
+            f"({self.duplicates:,} duplicates, {both_ways}{self.self_loops:,} self-loops), "
             f"renumbered: {self.renumbered}, {format_bytes(self.bytes)}"
         )
 
@@ -92,12 +99,14 @@ class Graph(Queries):
         share, and results are Dask frames.
     source, destination : str or sequence of str
         The columns of the edges' ends: integers, strings, bytes, categoricals, timestamps, dates or
-        durations; several columns together make one id.
+        durations; several columns together make one id.  Columns of pandas and cuDF frames that are
+        named by whole numbers are named so here, too.
     weight : str or None
         A numeric column; NaN, null and infinite weights are refused.  By default the column named
         `weight`, if there is one; None for no weights.
     directed : bool
-        Otherwise every edge goes both ways.
+        Otherwise every edge goes both ways, and is listed once, in either direction.  Where edges are
+        listed in both, they count twice: a `GraphWarning` says so.
     vertices : frame, optional
         Ids of vertices, in a column named `vertex` or as the source columns (in a frame of one
         column, of any name), each once, and columns of attributes.  Vertices that no edge has are
@@ -162,11 +171,13 @@ class Graph(Queries):
         workers: Sequence[str] | None = None,
         balance: Balance = "even",
     ) -> None:
-        if workers is not None or balance != "even":
+        if workers is not None or not isinstance(balance, str) or balance != "even":
             name = "balance" if workers is None else "workers"
             raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("duplicates", duplicates, get_args(Duplicates))
         check_choice("self_loops", self_loops, get_args(Loops))
+        check_columns(source, destination, weight, directed, attributes)
+        check_flag("consume", consume)
         weight = weight_column(edges, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         read = read_edges(
@@ -196,6 +207,8 @@ class Graph(Queries):
         self._copy: DeviceGraph | None = None
         if duplicates != "keep" and read.duplicates is None:
             self._merge(duplicates)
+        if not directed:
+            self._warn_of_edges_given_twice()
 
     @classmethod
     def from_arrays(
@@ -250,6 +263,10 @@ class Graph(Queries):
         >>> graph.number_of_vertices, graph.weight
         (3, 'weight')
         """
+        if attributes is not None and not isinstance(attributes, Mapping):
+            raise InputError(
+                f"attributes={shown(attributes)} must be a mapping of names to arrays, or None"
+            )
         return cls(
             edges_of_arrays(source, destination, weight, attributes),
             weight=None if weight is None else "weight",
@@ -286,6 +303,7 @@ class Graph(Queries):
         GraphMemoryError
             If the graph would not fit in memory; raised before it is built.
         """
+        check_flag("directed", directed)
         edges, vertices = edges_of_matrix(matrix, directed=directed)
         return cls(edges, weight="weight", directed=directed, vertices=vertices)
 
@@ -384,7 +402,24 @@ class Graph(Queries):
             columns.
         """
         self._open()
-        return self._kind.make({**self._vertices.everyone(), **self._decoded(columns)})
+        return self._kind.make(self._beside(self._vertices.everyone(), columns))
+
+    def check_outputs(self, outputs: Mapping[str, bool]) -> None:
+        """Refuse columns of a vertex frame that would overwrite the ids, or one another.
+
+        Parameters
+        ----------
+        outputs : mapping of str to bool
+            By name of a column beside the ids, whether it holds vertices: of ids of several columns,
+            such a column becomes several, as `predecessor_a` and `predecessor_b`.
+
+        Raises
+        ------
+        InputError
+            With the column and the remedy.
+        """
+        self._open()
+        self._vertices.check_outputs(outputs)
 
     def frame_like(self, columns: Mapping[str, ResultColumn]) -> Any:
         """Return a frame of the caller's kind.
@@ -418,6 +453,7 @@ class Graph(Queries):
             Ordered by destination, then source; an undirected edge once, the smaller id as source.
         """
         arcs = self._open()
+        self.check_edge_names()
         if isinstance(arcs, Arcs):
             sources, destinations, values = arcs.listed(self._carried, keep, among)
         else:
@@ -432,6 +468,26 @@ class Graph(Queries):
         for name, array in values.items():
             columns.setdefault(name, array)
         return self._kind.make(columns)
+
+    def check_edge_names(self) -> None:
+        """Refuse to make a frame of edges in which one end's column would overwrite the other's.
+
+        Raises
+        ------
+        InputError
+            If the graph is undirected, so that either end may come first, and a column was given for
+            different parts of the ids of sources and destinations.
+        """
+        if self.directed:
+            return
+        ends = zip(self._source_names, self._destination_names, strict=True)
+        for source, destination in ends:
+            if source != destination and source in self._destination_names:
+                raise InputError(
+                    f"column {source!r} is one part of the sources' ids and another of the "
+                    f"destinations', and an undirected edge may come back turned around; give either "
+                    f"end columns of its own"
+                )
 
     @property
     def report(self) -> GraphReport:
@@ -450,7 +506,19 @@ class Graph(Queries):
             self_loops=self._self_loops,
             renumbered=numbering.renumbered,
             bytes=arcs.nbytes + numbering.nbytes + self._vertices.attribute_bytes,
+            both_ways=arcs.both_ways,
         )
+
+    def _warn_of_edges_given_twice(self) -> None:
+        """Warn of an undirected graph whose frame lists edges both ways."""
+        pairs = self._open().both_ways
+        if pairs:
+            warn_caller(
+                f"directed=False: {pairs:,} {'pairs of vertices have' if pairs > 1 else 'pair of vertices has'} "
+                f"edges in both directions among the {self._edges:,} given, and each of them counts; "
+                f"if they are the same edges twice, list each once, or give duplicates='first' "
+                f"(or 'min', 'max', 'mean' of their weights) to Graph(...)"
+            )
 
     def _merge(self, policy: Merge | Literal["error"]) -> None:
         """Apply a policy on parallel edges of a graph on the host."""
@@ -462,6 +530,19 @@ class Graph(Queries):
         if surplus and policy != "error":
             arcs.merge(policy, repeated)
             self._edges -= surplus
+            if self.weight is not None:
+                values = arcs.values(self.weight, "csc")
+                bad = arcs.first_infinite(values)
+                if bad is not None:  # the frame had none
+                    edge = self.describe_edge(bad)
+                    refuse_infinite(policy, self.weight, float(values[bad]), edge)
+
+    def _beside(
+        self, ids: Mapping[str, Any], columns: Mapping[str, ResultColumn]
+    ) -> dict[str, Any]:
+        """Return ids and other columns of a vertex frame, none of which overwrites another."""
+        self.check_outputs({name: isinstance(one, VertexNumbers) for name, one in columns.items()})
+        return {**ids, **self._decoded(columns)}
 
     def _decoded(self, columns: Mapping[str, ResultColumn]) -> dict[str, Any]:
         decoded: dict[str, Any] = {}
@@ -505,10 +586,11 @@ def as_graph(
     InputError
         If a Graph comes with an argument that says otherwise than the graph was built.
     """
+    check_columns(source, destination, weight, directed, attributes)
     if not isinstance(graph, Graph):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
     known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)
-    if not any(weight is one or (isinstance(weight, str) and weight == one) for one in known):
+    if not any(weight is one or (is_label(weight) and weight == one) for one in known):
         raise InputError(
             f"weight={weight!r}: the graph was built with weight={graph.weight!r}; "
             f"give the weight to Graph(...)"
@@ -549,12 +631,33 @@ def named_columns(
             f"source names {len(names[0])} columns and destination {len(names[1])}; "
             f"give as many columns for both"
         )
+    if weight is not None and not is_label(weight):
+        raise InputError(f"weight={weight!r}: give the name of one column, or None")
     first = [] if weight is None else [weight]
-    return names, list(dict.fromkeys([*first, *_names(attributes, "attributes")]))
+    more = () if attributes is None else attributes
+    return names, list(dict.fromkeys([*first, *_names(more, "attributes")]))
 
 
-def _names(columns: Columns, argument: str) -> list[str]:
-    names = [columns] if isinstance(columns, str) else list(columns)
-    if not names and argument != "attributes":
+def _names(columns: Any, argument: str) -> list[str]:
+    if is_label(columns):
+        return [columns]
+    if hasattr(columns, "tolist"):  # an array or an index
+        columns = columns.tolist()
+    if not isinstance(columns, Sequence) or isinstance(columns, (bytes, bytearray)):
+        raise InputError(
+            f"{argument}={columns!r}: give the name of a column, or a list of names; names are text "
+            f"or whole numbers"
+        )
+    for name in columns:
+        if isinstance(name, tuple):
+            raise InputError(
+                f"{argument}: {name!r} is a label of several levels; give the frame flat names, such "
+                f"as frame.columns = ['_'.join(label) for label in frame.columns]"
+            )
+        if not is_label(name):
+            raise InputError(
+                f"{argument}: {name!r} is no name of a column; names are text or whole numbers"
+            )
+    if not columns and argument != "attributes":
         raise InputError(f"{argument}=[]: name at least one column")
-    return names
+    return list(columns)

@@ -17,12 +17,14 @@ import re
 from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cugraph_ws.codegen import INFINITY, cache_folder
+from cugraph_ws.codegen import INFINITY
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.machine_code import code_folder, read_entry, write_entry
 from cugraph_ws.parsing import parse
 from cugraph_ws.program import AGGREGATE, FUNCTIONS, VertexProgram
 
@@ -92,36 +94,28 @@ def infer(
     return known
 
 
-def _digest(key: str, kinds: Sequence[str], is_tuple: bool) -> str:
-    return hashlib.sha256(repr((key, tuple(kinds), is_tuple)).encode()).hexdigest()
+def _entry(key: str) -> Path | None:
+    """Return the file in which what was inferred is kept, None where nothing is."""
+    folder = code_folder()
+    return None if folder is None else folder / f"types-{key[:40]}"
 
 
 def _read(key: str) -> Inference | None:
     """Return what was found out by another process; None if nothing, or something damaged."""
-    try:
-        path = cache_folder() / f"types-{key[:32]}.json"
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        kinds, is_tuple = kept["message"], kept["tuple"]
-        if kept["digest"] != _digest(key, kinds, is_tuple):
-            return None
-        return Inference(tuple(kinds), bool(is_tuple))
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+    path = _entry(key)
+    content = None if path is None else read_entry(path)
+    if content is None:
         return None
+    kept = json.loads(content)
+    return Inference(tuple(kept["message"]), bool(kept["tuple"]))
 
 
 def _write(key: str, found: Inference) -> None:
     """Keep what was found out, if there is room for it."""
-    kept = {
-        "message": list(found.message),
-        "tuple": found.tuple_message,
-        "digest": _digest(key, found.message, found.tuple_message),
-    }
-    try:
-        folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"types-{key[:32]}.json").write_text(json.dumps(kept), encoding="utf-8")
-    except (OSError, RuntimeError):  # a read-only home, a full disk: found out anew next time
-        return
+    path = _entry(key)
+    if path is not None:
+        kept = {"message": list(found.message), "tuple": found.tuple_message}
+        write_entry(path, json.dumps(kept).encode())
 
 
 class _Inferrer:

@@ -165,9 +165,9 @@ def available_memory() -> int:
     if asked.isdigit():
         limits.append(int(asked))
     try:
-        allowed = (_CGROUP / "memory.max").read_text().strip()
+        allowed = (_CGROUP / "memory.max").read_text("utf-8").strip()
         if allowed.isdigit():
-            limits.append(int(allowed) - int((_CGROUP / "memory.current").read_text()))
+            limits.append(int(allowed) - int((_CGROUP / "memory.current").read_text("utf-8")))
     except (OSError, ValueError):
         pass  # no control group, or one of another version: the machine's figure stands
     return max(0, min(limits))

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.arguments import check_count, check_number, shown
 from cugraph_ws.declarations import (
     Constant,
     Declaration,
@@ -309,6 +309,8 @@ def vertex_program(cls: type) -> VertexProgram:
     ProgramError
         If the program is wrong; the message names the function and the line.
     """
+    if not isinstance(cls, type):
+        raise ProgramError(f"{shown(cls)} is no class; put @ws.vertex_program above a class")
     name = cls.__name__
     declared = _declarations(cls)
     state = _of_kind(declared, State)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs, Order
+from cugraph_ws.arguments import check_flag, check_word, is_number, shown
 from cugraph_ws.cuda.device import array_module, as_host, mark
 from cugraph_ws.errors import InputError
 from cugraph_ws.vertices import Vertices
@@ -108,6 +109,7 @@ class Queries:
             By vertex number; not to be written to.  Made when first asked for, then kept until
             `close()`.
         """
+        check_flag("incoming", incoming)
         return self._kept_sums(
             "", incoming, lambda: self._counted(incoming=incoming), on_device=on_device
         )
@@ -142,6 +144,7 @@ class Queries:
             If the graph did not keep such a column, or a sum is more than a float64 holds.
         """
         arcs = self._open()
+        check_flag("incoming", incoming)
         if name is not None:
             self._check_carried(name)
 
@@ -451,6 +454,12 @@ class Queries:
             NaN, not numeric, or does not fit the dtype.
         """
         self._open()
+        if default is not None and not (
+            is_number(default) or isinstance(default, (bool, np.bool_))
+        ):
+            raise InputError(f"{argument}: default={shown(default)} must be a number, or None")
+        if column is not None:
+            check_word("column", column)
         return self._vertices.values(data, argument, dtype, default, column, on_device=on_device)
 
     def _extreme(self, name: str, *, least: bool) -> tuple[Any, int] | None:
@@ -462,9 +471,9 @@ class Queries:
         return self._extremes[name, least]
 
     def _check_carried(self, name: str) -> None:
-        if name not in self._carried:
+        if not isinstance(name, (str, int)) or name not in self._carried:
             raise InputError(
-                f"the graph keeps no edge column {name!r}, it keeps "
+                f"the graph keeps no edge column {shown(name)}, it keeps "
                 f"{', '.join(map(repr, self._carried)) or 'none'}; name it in "
                 f"Graph(weight=...) or Graph(attributes=[...])"
             )
@@ -503,6 +512,6 @@ def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
     InputError
         With the words.
     """
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         choices = ", ".join(map(repr, allowed))
-        raise InputError(f"{argument}={value!r}: choose one of {choices}")
+        raise InputError(f"{argument}={shown(value)}: choose one of {choices}")

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cugraph_ws.errors import FileError
 from cugraph_ws.matrix_market import read_matrix_market
+from cugraph_ws.paths import arrow_path, native_path
 from cugraph_ws.textfiles import FORMATS, SUFFIXES, TextFile
 
 __all__ = ["FORMATS", "read_edges", "read_frame"]
@@ -84,7 +85,7 @@ def read_frame(
 
 
 def _read(path: str | Path, format: str | None, names: Sequence[str], least: int) -> pa.Table:  # noqa: A002 - as above
-    path = Path(path)
+    path = native_path(path)
     if format is not None and format not in FORMATS:
         raise FileError(f"no format is called {format!r}; choose one of: {', '.join(FORMATS)}")
     with _errors_of(path):
@@ -130,4 +131,4 @@ def _read_parquet(path: Path) -> pa.Table:
     elif not _begins_with(path, PARQUET):
         state = "is not a Parquet file" if path.stat().st_size else "is empty"
         raise FileError(f"{path}: {state}; name its format if it is another one")
-    return parquet.read_table(path)
+    return parquet.read_table(arrow_path(path))

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.arguments import check_columns, check_run, shown
 from cugraph_ws.checkpoint import Checkpoints
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.council import Council
@@ -34,6 +34,7 @@ from cugraph_ws.interrupts import HeldInterrupts
 from cugraph_ws.plan import Filter, WantedDirection
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
+from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import IDLE_SUPERSTEPS
 from cugraph_ws.trace import Trace
 
@@ -98,6 +99,9 @@ class Loop(Protocol):
         When to stop.
     by_vertex : bool
         Whether the result has one row for each vertex; else its columns are all of one length.
+    outputs : mapping of str to bool, optional
+        Of a result by vertex: its columns beside the ids, and whether each holds vertices.  Where a
+        loop has this, ids that a column would overwrite are refused before it starts.
     """
 
     name: str
@@ -125,8 +129,11 @@ class Loop(Protocol):
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to go on from here."""
 
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a checkpoint that has anything else than `state` returns; alone, after `start`."""
+
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from what `state` returned, after `start`."""
+        """Go on from what `state` returned and `check` has let pass, after `start`."""
 
     def columns(self) -> Mapping[str, Column]:
         """Return the result's columns; by vertex number if there is one row for each vertex."""
@@ -293,8 +300,8 @@ def run(
     predecessors : bool
         Whether the program's predecessor column, if it declares one, is found at the end.
     partitions : int
-        Into how many partitions to cut the graph, which exchange what changes at their boundaries;
-        on one machine it is for trying out.
+        Into how many partitions to cut the graph, 1 to 1,024, which exchange what changes at their
+        boundaries; on one machine it is for trying out.
     exchange : {"auto", "vr", "ms", "all"}
         What partitions send each other: of the vertices at a boundary those that have changed
         (`vr`, Vertex Refinement), or all (`ms`, the maximal subset); or all that they own (`all`, a
@@ -340,14 +347,36 @@ def run(
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
-    if max_iter is not None:
-        check_count("max_iter", max_iter)
-    if tol is not None:
-        check_number("tol", tol)
-    if timeout is not None:
-        check_number("timeout", timeout, positive=True)
-    check_count("every", every, least=1)
-    check_count("partitions", partitions, least=1)
+    check_run(
+        max_iter=max_iter,
+        tol=tol,
+        timeout=timeout,
+        every=every,
+        partitions=partitions,
+        in_place=in_place,
+        priorities=priorities,
+        fused=fused,
+        predecessors=predecessors,
+        words={
+            "direction": direction,
+            "exchange": exchange,
+            "method": method,
+            "filter": filter,
+            "engine": engine,
+        },
+        progress=progress,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    steps = ("start", "step", "columns")
+    if not isinstance(program, VertexProgram) and not all(
+        callable(getattr(program, name, None)) for name in steps
+    ):
+        raise InputError(
+            f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
+            "above the class"
+        )
+    check_columns(source_column, destination_column, weight_column, directed)
     choose_engine(engine)
     if isinstance(program, VertexProgram):
         from cugraph_ws.vertex_loop import VertexLoop
@@ -389,6 +418,7 @@ def run(
     bound_graph = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
+    bound_graph.check_outputs(getattr(loop, "outputs", {}))
     here = choose_engine(engine, bound_graph)
     if isinstance(bound_graph, ShardGraph):
         loop = loop.on_crew()

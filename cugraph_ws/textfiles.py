@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyarrow import compute, csv
 
 from cugraph_ws.errors import FileError
+from cugraph_ws.paths import arrow_path
 
 __all__ = ["FORMATS", "SUFFIXES", "Layout", "TextFile"]
 
@@ -61,7 +62,7 @@ class TextFile:
         """Look at the beginning of a file, and refuse what cannot be text."""
         with path.open("rb") as file:
             compression = "gzip" if file.read(2) == b"\x1f\x8b" else None
-        with pa.input_stream(str(path), compression=compression) as stream:
+        with pa.input_stream(arrow_path(path), compression=compression) as stream:
             head = stream.read(HEAD)
         if not head:
             raise FileError(f"{path}: is empty; give a file with edges")
@@ -161,7 +162,7 @@ class TextFile:
     def _parse(
         self, layout: Layout, types: dict[str, pa.DataType], threads: bool = True
     ) -> pa.Table:
-        with pa.input_stream(str(self.path), compression=self.compression) as stream:
+        with pa.input_stream(arrow_path(self.path), compression=self.compression) as stream:
             cleaned = pa.PythonFile(Cleaned(stream, layout.separator == " "), mode="r")
             return csv.read_csv(
                 cleaned if layout.comments else stream,

@@ -21,11 +21,13 @@ from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
 from cugraph_ws.engines.cpu import CpuExecutor
+from cugraph_ws.engines.queues import check_piles
 from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.graph import Graph
 from cugraph_ws.plan import Filter, Plan, WantedDirection
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Loop, Method, Step, as_columns
+from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import Repetition
 
 if TYPE_CHECKING:
@@ -137,6 +139,18 @@ class VertexLoop:
         self._measured = False
         self._number = 0
         self._repetition: Repetition | None = None
+
+    @property
+    def outputs(self) -> dict[str, bool]:
+        """The result's columns beside the ids, and whether each holds vertices."""
+        columns = {
+            name: bool(getattr(declared.type, "holds_vertex", False))
+            for name, declared in self._program.state.items()
+            if declared.visible
+        }
+        if self._predecessors:
+            columns[str(self._program.predecessor)] = True
+        return columns
 
     @property
     def converged(self) -> bool:
@@ -455,6 +469,18 @@ class VertexLoop:
             "_sums": self._counts.sums,
             "_loop": np.array([self._number, self._residual]),
         }
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        owned = graph.owned
+        for name, kind in zip(self._program.state, self.bound.types.state, strict=True):
+            state.like(name, owned, kind)
+        state.integers("_queue", owned, -1, graph.length)
+        check_piles(state, "_schedule")
+        state.like("_sums", len(self._program.aggregates), np.float64)
+        number = state.like("_loop", 2, np.float64)[0]
+        whole = 0 <= number < 1 << 53 and number == int(number)
+        state.require("_loop", whole, f"has {number} supersteps")
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what `state` returned, after `start`."""

@@ -97,13 +97,48 @@ class Vertices:
         -------
         dict of str to Ids, or to Series of the device
         """
-        if name is None:
-            names = self.names
-        elif len(self.types) == 1:
-            names = [name]
-        else:
-            names = [f"{name}_{part}" for part in self.sources]
+        names = self.names if name is None else self.names_of(name)
         return dict(zip(names, self._outputs(numbers), strict=True))
+
+    def names_of(self, name: str) -> list[str]:
+        """Return the names of the result columns that vertices make, one for each part of an id."""
+        return [name] if len(self.types) == 1 else [f"{name}_{part}" for part in self.sources]
+
+    def check_outputs(self, outputs: Mapping[str, bool]) -> None:
+        """Refuse result columns that would overwrite the ids, or one another.
+
+        Parameters
+        ----------
+        outputs : mapping of str to bool
+            By name of a column beside the ids, whether it holds vertices.
+
+        Raises
+        ------
+        InputError
+            With the column and the remedy.
+        """
+        taken = dict.fromkeys(self.names, "")
+        for name, holds_vertices in outputs.items():
+            for column in self.names_of(name) if holds_vertices else [name]:
+                if column in taken:
+                    self._refuse_output(column, taken[column])
+                taken[column] = name
+
+    def _refuse_output(self, column: str, other: str) -> NoReturn:
+        """Raise InputError for a result column whose name is taken: by the ids, or by another one."""
+        if other:
+            raise InputError(
+                f"source={self.sources!r}: two columns of the result would be named {column!r}; "
+                f"rename the columns of the ids, or the program's field {other!r}"
+            )
+        if len(self.types) == 1:
+            raise InputError(
+                f"the program's field {column!r} has the name of the result's column of ids; rename it"
+            )
+        raise InputError(
+            f"source: the id column {column!r} has the name of a column of the result, which would "
+            f"overwrite it; rename it in the frame of edges (and of vertices) before the graph is made"
+        )
 
     def everyone(self) -> dict[str, Any]:
         """Return the ids of all vertices as result columns."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import narwhals as nw
 import pyarrow as pa
 from pyarrow import csv
 
+from cugraph_ws.atomic_files import new_beside, replacing, sweep
 from cugraph_ws.errors import FileError, InputError
+from cugraph_ws.paths import native_path
 
 __all__ = ["check_writable", "write_chunks", "write_frame"]
 
@@ -40,7 +40,7 @@ def check_writable(path: str | Path, *, any_name: bool = False) -> Path:
     FileError
         If the suffix is no format, or the folder is missing or cannot be written to.
     """
-    path = Path(path)
+    path = native_path(path)
     if not any_name:
         _suffix(path)
     path = path.resolve()
@@ -49,9 +49,10 @@ def check_writable(path: str | Path, *, any_name: bool = False) -> Path:
             raise FileError(f"{path}: is not a regular file; give another path for the output")
         if not path.parent.is_dir():
             raise FileError(f"{path}: there is no folder {path.parent}; make it first")
-        temporary = _beside(path)
+        temporary = new_beside(path)
         temporary.touch(exist_ok=False)
         temporary.unlink()
+        sweep(path.parent)
     return path
 
 
@@ -76,7 +77,7 @@ def write_frame(frame: Any, path: str | Path) -> None:
         raise InputError(
             f"{type(frame).__name__} is not a frame; give one of pandas, Polars, PyArrow or cuDF"
         ) from None
-    with _replacing(path) as temporary, _writer(path, temporary, table.schema) as writer:
+    with _errors_of(path), replacing(path) as file, _writer(path, file, table.schema) as writer:
         writer.write_table(table)
 
 
@@ -104,7 +105,7 @@ def write_chunks(chunks: Iterable[Mapping[str, Any]], path: str | Path) -> int:
     tables = (pa.table(dict(chunk)) for chunk in chunks)
     first = next(tables)
     rows: int = first.num_rows
-    with _replacing(path) as temporary, _writer(path, temporary, first.schema) as writer:
+    with _errors_of(path), replacing(path) as file, _writer(path, file, first.schema) as writer:
         writer.write_table(first)
         for table in tables:
             writer.write_table(table)
@@ -132,37 +133,32 @@ def _errors_of(path: Path) -> Iterator[None]:
         raise FileError(f"{path}: cannot be written ({reason}); give another path") from error
 
 
-def _beside(path: Path) -> Path:
-    """Return a name that is free, in the same folder and so on the same disk."""
-    return path.with_name(f".{uuid.uuid4().hex}.part")
-
-
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """Give a path beside `path`, and let that file take its place if all goes well."""
-    temporary = _beside(path)
-    with _errors_of(path):
-        try:
-            yield temporary
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writer(path: Path, temporary: Path, schema: pa.Schema) -> Iterator[Any]:
-    """Open the writer of a format, on the temporary file."""
+def _writer(path: Path, file: IO[bytes], schema: pa.Schema) -> Iterator[Any]:
+    """Open the writer of a format, on an open file."""
     suffix = _suffix(path)
     if suffix in (".parquet", ".pq"):
         from pyarrow import parquet
 
-        with parquet.ParquetWriter(temporary, schema, compression="zstd") as writer:
+        with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
             yield writer
-    else:
-        compression = "gzip" if suffix.endswith(".gz") else None
-        options = csv.WriteOptions(delimiter="\t" if ".tsv" in suffix else ",")
-        with (
-            pa.output_stream(str(temporary), compression=compression) as stream,
-            csv.CSVWriter(stream, schema, write_options=options) as writer,
-        ):
-            yield writer
+        return
+    options = csv.WriteOptions(delimiter="\t" if ".tsv" in suffix else ",")
+    with ExitStack() as open_:
+        stream: Any = file
+        if suffix.endswith(".gz"):
+            plain = open_.enter_context(pa.PythonFile(_Kept(file), mode="w"))
+            stream = open_.enter_context(pa.CompressedOutputStream(plain, "gzip"))
+        yield open_.enter_context(csv.CSVWriter(stream, schema, write_options=options))
+
+
+class _Kept:
+    """A file for Arrow to write to, which stays open when Arrow is done with it."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write, self.flush = file.write, file.flush
+
+    def close(self) -> None:
+        """Leave the file open."""

@@ -94,10 +94,15 @@ def compile_unfollowed() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs between sessions, and out of the user's own cache."""
+    # Many shapes list edges both ways, and are read as undirected on purpose.
+    config.addinivalue_line("filterwarnings", "ignore::cugraph_ws.GraphWarning")
     if COMPILED:
         compile_unfollowed()
     cache = getattr(config, "cache", None)  # absent under `-p no:cacheprovider`
     folder = str(cache.mkdir("compiled")) if cache else tempfile.mkdtemp(prefix="compiled-")
+    os.chmod(
+        folder, 0o700
+    )  # whatever the umask: the library uses no folder that others can write to
     os.environ.setdefault("CUGRAPH_WS_CACHE_DIR", folder)
 
 

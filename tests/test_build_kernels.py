@@ -41,8 +41,28 @@ def test_rows_keep_the_order_of_the_input(threads):
 def test_both_ways_places_a_self_loop_once(threads):
     edges = edge_list([1, 0, 1], [2, 0, 0], 3)
     base, (moved,) = edges.rows_of_sources([np.array([10, 20, 30])], both=True)
-    assert rows_of(base) == [[0, 1], [2, 0], [1]]
+    assert rows_of(base) == [[0, ~1], [2, 0], [~1]]
     assert moved.tolist() == [20, 30, 10, 30, 10]
+    csc, (moved,) = base.transpose(moved)
+    assert csc.strip_marks() == 0
+    assert rows_of(csc) == [[0, 1], [0, 2], [1]]
+    assert moved.tolist() == [20, 30, 30, 10, 10]
+
+
+@settings(deadline=None, max_examples=50)
+@given(data=st.data(), vertices=st.integers(1, 6), pieces=st.integers(1, 4))
+def test_pairs_given_both_ways_are_counted(data, vertices, pieces):
+    number = st.integers(0, vertices - 1)
+    pairs = data.draw(st.lists(st.tuples(number, number), max_size=30))
+    sources, destinations = (np.array([p[i] for p in pairs], np.int64) for i in (0, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adjacency, "_pieces", lambda arcs, rows: pieces)
+        base, _ = edge_list(sources, destinations, vertices).rows_of_sources([], both=True)
+        csc, _ = base.transpose()
+        assert csc.strip_marks() == sum((d, s) in pairs for s, d in set(pairs) if s < d)
+    for vertex, row in enumerate(rows_of(csc)):
+        ends = [{*pair} - {vertex} or {vertex} for pair in pairs if vertex in pair]
+        assert row == sorted(one for (one,) in ends)
 
 
 @pytest.mark.parametrize("both", [False, True])

@@ -623,6 +623,16 @@ def test_means_of_integers_are_floats_for_members_without_edges_too():
     check(frame, attributes="k", duplicates="mean", size=5)
 
 
+def test_weights_that_are_merged_to_no_number_stop_all():
+    frame = pd.DataFrame(
+        {"source": [0, 0, 1, 1], "destination": [1, 1, 0, 0], "w": [1.0, 2.0, 1e308, 1e308]}
+    )
+    options = {"weight": "w", "duplicates": "sum"}
+    expected = message(lambda: Graph(frame, **options))
+    assert "'w' on the edges 1 to 0 come to inf" in expected
+    assert errors_of(2, [[(0, frame)], []], **options) == [expected] * 2
+
+
 def test_a_sum_that_one_member_cannot_count_stops_all():
     frame = pd.DataFrame(
         {"source": [0, 0, 1, 1], "destination": [1, 1, 0, 0], "k": [1, 2, 2**62, 2**62]}

@@ -97,6 +97,8 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
     "gaps": (edges("gaps"), {}),
     "beyond": (edges("beyond", dtype="uint32"), {}),
     "negative": (edges("negative", dtype="int8"), {}),
+    "narrow": (edges("beyond", dtype="int16"), {}),
+    "narrow, unsigned": (edges("gaps", dtype="uint16"), {}),
     "undirected": (edges("gaps", dtype="int32"), {"directed": False}),
     "dropped loops": (edges("few"), {"self_loops": "drop"}),
     "undirected, dropped loops": (edges("few"), {"self_loops": "drop", "directed": False}),
@@ -276,14 +278,16 @@ def test_loops_on_the_host_read_it() -> None:
     assert_same_arrays(found["labels"], whole["labels"])
 
 
-def test_ids_of_others_are_asked_for() -> None:
-    frame = edges("gaps")
+@pytest.mark.parametrize("dtype", ["int64", "int16"])
+def test_ids_of_others_are_asked_for(dtype: str) -> None:
+    frame = edges("gaps", dtype=dtype)
 
     def work(crew: ThreadCrew) -> Any:
         share = build_shard(crew, parts_of(frame, crew, on_gpu=True))
         everyone = np.r_[-1, np.arange(share.number_of_vertices)[::-1]]
         asked = VertexNumbers(np.r_[everyone, everyone], nullable=True)
         other = as_series(share._vertices.columns("other", asked)["other"])
+        assert share.vertex_frame({})["vertex"].dtype == dtype
         return pd.Series(other).fillna(-99).tolist()
 
     expected = 2 * [-99, *sorted({*frame["source"], *frame["destination"]}, reverse=True)]

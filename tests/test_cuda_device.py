@@ -201,9 +201,26 @@ def test_a_damaged_file_is_made_again(damage, compiles, tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_to(compiles, monkeypatch, tmp_path):
+    """Then it is kept as long as the process is."""
     (tmp_path / "cache").write_text("a file where the folder would be")
+    text = str(tmp_path)  # no other test has it
+    assert load_it(text) == BINARY
+    assert load_it(text) == BINARY
+    assert len(compiles) == 1
+
+
+def test_nowhere_at_all(compiles, monkeypatch, tmp_path):
+    monkeypatch.setattr(compiler, "code_folder", lambda: None)
     assert load_it() == BINARY
     assert load_it() == BINARY
+    assert len(compiles) == 2
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_folder_of_others_is_not_read(compiles, tmp_path):
+    load_it()
+    (tmp_path / "cache" / "cuda").chmod(0o777)
+    load_it()
     assert len(compiles) == 2
 
 

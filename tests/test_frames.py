@@ -10,8 +10,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 import stand_in_cudf
 
+import cugraph_ws as ws
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import FrameKind, Masked, VertexNumbers, open_frame, open_values
 from cugraph_ws.graph import Graph
@@ -238,6 +240,91 @@ def test_several_chunks_and_slices():
     )
     graph = Graph(pa.table({"source": encoded, "destination": encoded}))
     assert graph.csc.indices.tolist() == [0, 1]
+
+
+BIG_ENDIAN = [">i2", ">i4", ">i8", ">u2", ">u4", ">u8"]
+
+
+@pytest.mark.parametrize("dtype", BIG_ENDIAN)
+def test_ids_and_weights_of_the_other_byte_order(dtype):
+    source, destination = np.array([3, 7, 7], dtype), np.array([7, 100, 1000], dtype)
+    frame = pd.DataFrame(
+        {"source": source, "destination": destination, "w": np.array([1, 0.5, 2], ">f8")}
+    )
+    vertices = pd.DataFrame({"vertex": np.array([3, 7, 77, 100, 1000], dtype)})
+    for graph in (
+        Graph(frame, weight="w", vertices=vertices),
+        Graph.from_arrays(source, destination, np.array([1, 0.5, 2], ">f4"), vertices=vertices),
+    ):
+        result = ws.sssp(graph, source[:1])
+        assert result["vertex"].tolist() == [3, 7, 77, 100, 1000]
+        assert result["vertex"].dtype == np.dtype(dtype).newbyteorder("=")
+        assert result["distance"].fillna(-1).tolist() == [0, 1, -1, 1.5, 3]
+        assert result["predecessor"].fillna(0).tolist() == [0, 3, 0, 7, 7]
+    two = frame.assign(more=source[::-1], other=destination)
+    found = ws.bfs(Graph(two, ["source", "more"], ["destination", "other"]), [(3, 7)])
+    assert found[["source", "more"]].to_numpy().tolist() == [
+        [3, 7], [7, 3], [7, 7], [100, 100], [1000, 1000],
+    ]  # fmt: skip
+    given = pd.DataFrame({"vertex": destination, "values": np.array([1, 2, 3], ">f8")})
+    values, _ = graph.vertex_values(given, "given", np.float64, 0.5)
+    assert values.tolist() == [0.5, 1, 0.5, 2, 3]
+
+
+def test_a_matrix_of_the_other_byte_order():
+    matrix = sp.coo_array((np.array([1.0, 2.0]), ([0, 1], [1, 2])), shape=(4, 4))
+    matrix.row, matrix.col = matrix.row.astype(">i4"), matrix.col.astype(">i4")
+    matrix.data = matrix.data.astype(">i4")
+    found = ws.sssp(Graph.from_matrix(matrix), 0)
+    assert found["distance"].fillna(-1).tolist() == [0, 1, 3, -1]
+    compressed = sp.csr_array(np.eye(3))
+    compressed.data = compressed.data.astype(">f8")
+    try:
+        assert Graph.from_matrix(compressed).number_of_edges == 3
+    except InputError as error:  # recent releases of SciPy have no code for them
+        assert "matrix: it cannot be read: " in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kept"),
+    [
+        ("M8[D]", "datetime64[s]"),
+        ("M8[W]", "datetime64[s]"),
+        ("M8[Y]", "datetime64[s]"),
+        (">M8[h]", "datetime64[s]"),
+        (">M8[ms]", "datetime64[ms]"),
+        ("m8[D]", "timedelta64[s]"),
+        ("S3", object),
+        ("U3", "str"),
+    ],
+)
+def test_arrays_of_dtypes_that_pandas_does_not_have(dtype, kept):
+    source, destination = np.arange(1, 4).astype(dtype), np.arange(2, 5).astype(dtype)
+    found = ws.bfs(Graph.from_arrays(source, destination), source[:1])
+    assert found["distance"].tolist() == [0, 1, 2, 3]
+    assert found["vertex"].dtype == kept
+    expected = np.arange(1, 5).astype(dtype)
+    if expected.dtype.kind in "mM":
+        expected = expected.astype(kept)
+    assert found["vertex"].tolist() == pd.Series(expected).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["M8[ps]", "M8", "m8[M]", "g"])
+def test_arrays_of_dtypes_that_nobody_reads_exactly(dtype):
+    ends = np.arange(1, 4).astype(dtype)
+    with pytest.raises(InputError, match=r"column 'source' \(source\) holds .*; cast it to "):
+        Graph.from_arrays(ends, ends)
+
+
+def test_arrays_and_series_of_other_libraries_give_pandas():
+    for source, destination in (
+        (["a", "b"], ["b", "c"]),
+        (pl.Series(["a", "b"]), pl.Series(["b", "c"])),
+        (pa.array(["a", "b"]), pa.chunked_array([["b", "c"]])),
+    ):
+        found = ws.bfs(Graph.from_arrays(source, destination), "a")
+        assert found["vertex"].tolist() == ["a", "b", "c"]
+        assert found["predecessor"].isna().tolist() == [True, False, False]
 
 
 def test_strided_and_read_only_columns():

@@ -132,6 +132,29 @@ def test_duplicates_are_merged_as_pandas_groups_them(edges, directed, policy):
     assert graph.out_degrees.tolist() == merged.degrees.tolist()
 
 
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize(
+    ("policy", "weights", "kind", "value"),
+    [
+        ("sum", [1e308, 1e308], "float64", "inf"),
+        ("sum", [3e38, 3e38], "float32", "inf"),
+        ("sum", [-1e308, -1e308], "float64", "-inf"),
+        ("mean", [1e308, 1e308], "float64", "inf"),
+    ],
+)
+def test_weights_that_are_merged_to_no_number_are_refused(policy, weights, kind, value, directed):
+    frame = pd.DataFrame(
+        {"source": ["a", "b", "b"], "destination": ["b", "c", "c"], "w": [1.0, *weights]}
+    ).astype({"w": kind})
+    edge = "'b' to 'c'" if directed else "'c' to 'b'"
+    with pytest.raises(InputError, match=rf"'{policy}'.*'w' on the edges {edge} come to {value};"):
+        Graph(frame, weight="w", directed=directed, duplicates=policy)
+    assert Graph(frame, weight="w", directed=directed, duplicates="max").number_of_edges == 2
+    infinite = frame.assign(w=[1.0, np.inf, np.inf])  # attributes may be so, and stay so
+    kept = Graph(infinite, attributes="w", directed=directed, duplicates="sum", weight=None)
+    assert sorted(set(kept.edge_values("w").tolist())) == [1.0, np.inf]
+
+
 def test_unweighted_duplicates_are_dropped():
     graph = Graph(frame_of([(0, 1, 1), (0, 1, 1), (1, 0, 1)]), duplicates="first", directed=False)
     assert graph.number_of_edges == 1

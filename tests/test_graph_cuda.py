@@ -239,6 +239,12 @@ def test_sums_beyond_int64_are_refused_alike():
     check_refused(frame, weight="w", duplicates="sum")
 
 
+@pytest.mark.parametrize("policy", ["sum", "mean"])
+def test_weights_that_are_merged_to_no_number_are_refused_alike(policy):
+    frame = pd.DataFrame({"source": [3, 7, 7], "destination": [7, 9, 9], "w": [1.0, 1e308, 1e308]})
+    check_refused(frame, weight="w", duplicates=policy)
+
+
 @pytest.mark.parametrize("directed", [True, False])
 def test_self_loops(directed):
     frame = edges_of(np.random.default_rng(3), 3, 9)

@@ -1,5 +1,6 @@
 """The README's Python blocks are run as they stand, top to bottom, and its commands parsed."""
 
+import inspect
 import re
 import shlex
 import subprocess
@@ -100,6 +101,34 @@ def test_commands_exist_and_take_their_options(line):
         assert CliRunner().invoke(commands, words[1:]).exit_code == 0
         return
     assert {word for word in words[2:] if word.startswith("-")} <= known
+
+
+def calls_of_the_table():
+    """The calls in the first column of the table of algorithms."""
+    table = TEXT[TEXT.index("| function | result columns | |") :].split("\n\n")[0]
+    first = "".join(line.split("|")[1] for line in table.splitlines())
+    return re.findall(r"`(\w+)\((.*?)\)`", first)
+
+
+@pytest.mark.parametrize(("name", "arguments"), calls_of_the_table())
+def test_the_table_shows_the_functions_as_they_are(name, arguments):
+    parameters = list(inspect.signature(getattr(ws, name)).parameters.values())
+    shown = [one.strip() for one in arguments.split(",")]
+    if shown[-1] == "…":
+        shown.pop()
+    for text, parameter in zip(shown, parameters, strict=False):
+        word, _, default = text.partition("=")
+        assert word == {"graph": "g"}.get(parameter.name, parameter.name)
+        assert default in ("", repr(parameter.default))
+
+
+def test_the_table_shows_every_function():
+    functions = {
+        name
+        for name, value in vars(ws).items()
+        if inspect.isfunction(value) and "graph" in inspect.signature(value).parameters
+    }
+    assert functions - {"run"} == {name for name, _ in calls_of_the_table()} - {"shortest_path"}
 
 
 def test_the_two_commands_are_there():

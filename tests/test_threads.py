@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cugraph_ws.engines import threads
 from cugraph_ws.engines.frontier import on_words
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
+from cugraph_ws.errors import InputError
 
 
 @pytest.fixture(autouse=True)
@@ -110,11 +111,24 @@ class TestNumberOfThreads:
         monkeypatch.setenv("CUGRAPH_WS_THREADS", asked)
         assert number_of_threads() == expected
 
-    @pytest.mark.parametrize("asked", ["", "0", "-2", "many"])
-    def test_else_the_cores(self, monkeypatch, asked):
-        monkeypatch.setenv("CUGRAPH_WS_THREADS", asked)
+    def test_else_the_cores(self, monkeypatch):
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", "")
         monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 4, 5}, raising=False)
         assert number_of_threads() == 3
+
+    @pytest.mark.parametrize(
+        "asked", ["0", "-2", "many", "2.5", "1000000000", "9" * 5000, "²", "65"]
+    )
+    def test_no_number_that_makes_sense_is_refused(self, monkeypatch, asked):
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", asked)
+        monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 4, 5}, raising=False)
+        with pytest.raises(InputError, match=r"CUGRAPH_WS_THREADS=.*from 1 to 64; .*3 cores"):
+            number_of_threads()
+
+    def test_more_cores_more_threads(self, monkeypatch):
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", "80")
+        monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(20)), raising=False)
+        assert number_of_threads() == 80
 
     @pytest.mark.parametrize(("cores", "expected"), [(6, 6), (None, 1)])
     def test_where_the_system_does_not_say(self, monkeypatch, cores, expected):

@@ -30,9 +30,10 @@ from gpu_cluster import cluster
 from gpu_efficiency import efficiency
 from gpu_frames import frames
 from gpu_frontiers import frontiers
-from gpu_graphs import GENERATED, SCALING, Case, cases
+from gpu_graphs import GENERATED, SCALING, UNSEEN, Case, cases
 from gpu_loops import loops
 from gpu_measure import Section
+from gpu_ranks import ranks
 from gpu_scaling import Scaling
 from gpu_schedules import schedules
 from gpu_searches import searches
@@ -45,6 +46,7 @@ PARTS: dict[str, tuple[Callable[[Case, Section, int], None] | None, tuple[str, .
     "supersteps": (supersteps, ("RM20", "RM22", "RM33V335E", "KR24", "road-like")),
     "schedules": (schedules, ("RM22", "RM33V335E", "KR24", "road-like", "ER25V201E")),
     "frames": (frames, ("RM22", "RM33V335E", "KR24", "road-like")),
+    "ranks": (ranks, UNSEEN),
     "searches": (searches, ("RM22", "RM33V335E", "KR24", "road-like")),
     "frontiers": (frontiers, ("RM22", "KR24", "road-like")),
     "loops": (loops, ("road-like",)),

@@ -20,6 +20,7 @@ __all__ = [
     "HIGH_DIAMETER",
     "RMAT",
     "SCALING",
+    "UNSEEN",
     "Case",
     "Weights",
     "cases",
@@ -81,6 +82,35 @@ def uniform(n: int, m: int) -> tuple[DeviceArray, DeviceArray]:
     )
 
 
+def small_world(n: int, reach: int, rewired: float) -> tuple[DeviceArray, DeviceArray]:
+    """Link each vertex to the next `reach` of a ring, a share of them to anyone (Watts, Strogatz 1998)."""
+    import cupy
+
+    random = cupy.random.RandomState(3)
+    source = cupy.repeat(cupy.arange(n, dtype=cupy.int32), reach)
+    destination = (source + cupy.tile(cupy.arange(1, reach + 1, dtype=cupy.int32), n)) % n
+    anyone = random.random_sample(n * reach) < rewired
+    destination[anyone] = random.randint(0, n, int(anyone.sum()), dtype=cupy.int32)
+    return source, destination
+
+
+def cliques(count: int, size: int) -> tuple[DeviceArray, DeviceArray]:
+    """Draw a chain of cliques, each linked to the next by an edge in each direction."""
+    import cupy
+
+    inside = cupy.arange(size, dtype=cupy.int32)
+    one, other = cupy.repeat(inside, size), cupy.tile(inside, size)
+    one, other = one[one != other], other[one != other]
+    first = size * cupy.arange(count, dtype=cupy.int32)
+    source = (first[:, None] + one).ravel()
+    destination = (first[:, None] + other).ravel()
+    last, following = first[:-1] + size - 1, first[1:]
+    return (
+        cupy.concatenate([source, last, following]),
+        cupy.concatenate([destination, following, last]),
+    )
+
+
 def grid(side: int, dropped: float) -> tuple[DeviceArray, DeviceArray]:
     """Streets between neighbouring crossings, both ways, with a share of them dropped."""
     import cupy
@@ -120,7 +150,18 @@ GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] 
     **{name: (n, partial(rmat, n, m, corners)) for name, (n, m, corners) in RMAT.items()},
     "road-like": (1400 * 1400, lambda: grid(1400, 0.28)),
     "ER25V201E": (25_165_824, lambda: uniform(25_165_824, 201_326_592)),
+    **{
+        name: (1 << 22, partial(rmat, 1 << 22, m, corners, seed=7))
+        for name, m, corners in (
+            ("kronecker-22", 1 << 26, GRAPH500),
+            ("skewed-22", 60_000_000, (0.65, 0.15, 0.15)),
+        )
+    },
+    "uniform-22": (1 << 22, lambda: uniform(1 << 22, 100_000_000)),
+    "small-world-22": (1 << 22, lambda: small_world(1 << 22, 12, 0.1)),
+    "cliques": (1 << 18, lambda: cliques(1 << 12, 64)),
 }
+UNSEEN = ("kronecker-22", "skewed-22", "uniform-22", "small-world-22", "cliques")
 HIGH_DIAMETER = ("road-like",)  # where a search has thousands of supersteps
 
 

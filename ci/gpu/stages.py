@@ -44,6 +44,7 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-schedules:KR24",
     "bench-schedules:ER25V201E",
     "bench-frames",
+    "bench-ranks",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
     "bench-searches:road-like",

@@ -22,6 +22,7 @@ from cugraph_ws.frames import is_frame, open_frame
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
 from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.saved_state import SavedState
 from cugraph_ws.vertices import id_columns
 
 __all__ = ["BeliefPropagation", "belief_propagation"]
@@ -32,6 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 LEAST_RATIO = 1e-300  # of a coupling's entries: what float64 can multiply without losing them
 GREATEST_STRENGTH = 690.0  # its logarithm
+LEAST_MESSAGE = -800.0  # below the logarithm of the least ratio, shared out among many states
 
 
 @spreads
@@ -152,7 +154,7 @@ class BeliefPropagation:
         check_number("damping", damping)
         if damping >= 1:
             raise InputError(f"damping={damping!r} must be below 1, or messages never change")
-        check_number("tol", tol)
+        check_number("tol", tol, finite=True)
         check_count("max_iter", max_iter)
         self.tol: float | None = float(tol)
         self.max_iter: int | None = int(max_iter)
@@ -194,6 +196,7 @@ class BeliefPropagation:
             If one of them cannot be used.
         """
         priors = _read_priors(graph, self.priors, to_host)
+        graph.check_outputs({f"belief_{state}": False for state in range(priors.shape[1])})
         with np.errstate(divide="ignore"):  # a state of probability 0
             log_priors = np.log(priors)
         if isinstance(self.coupling, str):
@@ -247,6 +250,11 @@ class BeliefPropagation:
     def state(self) -> dict[str, Array]:
         """Return the messages."""
         return {"messages": self._messages.ravel(), "residual": np.array([self._residual])}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        state.floats("messages", self._messages.size, LEAST_MESSAGE, 0.0)
+        state.floats("residual", 1, 0.0)
 
     def restore(self, state: dict[str, Array]) -> None:
         """Go on from messages."""
@@ -422,7 +430,7 @@ def _read_coupling(coupling: Any, states: int, *, symmetric: bool) -> Floats:
     """Return a coupling whose largest entry is 1."""
     try:
         matrix = np.array(coupling, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"coupling: a matrix of numbers or the name of an edge column is needed: {error}"
         ) from error

@@ -19,7 +19,7 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
-from cugraph_ws.arguments import check_count
+from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.graph import as_graph
 from cugraph_ws.program import any_message, vertex_program
@@ -111,6 +111,7 @@ def bfs(
         If `timeout` is reached first; `.result` has the distances so far.
     """
     check_unreachable(unreachable)
+    check_flag("return_predecessors", return_predecessors)
     if depth_limit is not None:
         check_count("depth_limit", depth_limit)
     result = run(

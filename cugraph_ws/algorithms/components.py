@@ -9,7 +9,7 @@ most: in meshes and road networks these two alone join nearly everything.  Hooki
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
 from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["WeaklyConnectedComponents", "weakly_connected_components"]
 
@@ -93,6 +94,7 @@ class WeaklyConnectedComponents:
     """The algorithm as a loop for `run`: sampled neighbours first, then the arcs in blocks."""
 
     name = "weakly_connected_components"
+    outputs: ClassVar = {"labels": True}
     by_vertex = True
     diverged = False
     max_iter: int | None = None
@@ -136,6 +138,18 @@ class WeaklyConnectedComponents:
         """Return the forest, and how far the edges have been linked."""
         reached = np.array([self._sampled, self._arc, self._largest], np.int64)
         return {"parent": self._parent, "reached": reached}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        vertices, arcs = len(self._parent), self._rows.number_of_arcs
+        parent = state.integers("parent", vertices, 0, np.arange(vertices))  # never a larger number
+        ends = np.array([SAMPLED, arcs, vertices - 1])
+        sampled, arc, largest = state.integers("reached", 3, [0, 0, -1], ends).tolist()
+        state.require("reached", sampled == SAMPLED or arc == 0, "has arcs before all samples")
+        root = largest < 0 or parent[largest] == largest
+        state.require("reached", root, "skips the rows of a tree that is none")
+        if "linked" in state:  # of a GPU, whose samples are others
+            state.number("linked", 0, SAMPLED)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on with a forest."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.graph import Adjacency, Graph, as_graph
 from cugraph_ws.kernels.cpu.core import add_degrees, peel
 from cugraph_ws.run import Loop, Result, Step, run
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CoreNumber", "core_number", "k_core"]
 
@@ -134,6 +135,7 @@ def k_core(
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
+    opened.check_edge_names()
     result = _run(
         opened,
         degree_type,
@@ -164,6 +166,7 @@ class CoreNumber:
     """
 
     name = "core_number"
+    outputs: ClassVar = {"core_number": False}
     by_vertex = True
     diverged = False
     max_iter: int | None = None
@@ -234,6 +237,12 @@ class CoreNumber:
     def state(self) -> dict[str, Array]:
         """Return degrees and core numbers, and the level up to which they are core numbers."""
         return {"core": self._core, "level": np.array([self._level], np.int64)}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        highest = self._core  # the degrees, after `start`
+        state.integers("core", len(highest), 0, highest)
+        state.number("level", -1, int(highest.max(initial=0)) + 1)  # a GPU's end is above all
 
     def restore(self, state: dict[str, Array]) -> None:
         """Go on above a level."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose
 from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
 
@@ -100,6 +101,7 @@ class MaximalBipartiteMatching:
     """
 
     name = "maximal_bipartite_matching"
+    outputs: ClassVar = {"mate": True}
     by_vertex = True
     diverged = False
     max_iter: int | None = None
@@ -164,10 +166,14 @@ class MaximalBipartiteMatching:
         """Return the mates, and what each vertex proposed last."""
         return {"mate": self._mate, "best": self._best}
 
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        check_mates(state, self._is_left)
+
     def restore(self, state: dict[str, Array]) -> None:
         """Go on with some vertices matched."""
         self._mate = state["mate"].astype(self._mate.dtype)
-        self._best = state["best"].astype(self._best.dtype)
+        self._best = reconsidered(state["best"]).astype(self._best.dtype)
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:
@@ -178,6 +184,47 @@ class MaximalBipartiteMatching:
         """List the vertices that may still find a mate."""
         free = np.flatnonzero((self._mate < 0) & (self._best != -1))
         self._free = free.astype(self._mate.dtype)
+
+
+def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
+    """Refuse mates and proposals within a side, and mates of which one does not know.
+
+    Parameters
+    ----------
+    state : SavedState
+    left : ndarray of bool, shape (vertices,)
+        The side of each vertex.
+
+    Raises
+    ------
+    InputError
+    """
+    vertices = len(left)
+    for name, least in (("mate", -1), ("best", UNDECIDED)):
+        chosen = state.integers(name, vertices, least, vertices - 1)
+        known = np.flatnonzero(chosen >= 0)
+        across = left[chosen[known]] != left[known]
+        state.require(name, across.all(), "joins two vertices of one side")
+        if name == "mate":
+            state.require(name, (chosen[chosen[known]] == known).all(), "has a mate of nobody")
+
+
+def reconsidered(best: Array) -> Array:
+    """Return what vertices proposed last, to be found again where it is a proposal.
+
+    The best free neighbour is what it was; proposals that are none of that might never be mutual.
+
+    Parameters
+    ----------
+    best : ndarray of int, shape (vertices,)
+        From a checkpoint.
+
+    Returns
+    -------
+    ndarray of int, shape (vertices,)
+    """
+    again: Array = np.where(best >= 0, UNDECIDED, best)
+    return again
 
 
 def _check_sides(graph: Graph, left: npt.NDArray[np.bool_]) -> None:

@@ -21,14 +21,17 @@ from cugraph_ws.algorithms.options import (
     with_unreachable,
 )
 from cugraph_ws.algorithms.sssp import SSSP
-from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.conventions import AUTO, reads_weights
+from cugraph_ws.declarations import VertexSet
 from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Loop, Step, run
+from cugraph_ws.saved_state import SavedState
 from cugraph_ws.vertex_loop import VertexLoop
 
 __all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]
@@ -71,6 +74,20 @@ class MultiSource:
         max_iter: int | None = None,
         **parameters: Any,
     ) -> None:
+        if not isinstance(program, VertexProgram):
+            raise InputError(f"program={shown(program)} is no vertex program; give BFS or SSSP")
+        sets = {name: one for name, one in program.constants.items() if isinstance(one, VertexSet)}
+        if not isinstance(argument, str) or argument not in {
+            *sets,
+            *(one.alias for one in sets.values()),
+        }:
+            raise InputError(
+                f"argument={shown(argument)}: {program.name} has no such set of vertices; it has "
+                f"{', '.join(sets) or 'none'}"
+            )
+        check_word("engine", engine)
+        if max_iter is not None:
+            check_count("max_iter", max_iter)
         self.name = f"multi_source_{program.name.lower()}"
         self._program = program
         self._argument = argument
@@ -205,6 +222,10 @@ class MultiSource:
             "done": np.array([self._done]),
         }
 
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        check_searches(state, self._distance, graph.number_of_vertices)
+
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on after the finished searches."""
         self._done = int(state["done"][0])
@@ -226,6 +247,28 @@ class MultiSource:
     def _vertices(self) -> npt.NDArray[np.int64]:
         """Return the vertices that each start has a row for."""
         return np.arange(self._graph.number_of_vertices)
+
+
+def check_searches(state: SavedState, room: Any, vertices: int) -> None:
+    """Refuse what is not the finished searches of such a run.
+
+    Parameters
+    ----------
+    state : SavedState
+    room : array, shape (sources, vertices)
+        Where the distances go.
+    vertices : int
+        Number of vertices of the graph.
+
+    Raises
+    ------
+    InputError
+    """
+    sources, width = room.shape
+    size = state.number("done", 0, sources) * width
+    state.like("distance", size, room.dtype)
+    state.flags("valid", size)
+    state.integers("predecessor", size, -1, vertices - 1)
 
 
 @spreads

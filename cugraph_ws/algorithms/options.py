@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked
 from cugraph_ws.graph import Graph
@@ -106,5 +107,5 @@ def check_unreachable(unreachable: str) -> None:
     InputError
         If it is neither "null" nor "max".
     """
-    if unreachable not in ("null", "max"):
-        raise InputError(f"unreachable={unreachable!r} is not known; choose 'null' or 'max'")
+    if not isinstance(unreachable, str) or unreachable not in ("null", "max"):
+        raise InputError(f"unreachable={shown(unreachable)} is not known; choose 'null' or 'max'")

@@ -8,6 +8,7 @@ import numpy as np
 
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_flag
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.conventions import AUTO
 from cugraph_ws.errors import InputError
@@ -137,6 +138,7 @@ def pagerank(
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the ranks so far.
     """
+    check_flag("fail_on_nonconvergence", fail_on_nonconvergence)
     result = run(
         PageRank,
         as_graph(

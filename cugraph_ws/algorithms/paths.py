@@ -177,16 +177,18 @@ def _tree_of_frame(data: Any) -> _Tree:
     frame = open_frame(data, "result")
     ids, before = _id_names(frame)
     table = nw.from_native(frame.native, eager_only=True)
-    linked = table.filter(~nw.col(before[0]).is_null()).select(*ids, *before)
+    linked = table.filter(~nw.col(before[0]).is_null()).select(nw.col(*ids, *before))
     try:
-        graph = Graph(linked.to_native(), ids, before, vertices=table.select(ids).to_native())
+        graph = Graph(
+            linked.to_native(), ids, before, vertices=table.select(nw.col(*ids)).to_native()
+        )
     except InputError as error:
         raise InputError(f"result: {error}; give the rows of one search") from error
     if graph.number_of_vertices != len(frame):
         raise InputError(
             "result: some predecessors are missing among the vertices; give all rows of the result"
         )
-    rows = graph.numbers(table.select(ids).to_native(), "result")
+    rows = graph.numbers(table.select(nw.col(*ids)).to_native(), "result")
     follows = graph.csr.degrees > 0
     predecessors = np.full(len(frame) + 1, -1, np.int64)
     predecessors[:-1][follows] = graph.csr.indices
@@ -201,12 +203,12 @@ def _tree_of_frame(data: Any) -> _Tree:
 
 def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
     """Return the columns of the vertices' ids, and those of their predecessors'."""
-    if PREDECESSOR in frame.names:
-        return ["vertex"], [PREDECESSOR]
     ids = [name for name in frame.names if f"{PREDECESSOR}_{name}" in frame.names]
+    if not ids and PREDECESSOR in frame.names:
+        return ["vertex"], [PREDECESSOR]
     if not ids:
         raise InputError(
-            f"result: it has no column {PREDECESSOR!r}, it has {', '.join(frame.names)}; give what "
+            f"result: it has no column {PREDECESSOR!r}, it has {', '.join(map(str, frame.names))}; give what "
             f"bfs, sssp or widest_path returned"
         )
     return ids, [f"{PREDECESSOR}_{name}" for name in ids]

@@ -20,7 +20,7 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
-from cugraph_ws.arguments import check_number
+from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.conventions import AUTO, takes_source_for_start
 from cugraph_ws.graph import as_graph
@@ -115,6 +115,7 @@ def sssp(
         If a start vertex is unknown, a weight is negative, or integer paths could overflow.
     """
     check_unreachable(unreachable)
+    check_flag("return_predecessors", return_predecessors)
     if cutoff is not None:
         check_number("cutoff", cutoff)
     result = run(

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_flag
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.conventions import AUTO, takes_source_for_start
 from cugraph_ws.graph import as_graph
@@ -98,6 +99,7 @@ def widest_path(
     InputError
         If a start vertex is unknown, or an argument cannot be used.
     """
+    check_flag("return_predecessors", return_predecessors)
     result = run(
         WidestPath,
         as_graph(

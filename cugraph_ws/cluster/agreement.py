@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from cugraph_ws.cluster.crew import Crew
-from cugraph_ws.errors import CugraphWsError, GraphMemoryError, InputError
+from cugraph_ws.errors import CugraphWsError, FileError, GraphMemoryError, InputError
 
 __all__ = ["attempt", "in_order"]
 
 Value = TypeVar("Value")
 
 _ERRORS: dict[str, type[CugraphWsError]] = {
+    "FileError": FileError,
     "InputError": InputError,
     "GraphMemoryError": GraphMemoryError,
 }
@@ -34,7 +35,7 @@ def in_order(crew: Crew, steps: Iterable[tuple[Sequence[int], Callable[[], Value
 
     Raises
     ------
-    InputError, GraphMemoryError
+    InputError, FileError, GraphMemoryError
         If a step failed: for all members that of the first one, as if one member took all steps.
     """
     done: list[Value] = []
@@ -42,7 +43,7 @@ def in_order(crew: Crew, steps: Iterable[tuple[Sequence[int], Callable[[], Value
     for place, step in sorted(steps, key=lambda one: list(one[0])):
         try:
             done.append(step())
-        except (InputError, GraphMemoryError) as error:
+        except (InputError, FileError, GraphMemoryError) as error:
             trouble = [list(place), type(error).__name__, str(error)]
             break
     shown = [one for one in crew.allgather(trouble) if one is not None]

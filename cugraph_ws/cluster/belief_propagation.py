@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.belief_propagation import (
     GREATEST_STRENGTH,
+    LEAST_MESSAGE,
     BeliefPropagation,
     beliefs_of,
     strength_error,
@@ -29,6 +30,7 @@ from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.kernels.cpu.belief import add_messages, send_coupled, send_potts
 from cugraph_ws.run import Step
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CrewBelief", "names_of_state"]
 
@@ -163,6 +165,12 @@ class CrewBelief:
         columns = [column.copy() for way in ways for column in way.T]
         named = dict(zip(self.by_arc_state, columns, strict=True))
         return {**named, "residual": np.array([self._residual])}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        for name in self.by_arc_state:
+            state.floats(name, graph.csc.number_of_arcs, LEAST_MESSAGE, 0.0)
+        state.floats("residual", 1, 0.0)
 
     def restore(self, state: dict[str, Array]) -> None:
         """Go on from messages."""

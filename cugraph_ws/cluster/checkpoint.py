@@ -7,26 +7,37 @@ replaced once all its parts are there: a crash at any moment leaves a whole chec
 from __future__ import annotations
 
 import os
+import re
+import secrets
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.atomic_files import sweep
 from cugraph_ws.checkpoint import (
     check_checkpoint,
+    check_progress,
     fingerprint,
     read_checkpoint,
     write_checkpoint,
 )
+from cugraph_ws.cluster.agreement import attempt
 from cugraph_ws.cluster.crew import Crew
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.errors import FileError
+from cugraph_ws.errors import FileError, InputError
+from cugraph_ws.paths import native_path
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CrewCheckpoints"]
 
 Array = npt.NDArray[Any]
+
+# Of one member: supersteps, rank, members, and a random number.
+PART = re.compile(r"\d+-\d+-\d+(-[0-9a-f]{16})?\.parquet")
 
 # Constants of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -58,8 +69,8 @@ class CrewCheckpoints:
         resume: str | os.PathLike[str] | None,
     ) -> None:
         self._loop, self._graph, self._crew = loop, graph, graph.crew
-        self._path = None if path is None else Path(path)
-        self._resume = None if resume is None else Path(resume)
+        self._path = None if path is None else native_path(path)
+        self._resume = None if resume is None else native_path(resume)
         self._identity: dict[str, str] = {}
         if path is not None or resume is not None:
             self._identity = _identity(loop, graph)
@@ -70,30 +81,45 @@ class CrewCheckpoints:
         """Restore the state; return the facts that were saved, none if there is nothing to read."""
         if self._resume is None:
             return {}
+        first, all_arcs = _arcs_before(self._graph)
+        arrays, facts = attempt(self._crew, lambda: self._read(first, all_arcs))
+        self._loop.restore(arrays)
+        return facts
+
+    def _read(self, first: int, all_arcs: int) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Read and check what this member needs; alone."""
+        assert self._resume is not None
         arrays, facts = read_checkpoint(self._resume, self._identity)
         if "parts" not in facts:
             raise FileError(
                 f"resume={str(self._resume)!r} was written by a run on one machine; resume it there, on "
                 "a Graph of one frame"
             )
-        low, first = self._graph.low, _arcs_before(self._graph)
-        arcs = self._graph.csc.number_of_arcs
-        for names, ends, begin, length in (
-            (self._loop.by_vertex_state, "vertices", low, self._graph.owned),
+        graph, origin = self._graph, f"resume={str(self._resume)!r}"
+        ends = {"vertices": graph.number_of_vertices, "arcs": all_arcs}
+        _check_parts(facts["parts"], ends, origin)
+        arcs = graph.csc.number_of_arcs
+        for names, of, begin, length in (
+            (self._loop.by_vertex_state, "vertices", graph.low, graph.owned),
             (getattr(self._loop, "by_arc_state", ()), "arcs", first, arcs),
         ):
             pieces: dict[str, list[Array]] = {name: [] for name in names}
             for part in facts["parts"]:
-                start, stop = part[ends]
+                start, stop = part[of]
                 wanted = slice(max(begin, start) - start, min(begin + length, stop) - start)
                 if wanted.stop < wanted.start or not names:
                     continue
-                held, _ = read_checkpoint(_folder(self._resume) / part["file"], {})
+                held, _ = read_checkpoint(_folder(self._resume) / part["file"], {}, part["digest"])
+                checked = SavedState(held, origin)
                 for name in names:
-                    pieces[name].append(held[name][wanted])
+                    whole = checked.any(name, stop - start)
+                    pieces[name].append(whole[wanted])
             arrays |= {name: np.concatenate(found) for name, found in pieces.items()}
-        self._loop.restore(arrays)
-        return facts
+        state = SavedState(arrays, origin)
+        self._loop.check(state, graph)
+        state.close()
+        check_progress(facts, state)
+        return arrays, facts
 
     def save(self, facts: dict[str, Any]) -> None:
         """Write the state, if there is a path."""
@@ -103,12 +129,14 @@ class CrewCheckpoints:
         divided = {*self._loop.by_vertex_state, *getattr(self._loop, "by_arc_state", ())}
         folder = _folder(self._path)
         folder.mkdir(exist_ok=True)
-        file = f"{facts['iterations']}-{self._crew.rank}-{self._crew.size}.parquet"
+        # Another name each time: the parts of the checkpoint before stay until this one is whole.
+        file = f"{facts['iterations']}-{self._crew.rank}-{self._crew.size}-{secrets.token_hex(8)}.parquet"
         mine = {name: array for name, array in state.items() if name in divided}
-        write_checkpoint(folder / file, mine, {"identity": {}})
-        first, owned = _arcs_before(self._graph), self._graph.owned
+        digest = write_checkpoint(folder / file, mine, {"identity": {}})
+        (first, _), owned = _arcs_before(self._graph), self._graph.owned
         part: dict[str, Any] = {
             "file": file,
+            "digest": digest,
             "vertices": [self._graph.low, self._graph.low + owned],
             "arcs": [first, first + self._graph.csc.number_of_arcs],
         }
@@ -128,16 +156,39 @@ def _folder(path: Path) -> Path:
 
 
 def _drop_others(folder: Path, kept: Sequence[str]) -> None:
-    """Remove the parts of earlier checkpoints."""
+    """Remove the parts of earlier checkpoints, and nothing else."""
     for file in folder.iterdir():
-        if file.name not in kept:
+        if PART.fullmatch(file.name) and file.name not in kept:
             file.unlink(missing_ok=True)
+    sweep(folder)
 
 
-def _arcs_before(graph: ShardGraph) -> int:
-    """Return how many arcs the members before this one have, together."""
+def _check_parts(parts: Any, ends: dict[str, int], origin: str) -> None:
+    """Refuse a list of parts that is not of ranges which follow each other up to the end."""
+    try:
+        names = [PART.fullmatch(part["file"]) is not None for part in parts]
+        digests = [type(part["digest"]) is str for part in parts]
+        cuts = {of: [0, *(part[of][1] for part in parts)] for of in ends}
+        good = all(names) and all(digests) and len(parts) > 0
+        for of, end in ends.items():
+            bounds = [tuple(part[of]) for part in parts]
+            good = good and bounds == list(pairwise(cuts[of])) and cuts[of][-1] == end
+            good = (
+                good and all(type(cut) is int for cut in cuts[of]) and cuts[of] == sorted(cuts[of])
+            )
+    except (TypeError, KeyError, IndexError, ValueError):
+        good = False
+    if not good:
+        raise InputError(
+            f"{origin}: the checkpoint's list of parts makes no sense; resume from another checkpoint, "
+            "or start anew"
+        )
+
+
+def _arcs_before(graph: ShardGraph) -> tuple[int, int]:
+    """Return how many arcs the members before this one have, and how many all have, together."""
     counts = graph.crew.allgather(graph.csc.number_of_arcs)
-    return sum(counts[: graph.crew.rank])
+    return sum(counts[: graph.crew.rank]), sum(counts)
 
 
 def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:

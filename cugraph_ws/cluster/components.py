@@ -24,6 +24,7 @@ from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.run import Loop, Step
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["Contraction", "CrewComponents", "CrewLabels", "distinct", "solve"]
 
@@ -53,6 +54,11 @@ class CrewLabels:
         """Return a vertex of its component for each own vertex, and whether it is the least."""
         labels = as_host(self._labels()).astype(np.int64, copy=False)
         return {"labels": labels, "converged": np.array([self.converged])}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        state.integers("labels", graph.owned, 0, graph.number_of_vertices - 1)
+        state.flags("converged", 1)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Take the labels if they are those of the end; else nothing of them saves any work.

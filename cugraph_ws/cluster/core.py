@@ -19,6 +19,7 @@ from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.kernels.cpu.core import add_degrees, peel_share
 from cugraph_ws.run import Step
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CrewCores", "edges_of_core"]
 
@@ -138,6 +139,16 @@ class CrewCores:
         level = np.array([self._level], np.int64)
         return {"core": self._core, "waiting": waiting, "level": level}
 
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        highest = self._own_degrees()
+        core = state.integers("core", graph.owned, 0, highest)
+        most = 2 * graph.number_of_arcs
+        level = state.number("level", -1, most)
+        waiting = state.flags("waiting", graph.owned)
+        at_level = core[waiting] == level
+        state.require("waiting", at_level.all(), "names a vertex that has not fallen to the level")
+
     def restore(self, state: dict[str, Array]) -> None:
         """Go on at a level."""
         self._core = state["core"].astype(self._core.dtype)
@@ -151,6 +162,10 @@ class CrewCores:
         """Tell whether arcs into a vertex count for its degree, and whether those out of it do."""
         incoming = not graph.directed or self._degree_type != "out"
         return incoming, graph.directed and self._degree_type != "in"
+
+    def _own_degrees(self) -> Array:
+        """Return own vertices' degrees, as they are after `start`."""
+        return self._core
 
     def _enter(self, level: int, waiting: npt.NDArray[np.bool_]) -> None:
         """List the own vertices that are left above a level, together."""

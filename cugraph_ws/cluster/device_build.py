@@ -220,6 +220,8 @@ def build_on_devices(
         If a member's share would not fit on its GPU; for all members.
     """
     xp, form = device().xp, wire.form_of(kind)
+    if form.itemsize < 4:  # as ids are kept on the device; results have their own dtype again
+        form = np.dtype(np.int32)
     if form == np.uint32:  # kernels compute with int64; a copy would be as long as all rows
         own = [xp.ascontiguousarray(one, dtype=form) for one in columns]
     else:

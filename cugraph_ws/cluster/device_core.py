@@ -113,6 +113,10 @@ class DeviceCrewCores(CrewCores):
         self._core[self._own] = xp.asarray(state["core"].astype(self._core.dtype))
         self._enter(int(state["level"][0]), waiting)
 
+    def _own_degrees(self) -> npt.NDArray[Any]:
+        """Return own vertices' degrees, as they are after `start`."""
+        return as_host(self._core[self._own])
+
     def columns(self) -> dict[str, DeviceArray]:
         """Return the core number of each own vertex (the degree that is left, while it runs)."""
         return {"core_number": self._core[self._own].astype(np.int64)}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.matching import reconsidered
 from cugraph_ws.cluster.device_mirror import DeviceMirror
 from cugraph_ws.cluster.device_post import DevicePost
 from cugraph_ws.cluster.matching import CrewMatching, refuse_inside
@@ -120,6 +121,7 @@ class DeviceCrewMatching(CrewMatching):
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on with some vertices matched."""
         xp = device().xp
+        state = {**state, "best": reconsidered(state["best"])}
         for name, array in (("mate", self._mate), ("best", self._best)):
             numbers = xp.full(len(array), UNDECIDED, np.int64)
             numbers[self._own] = xp.asarray(state[name].astype(np.int64))

@@ -199,7 +199,7 @@ class DeviceShard(ShardGraph):
     def vertex_frame(self, columns: Mapping[str, Any]) -> Any:
         """Return a frame of the own vertices, sorted, together; see `ShardGraph.vertex_frame`."""
         self._open()
-        return self._kind.make({**self._vertices.own_columns(), **self._decoded(columns)})
+        return self._kind.make(self._beside(self._vertices.own_columns(), columns))
 
 
 class ShardArcs(DeviceArcs):

@@ -27,6 +27,7 @@ from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.graph import Graph
 from cugraph_ws.memory import available_memory
 from cugraph_ws.run import Column, Loop, Step
+from cugraph_ws.saved_state import SavedState
 
 if TYPE_CHECKING:
     from cugraph_ws.vertex_loop import VertexLoop
@@ -116,6 +117,10 @@ class HomingLoop:
         if not self._moved:
             return self._spread.state()
         return self._handed_out(None if self._home is None else self._home.state())
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        self._spread.check(state, graph)
 
     def restore(self, state: dict[str, Array]) -> None:
         """Go on from what `state` returned, after `start`."""

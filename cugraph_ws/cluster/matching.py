@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.matching import side_error
+from cugraph_ws.algorithms.matching import reconsidered, side_error
 from cugraph_ws.cluster.mirror import both_ways
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
@@ -20,6 +20,7 @@ from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, find_inside, propose_share
 from cugraph_ws.run import Step
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CrewMatching", "refuse_inside"]
 
@@ -118,13 +119,16 @@ class CrewMatching:
         own = slice(self._shard.owned)
         return {"mate": self._mate[own], "best": self._best[own]}
 
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        for name, least in (("mate", -1), ("best", UNDECIDED)):
+            state.integers(name, graph.owned, least, graph.number_of_vertices - 1)
+
     def restore(self, state: dict[str, Array]) -> None:
         """Go on with some vertices matched."""
         self._mate = self._shard.with_ghosts(state["mate"].astype(np.int64))
-        self._best = self._shard.with_ghosts(state["best"].astype(np.int64))
+        self._best = self._shard.with_ghosts(reconsidered(state["best"]).astype(np.int64))
         self._choice = self._best[: self._shard.owned].copy()
-        proposed = np.flatnonzero(self._choice >= 0)
-        self._choice[proposed] = self._shard.place(self._choice[proposed])
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:

@@ -16,6 +16,7 @@ from cugraph_ws.algorithms.multi_source import MultiSource
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import array_module, as_host
 from cugraph_ws.run import Loop, Step
+from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CrewSearches", "OwnRows"]
 
@@ -27,6 +28,7 @@ class OwnRows:
 
     _numbers: npt.NDArray[np.int64]
     _done: int
+    _distance: Any
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
@@ -41,6 +43,14 @@ class OwnRows:
             for place, row in enumerate(as_host(getattr(self, f"_{field}")))
         }
         return {**columns, "done": np.array([self._done])}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        state.number("done", 0, len(self._numbers))
+        for place in range(len(self._numbers)):
+            state.like(f"distance_{place}", graph.owned, self._distance.dtype)
+            state.flags(f"valid_{place}", graph.owned)
+            state.integers(f"predecessor_{place}", graph.owned, -1, graph.number_of_vertices - 1)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on after the finished searches."""

@@ -22,7 +22,7 @@ from cugraph_ws.cluster.agreement import attempt, in_order
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.partition import Partition, edge_arrays
 from cugraph_ws.cuda.device import array_module, as_host, mark
-from cugraph_ws.duplicates import Merge
+from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, refuse_repeated
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import FrameKind, VertexNumbers
@@ -591,7 +591,7 @@ class ShardGraph(Graph):
         """
         self._open()
         ids = self._vertices.columns(None, VertexNumbers(self.positions[: self.owned]))
-        return self._kind.make({**ids, **self._decoded(columns)})
+        return self._kind.make(self._beside(ids, columns))
 
     def edge_frame(self, keep: Any = None, *, among: Any = None) -> Any:
         """Return edges into own vertices as a frame, together; see `Graph.edge_frame`.
@@ -669,6 +669,20 @@ class ShardGraph(Graph):
             attempt(self.crew, lambda: arcs.merge(policy, repeated))  # type: ignore[arg-type]
             self._all_arcs = total(self.crew, arcs.csc.number_of_arcs)
             self._edges -= surplus
+        if surplus and policy in ("sum", "mean") and self.weight is not None:
+            self._refuse_infinite_weights(arcs, policy, self.weight)
+
+    def _refuse_infinite_weights(self, arcs: Arcs, policy: str, name: str) -> None:
+        """Refuse merged edges whose weights are not finite, together."""
+        values = arcs.values(name, "csc")
+        bad = arcs.first_infinite(values)
+        own = None
+        if bad is not None:
+            ends = [int(self.positions[self._position_of_rank[end]]) for end in arcs.ends(bad)]
+            own = float(values[bad]), ends
+        shown = next((one for one in self.crew.allgather(own) if one is not None), None)
+        if shown is not None:
+            refuse_infinite(policy, name, shown[0], self.describe_edge(shown[1]))
 
     def _refuse_repeated(
         self, arcs: Arcs, repeated: npt.NDArray[np.bool_], surplus: int

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
+from cugraph_ws.arguments import check_columns
+
 __all__ = ["is_dask_frame", "spreads"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -78,6 +80,7 @@ def _columns(frame: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     source = column("source_column", "source")
     destination = column("destination_column", "destination")
     weight = column("weight_column", "weight")
+    check_columns(source, destination, weight, arguments["directed"])
     carried: tuple[str, ...] = ()
     if "program" in arguments:
         from cugraph_ws.conventions import columns_read

@@ -93,7 +93,7 @@ def engine_of(everyone: Sequence[Mapping[str, Any]], rank: int) -> str:
 
 def _describe(worker: Worker) -> dict[str, Any]:
     """Return node, process, threads, memory in bytes, and the GPU that comes first here."""
-    boot = BOOT.read_text().strip() if BOOT.exists() else ""
+    boot = BOOT.read_text("utf-8").strip() if BOOT.exists() else ""
     limit = int(worker.memory_manager.memory_limit or psutil.virtual_memory().total)
     used = psutil.Process().memory_info().rss
     return {

@@ -47,6 +47,11 @@ class DeviceArcs:
         return int(self.graph.arcs)
 
     @property
+    def both_ways(self) -> int:
+        """Pairs of vertices that an undirected graph has edges between which were given both ways."""
+        return int(self.graph.both_ways)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all that is held on the device now, and of copies on the host."""
         return int(self.graph.nbytes) + (0 if self._host is None else self._host.nbytes)

@@ -22,6 +22,7 @@ from cugraph_ws.cuda.core import count_self_loops
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.order import arc_rows
 from cugraph_ws.run import Loop, Step
+from cugraph_ws.saved_state import SavedState
 
 if TYPE_CHECKING:
     from cugraph_ws.graph import Graph
@@ -129,6 +130,13 @@ class DeviceBelief:
             "messages": self._device.to_host(messages).ravel(),
             "residual": np.array([self._residual]),
         }
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        from cugraph_ws.algorithms.belief_propagation import LEAST_MESSAGE
+
+        state.floats("messages", self._messages.size, LEAST_MESSAGE, 0.0)
+        state.floats("residual", 1, 0.0)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from messages."""

@@ -249,7 +249,7 @@ def has_codes(types: Types) -> bool:
 
 @lru_cache
 def _loop_text(loop: str) -> str:
-    tree = parse(kernel_file("cuda", loop).read_text())
+    tree = parse(kernel_file("cuda", loop).read_text("utf-8"))
     kept = [
         node
         for node in without_interface(tree)

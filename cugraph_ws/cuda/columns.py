@@ -27,6 +27,7 @@ __all__ = [
     "first_true",
     "id_values",
     "read_device_numbers",
+    "widened",
 ]
 
 DeviceArray = Any
@@ -130,12 +131,12 @@ def id_values(column: Column, arrow: pa.DataType, *, categorical: bool) -> Any:
 
     Returns
     -------
-    device array of integers, or frames_cudf.Coded
+    device array of integers of 32 or 64 bits, or frames_cudf.Coded
         Times as counts of their unit.
     """
     assert isinstance(column, DeviceColumn)
     if column.is_array:
-        return column.values
+        return widened(column.values)
     if pt.is_null(arrow):
         return device().xp.empty(0, np.int64)
     from cugraph_ws.frames_cudf import coded, time_counts
@@ -147,11 +148,34 @@ def id_values(column: Column, arrow: pa.DataType, *, categorical: bool) -> Any:
     if text:
         return codes
     if not len(codes):  # nor may there be any category
-        return device().xp.empty(0, arrow.to_pandas_dtype() if pt.is_integer(arrow) else np.int64)
+        return device().xp.empty(0, _width(arrow))
     integers = (
         device().xp.asarray(codes.values) if pt.is_integer(arrow) else time_counts(codes.values)
     )
-    return integers[codes.codes]
+    return widened(integers[codes.codes])
+
+
+def widened(values: DeviceArray) -> DeviceArray:
+    """Return integers as kernels take ids: those of fewer than 32 bits as int32.
+
+    Parameters
+    ----------
+    values : device array of integers
+
+    Returns
+    -------
+    device array of int32, uint32, int64 or uint64
+        The same array where it is one of these.
+    """
+    return values.astype(np.int32) if values.dtype.itemsize < 4 else values
+
+
+def _width(arrow: pa.DataType) -> np.dtype[Any]:
+    """Return the dtype in which ids of a type are kept on the device."""
+    if not pt.is_integer(arrow):
+        return np.dtype(np.int64)  # counts of a unit of time
+    dtype = np.dtype(arrow.to_pandas_dtype())
+    return dtype if dtype.itemsize >= 4 else np.dtype(np.int32)
 
 
 def convert_ids(column: Column, values: Any, old: pa.DataType, new: pa.DataType) -> Any:
@@ -179,8 +203,7 @@ def convert_ids(column: Column, values: Any, old: pa.DataType, new: pa.DataType)
     if pt.is_null(old):
         from cugraph_ws.frames_cudf import no_text
 
-        width = np.dtype(new.to_pandas_dtype()) if pt.is_integer(new) else np.dtype(np.int64)
-        return no_text() if text else device().xp.empty(0, width)
+        return no_text() if text else device().xp.empty(0, _width(new))
     if text or old == new:
         return values
     return (
@@ -194,7 +217,7 @@ def _to_width(column: Column, values: DeviceArray, new: pa.DataType) -> DeviceAr
             f"{column}: id {read_scalars(values.max())[0]} is above {_INT64_MAX}, and another "
             f"column of ids is signed; cast both to uint64 or to strings"
         )
-    return values.astype(new.to_pandas_dtype(), copy=False)
+    return values.astype(_width(new), copy=False)
 
 
 def _to_unit(

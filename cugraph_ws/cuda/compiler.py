@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
-import tempfile
 import types
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,8 +19,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from cugraph_ws.codegen import cache_folder
+from cugraph_ws.atomic_files import is_private, private_folder
 from cugraph_ws.cuda.signature import Kind
+from cugraph_ws.machine_code import code_folder, read_entry, write_entry
 
 __all__ = ["Binary", "Capability", "compile_kernel", "load_or_compile"]
 
@@ -107,33 +106,32 @@ def load_or_compile(
     Binary
     """
     key = hashlib.sha256(repr((_fingerprint(), text, name, kinds, capability)).encode()).hexdigest()
-    path = cache_folder() / "cuda" / f"{name}-{key[:24]}.cubin"
-    try:
-        return _read(path)
-    except (OSError, ValueError, KeyError):
-        pass  # not there, or not whole: it is made again
-    binary = compile_kernel(function(), kinds, capability)
-    with contextlib.suppress(OSError):  # of a folder that cannot be written to
-        _write(path, binary)
+    folder = code_folder()
+    path = None if folder is None else folder / "cuda" / f"{name}-{key[:24]}.cubin"
+    binary = None if path is None else _read(path)
+    if binary is None:  # not there, or not whole
+        binary = compile_kernel(function(), kinds, capability)
+        if path is not None:
+            _write(path, binary)
     return binary
 
 
-def _read(path: Path) -> Binary:
-    header, _, code = path.read_bytes().partition(b"\n")
-    facts = json.loads(header)
-    size = facts.pop("size")
-    if len(code) != size:
-        raise ValueError("cut off")
-    return Binary(**facts, code=code)
+def _read(path: Path) -> Binary | None:
+    """Return a binary that was filed whole."""
+    content = read_entry(path) if is_private(path.parent) else None
+    if content is None:
+        return None
+    header, _, code = content.partition(b"\n")
+    return Binary(**json.loads(header), code=code)
 
 
 def _write(path: Path, binary: Binary) -> None:
+    """File a binary, if the folder is ours and the disk has room."""
     facts = asdict(binary)
     code = facts.pop("code")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(json.dumps({**facts, "size": len(code)}).encode() + b"\n" + code)
-    os.replace(file.name, path)
+    with contextlib.suppress(OSError):
+        if private_folder(path.parent):
+            write_entry(path, json.dumps(facts).encode() + b"\n" + code)
 
 
 def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> Binary:

@@ -19,6 +19,7 @@ from cugraph_ws.cuda.rows import Rows
 from cugraph_ws.cuda.schedule import room_for_long_rows
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.run import Loop, Step
+from cugraph_ws.saved_state import SavedState
 
 if TYPE_CHECKING:
     from cugraph_ws.cuda.graph import DeviceGraph
@@ -192,6 +193,14 @@ class DeviceComponents:
             "reached": np.array(reached, np.int64),
             "linked": np.array([self._sampled], np.int64),
         }
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        vertices, arcs = self._graph.size, self._graph.arcs
+        state.integers("parent", vertices, 0, np.arange(vertices))
+        state.integers("reached", 3, [0, 0, -1], np.array([SAMPLED, arcs, vertices - 1]))
+        if "linked" in state:
+            state.number("linked", 0, SAMPLED)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on with a forest."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from cugraph_ws.cuda.device import device
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.run import Loop, Step
+from cugraph_ws.saved_state import SavedState
 
 if TYPE_CHECKING:
     from cugraph_ws.algorithms.core import DegreeType
@@ -186,6 +187,12 @@ class DeviceCores:
         """Return degrees and core numbers, and the level up to which they are core numbers."""
         core = self._device.to_host(self._graph.by_number(self._core))
         return {"core": core, "level": np.array([self._level], np.int64)}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        highest = self._device.to_host(self._graph.by_number(self._core))  # degrees, after `start`
+        state.integers("core", len(highest), 0, highest)
+        state.number("level", -1, int(highest.max(initial=0)) + 1)  # a GPU's end is above all
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on above a level."""

@@ -267,7 +267,7 @@ class CudaDevice:
             path = kernel_file("cuda", name)
             self._modules[name] = _Kernels(
                 self,
-                path.read_text(),
+                path.read_text("utf-8"),
                 lambda: importlib.import_module(f"cugraph_ws.kernels.cuda.{name}"),
             )
         return self._modules[name]

@@ -19,6 +19,7 @@ from cugraph_ws.cuda.grouping import Ends
 from cugraph_ws.cuda.numbering import DeviceNumbered, number_device_rows, read_scalars
 from cugraph_ws.cuda.order import sort_ends
 from cugraph_ws.cuda.vertices import DeviceVertices
+from cugraph_ws.duplicates import refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, ReadEdges, refuse_loops, refuse_repeated
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Frame
@@ -96,7 +97,7 @@ def read_device_edges(
         ends = [numbered.ends()]
     else:
         pair = numbered.take_numbers()
-        merged = _merge(pair, values, size, duplicates, told, both=both)
+        merged = _merge(pair, values, size, duplicates, told, both=both, weight=weight)
         ends = [Ends(pair.pop(1), pair.pop(0))]
     number_of_edges = len(ends[0].sources)
     if consume:
@@ -158,6 +159,7 @@ def _merge(
     told: DeviceVertices,
     *,
     both: bool,
+    weight: str | None,
 ) -> int:
     """Make one edge of all that join the same two vertices, in place; return how many went."""
     xp, (sources, destinations) = device().xp, ends
@@ -182,6 +184,12 @@ def _merge(
         ends[:] = [sources[kept], destinations[kept]]
         for name, array in values.items():
             values[name] = _reduce(name, array, order, starts, policy)
+            bad = None if name != weight else DeviceArcs.first_infinite(values[name])
+            if bad is not None:  # the frame had none
+                numbers = device().to_host(xp.stack([end[bad] for end in ends]))
+                value = float(device().to_host(values[name][bad : bad + 1])[0])
+                edge = " to ".join(told.describe(int(number)) for number in numbers)
+                refuse_infinite(str(policy), name, value, edge)
     return surplus
 
 

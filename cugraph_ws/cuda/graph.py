@@ -64,6 +64,8 @@ class DeviceGraph:
         Returns attributes that are not in `values`, by name, from the host, in an order of its own.
     order : device array of int, shape (arcs,), optional
         Where in that order each arc of the CSC is.
+    both_ways : int
+        Pairs of vertices with edges that were given in both directions, of an undirected graph.
 
     Attributes
     ----------
@@ -86,7 +88,9 @@ class DeviceGraph:
         names: tuple[str, ...],
         fetch: Callable[[str], Any] | None = None,
         order: DeviceArray = None,
+        both_ways: int = 0,
     ) -> None:
+        self.both_ways = both_ways
         self.size = len(layout.numbers)
         self.arcs = len(indices)
         self.undirected = undirected
@@ -454,7 +458,7 @@ def build(
     check_device_memory(estimate(arcs, size, value_bytes, undirected), beside=counted)
     held = [ends]
     del ends
-    layout, indices, order = group_edges(
+    layout, indices, order, both_ways = group_edges(
         owner, held.pop(), size, both=undirected, keep=bool(values)
     )
     moved = {}
@@ -464,7 +468,9 @@ def build(
         del column
     names = tuple(moved)
     owner.trim()
-    return DeviceGraph(owner, layout, indices, moved, undirected=undirected, names=names)
+    return DeviceGraph(
+        owner, layout, indices, moved, undirected=undirected, names=names, both_ways=both_ways
+    )
 
 
 def from_host(graph: Graph) -> DeviceGraph:
@@ -495,7 +501,7 @@ def from_host(graph: Graph) -> DeviceGraph:
     del offsets
     ends = Ends(rows, xp.asarray(csc.indices))
     del rows, csc
-    layout, indices, order = group_edges(owner, ends, size, both=False, keep=bool(names))
+    layout, indices, order, _ = group_edges(owner, ends, size, both=False, keep=bool(names))
     host = weakref.ref(graph)  # which holds the device graph
 
     def fetch(name: str) -> Any:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from cugraph_ws.cuda.device import device
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.run import Loop, Step
+from cugraph_ws.saved_state import SavedState
 
 if TYPE_CHECKING:
     from cugraph_ws.cuda.graph import DeviceGraph
@@ -142,9 +143,18 @@ class DeviceMatching:
         to_host = self._device.to_host
         return {name: to_host(self._numbered(array)) for name, array in self._arrays()}
 
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        from cugraph_ws.algorithms.matching import check_mates
+
+        check_mates(state, self._device.to_host(self._is_left))
+
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on with some vertices matched."""
+        from cugraph_ws.algorithms.matching import reconsidered
+
         graph, xp = self._graph, self._device.xp
+        state = {**state, "best": reconsidered(state["best"])}
         for name, array in self._arrays():
             values = graph.by_position(state[name].astype(array.dtype))
             known = xp.take(graph.positions, xp.maximum(values, 0)) if graph.size else values

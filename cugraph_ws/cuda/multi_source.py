@@ -20,6 +20,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.run import Column, Loop, Step
+from cugraph_ws.saved_state import SavedState
 
 if TYPE_CHECKING:
     from cugraph_ws.cuda.graph import DeviceGraph
@@ -173,6 +174,12 @@ class DeviceSearches:
             "predecessor": to_host(self._predecessor[done]).ravel().astype(np.int64),
             "done": np.array([self._done]),
         }
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        from cugraph_ws.algorithms.multi_source import check_searches
+
+        check_searches(state, self._distance, graph.number_of_vertices)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on after the finished searches."""

@@ -10,6 +10,7 @@ from cugraph_ws.cuda.device import Device
 from cugraph_ws.cuda.grouping import Ends, Grouping, bits_for, number_dtype, run, tile_of
 
 __all__ = [
+    "Grouped",
     "Layout",
     "Rows",
     "add_degrees",
@@ -53,9 +54,28 @@ class Layout(NamedTuple):
     offsets: DeviceArray
 
 
-def group_edges(
-    device: Device, ends: Ends, size: int, *, both: bool, keep: bool
-) -> tuple[Layout, DeviceArray, DeviceArray]:
+class Grouped(NamedTuple):
+    """Edges grouped by destination.
+
+    Attributes
+    ----------
+    layout : Layout
+    indices : device array, shape (arcs,)
+        The rows' neighbours.
+    order : device array or None
+        Numbers of edges, in that order.
+    both_ways : int
+        Pairs of vertices with edges that were given in one direction and others in the other; 0 where
+        an edge is one arc.
+    """
+
+    layout: Layout
+    indices: DeviceArray
+    order: DeviceArray
+    both_ways: int
+
+
+def group_edges(device: Device, ends: Ends, size: int, *, both: bool, keep: bool) -> Grouped:
     """Lay vertices out, and group edges by destination.
 
     Parameters
@@ -72,17 +92,13 @@ def group_edges(
 
     Returns
     -------
-    layout : Layout
-    indices : device array, shape (arcs,)
-        The rows' neighbours.
-    order : device array or None
-        Numbers of edges, in that order.
+    Grouped
     """
     xp, index = device.xp, number_dtype(size)
     layout = _lay_out(device, ends, size, both=both)
     edges = len(ends.sources)
     if not edges:
-        return layout, xp.empty(0, index), xp.empty(0, np.int32) if keep else None
+        return Grouped(layout, xp.empty(0, index), xp.empty(0, np.int32) if keep else None, 0)
     positions = layout.positions
     if ends.table is not None:  # integers' numbers become their positions
         positions = xp.take(positions, ends.table, out=ends.table)
@@ -90,13 +106,44 @@ def group_edges(
     grouping = Grouping(
         device, columns, layout.offsets, size, both=both, positions=positions, low=ends.low
     )
-    indices = xp.empty(grouping.arcs, index)
-    if not keep:
+    indices, order = xp.empty(grouping.arcs, index), None
+    if keep:
+        order = xp.empty(grouping.arcs, number_dtype(edges))
+        grouping.fill_with_order(indices, order)
+    else:
         grouping.fill(indices)
-        return layout, indices, None
-    order = xp.empty(grouping.arcs, number_dtype(edges))
-    grouping.fill_with_order(indices, order)
-    return layout, indices, order
+    del grouping
+    both_ways = 0
+    if both:
+        both_ways = _count_both_ways(device, columns, (ends.low, positions, 1), layout, indices)
+    return Grouped(layout, indices, order, both_ways)
+
+
+def _count_both_ways(
+    device: Device,
+    columns: tuple[DeviceArray, DeviceArray],
+    translation: tuple[int, DeviceArray, int],
+    layout: Layout,
+    indices: DeviceArray,
+) -> int:
+    """Count the pairs of vertices with edges that were given in both directions.
+
+    Every arc is read once.  Only where some are repeated are the edges looked up in the rows; that
+    takes two bytes an arc, where the keys have been.
+    """
+    xp, arcs, edges = device.xp, len(indices), len(columns[0])
+    found = xp.zeros(1, np.int64)
+    run(
+        device, "find_repeats", arcs, layout.offsets, len(layout.numbers), indices, arcs, found
+    )  # fmt: skip
+    if not int(device.to_host(found)[0]):
+        return 0
+    ways = xp.zeros(2 * arcs, np.uint8)
+    run(
+        device, "mark_ways", edges, columns, edges, *translation, layout.offsets, indices, ways
+    )  # fmt: skip
+    both = (ways[::2] & ways[1::2]).sum(dtype=np.int64)
+    return int(device.to_host(xp.asarray(both).reshape(1))[0])
 
 
 def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:

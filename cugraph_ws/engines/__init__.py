@@ -269,7 +269,7 @@ def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cud
     """
     from cugraph_ws.errors import InputError
 
-    if name not in ("auto", "cpu", "python", "cuda"):
+    if not isinstance(name, str) or name not in ("auto", "cpu", "python", "cuda"):
         raise InputError(
             f"engine={name!r} is not known; choose 'auto', 'cpu', 'cuda', or 'python' (slow, for debugging)"
         )

@@ -213,24 +213,15 @@ class CudaExecutor:
             "initialise", *launch_shape(self._device, part.size), part.size, part.vertices,
             part.numbers, self._states[0], self._constants, self._bound.values, self._sums, flags,
         )  # fmt: skip
-        told = not self._frontier or "starts" in self._bound.program.functions
-        if not told:
+        if self._frontier and "starts" not in self._bound.program.functions:
             mark_starters(
                 self._device, self._bound, part, self._kernels.launch, self._states[0],
                 self._constants, self._edges, self._sums, flags,
             )  # fmt: skip
-        # What a partition proves of its own arcs is not what another does: a ghost may be active that
-        # its owner lets rest.
-        self._take_stock(part.owned if told else part.size)
+        self._take_stock()
 
-    def _take_stock(self, counted: int) -> None:
-        """Make ready for the first superstep, from the states and flags that are there.
-
-        Parameters
-        ----------
-        counted : int
-            At how many positions, from the first, active vertices are counted.
-        """
+    def _take_stock(self) -> None:
+        """Make ready for the first superstep, from the states and flags that are there."""
         self._now = self._read = self._number = 0
         self._told = None
         self._agreed = False
@@ -239,7 +230,7 @@ class CudaExecutor:
         self._control[layout.NUMBER] = -1
         self._kernels.launch(
             "take_stock", *launch_shape(self._device, part.size),
-            (part.vertices, part.owned, counted, part.size), self._edges, self._states[0],
+            (part.vertices, part.owned, part.size), self._edges, self._states[0],
             self._constants, self._outboxes[0], self._flags[0], self._bound.values, self._sums,
             self._control, self._tallies, self._records, layout.ELSEWHERE if part.divided else 0,
         )  # fmt: skip
@@ -542,7 +533,7 @@ class CudaExecutor:
             active = xp.asarray((queue != 0).astype(np.uint8))
             self._flags[0][:] = self._part.inside(active)
         if self._part.size:
-            self._take_stock(self._part.owned)
+            self._take_stock()
 
 
 def counts_of(record: npt.NDArray[np.float64], arcs: int, history: list[tuple[int, int]]) -> Counts:

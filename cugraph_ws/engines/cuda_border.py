@@ -85,10 +85,10 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         groups = [(0, part.owned), *(one for one in part.ghosts if one[0] < one[1])]
         return part.graph.busiest(groups)
 
-    def _take_stock(self, counted: int) -> None:
+    def _take_stock(self) -> None:
         """Make the first frontier of the vertices and ghosts that are flagged."""
-        super()._take_stock(counted)
-        self._starting = int(self._device.xp.count_nonzero(self._flags[0][:counted]))
+        super()._take_stock()
+        self._starting = int(self._device.xp.count_nonzero(self._flags[0][: self._part.owned]))
         self._lengths[:] = self._unlike[:] = 0
 
     def counts(self) -> Counts:

@@ -142,7 +142,7 @@ class CudaFrontierExecutor(CudaExecutor):
         """The program's edge attributes in the order of the rows of out- and of in-neighbours."""
         return self._edges if self._pulls else self._edge_arrays("csr"), self._edges
 
-    def _take_stock(self, counted: int) -> None:
+    def _take_stock(self) -> None:
         """Make the first frontier of the vertices that are flagged, which are all to be counted."""
         n = self._graph.size
         self._number = 0

@@ -95,9 +95,9 @@ class CudaRelayExecutor(CudaExecutor):
             LAUNCH_ARCS,
         )  # fmt: skip
 
-    def _take_stock(self, counted: int) -> None:
+    def _take_stock(self) -> None:
         """Make ready for the first superstep, from the states and flags that are there."""
-        super()._take_stock(counted)
+        super()._take_stock()
         self._began = self._turned = False
         self._list()
 

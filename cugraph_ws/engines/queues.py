@@ -8,8 +8,9 @@ import numpy.typing as npt
 from cugraph_ws.engines.context import Array, Context
 from cugraph_ws.engines.frontier import Frontier
 from cugraph_ws.kernels.cpu import buckets
+from cugraph_ws.saved_state import SavedState
 
-__all__ = ["Queues", "empty_piles"]
+__all__ = ["Queues", "check_piles", "empty_piles"]
 
 BUCKET_GOAL = 1024  # vertices that a priority bucket should hold about; measured on two cores
 
@@ -31,6 +32,25 @@ def empty_piles(*, ordered: bool) -> npt.NDArray[np.float64]:
     numbers[[buckets.LIMIT, buckets.HORIZON]] = -np.inf if ordered else np.inf
     numbers[buckets.GOAL] = BUCKET_GOAL
     return numbers
+
+
+def check_piles(state: SavedState, name: str) -> None:
+    """Refuse numbers that no piles have, in a checkpoint.
+
+    Parameters
+    ----------
+    state : SavedState
+    name : str
+        Of the array.
+
+    Raises
+    ------
+    InputError
+    """
+    numbers = state.floats(name, buckets.NUMBERS)
+    state.require(name, numbers[buckets.GOAL] == BUCKET_GOAL, "has another size of the buckets")
+    sizes = numbers[[buckets.WIDTH, buckets.MIDDLE_SIZE, buckets.FAR_SIZE]]
+    state.require(name, (sizes >= 0).all(), "has a width or a length below 0")
 
 
 class Queues:

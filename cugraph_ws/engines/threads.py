@@ -19,7 +19,13 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.errors import InputError
+
 __all__ = ["cut_evenly", "cut_offsets", "number_of_threads", "parallel", "threads_at_most"]
+
+VARIABLE = "CUGRAPH_WS_THREADS"
+LEAST_LIMIT = 64  # threads that may be asked for on any machine
+THREADS_A_CORE = 4  # and on one of more cores
 
 _limit: ContextVar[int | None] = ContextVar("most threads", default=None)
 _pool: ThreadPoolExecutor | None = None
@@ -43,7 +49,13 @@ def threads_at_most(limit: int) -> Iterator[None]:
 
 
 def number_of_threads() -> int:
-    """Return how many cores this process may use, or `CUGRAPH_WS_THREADS` where that is set."""
+    """Return how many cores this process may use, or `CUGRAPH_WS_THREADS` where that is set.
+
+    Raises
+    ------
+    InputError
+        If the variable is not a whole number from 1 to 64, or to four times the cores if that is more.
+    """
     limit = _limit.get()
     return _cores() if limit is None else min(limit, _cores())
 
@@ -51,9 +63,20 @@ def number_of_threads() -> int:
 def _cores() -> int:
     if numba.config.DISABLE_JIT:
         return 1  # plain Python has no atomics
-    asked = os.environ.get("CUGRAPH_WS_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
+    there = _cores_there()
+    asked = os.environ.get(VARIABLE, "").strip()
+    if not asked:
+        return there
+    most = max(LEAST_LIMIT, THREADS_A_CORE * there)
+    if not (asked.isascii() and asked.isdigit() and len(asked) < 10 and 1 <= int(asked) <= most):
+        raise InputError(
+            f"{VARIABLE}={asked!r} must be a whole number from 1 to {most}; this process may use "
+            f"{there} cores"
+        )
+    return int(asked)
+
+
+def _cores_there() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -27,11 +27,13 @@ from cugraph_ws.kernels.cuda.primitives import (
     inline,
     kernel,
     lane,
+    load_fresh,
     load_once,
     match,
     popc,
     shared,
     shuffle_up,
+    store_fresh,
     sync_block,
     sync_warp,
     thread,
@@ -43,10 +45,12 @@ __all__ = [
     "cut_rows",
     "expand_rows",
     "find_degrees",
+    "find_repeats",
     "finish_arcs",
     "gather",
     "key_degrees",
     "key_rows",
+    "mark_ways",
     "place_vertices",
     "spread_arcs",
     "take_low",
@@ -417,6 +421,51 @@ def take_low(keys: Any, count: Any, bits: Any, out: Any) -> None:
     below = (np.int64(1) << bits) - 1
     for place in range(worker(), count, workers()):
         out[place] = load_once(keys, place) & below
+
+
+@kernel
+def find_repeats(offsets: Any, size: Any, indices: Any, arcs: Any, found: Any) -> None:
+    """Set `found` if an arc has the same neighbour as the one before it in its row."""
+    for arc in range(1 + worker(), arcs, workers()):
+        if load_once(indices, arc) == load_once(indices, arc - 1):
+            row = row_at(offsets, np.int64(0), np.int64(size - 1), arc)
+            if offsets[row] < arc and load_fresh(found, 0) == 0:
+                store_fresh(found, 0, np.int64(1))
+
+
+@kernel
+def mark_ways(
+    columns: Any, edges: Any, low: Any, positions: Any, translate: Any, offsets: Any, indices: Any,
+    ways: Any,
+) -> None:  # fmt: skip
+    """Mark, for each pair of vertices with several edges, in which directions they were given.
+
+    At the pair's first arc in the row of the one with the higher position, which is the shorter row,
+    `ways` has a byte for either direction.
+    """
+    for edge in range(worker(), edges, workers()):
+        row = np.int64(load_once(columns[0], edge))
+        other = np.int64(load_once(columns[1], edge))
+        if translate:
+            row = np.int64(positions[row - low])
+            other = np.int64(positions[other - low])
+        if row != other:
+            way = np.int64(0)
+            if row < other:
+                row, other, way = other, row, np.int64(1)
+            first = offsets[row]
+            end = offsets[row + 1]
+            last = end - 1
+            while first < last:
+                middle = (first + last) // 2
+                if indices[middle] < other:
+                    first = middle + 1
+                else:
+                    last = middle
+            several = first + 1 < end and indices[first + 1] == other
+            # Many threads may store to one place, but all of them the same.
+            if several and load_fresh(ways, 2 * first + way) == 0:
+                store_fresh(ways, 2 * first + way, np.uint8(1))
 
 
 @kernel

@@ -400,15 +400,15 @@ def take_stock(
     """Count who is active, add up the aggregates, and fill the outbox, before superstep 0.
 
     The states and, of a frontier, the flags are there.  `shape` is the number of vertices, of owned
-    ones, of those among which the active are counted, and of all positions.
+    ones, and of all positions.
     """
-    vertices, owned, counted, size = shape
+    vertices, owned, size = shape
     values = with_sums(parameters, sums, vertices, np.int64(0))
     zero = no_tally()
     active, total, greatest, added = zero
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         own = load(state, constants, vertex)
-        counts = vertex < counted
+        counts = vertex < owned
         if FRONTIER:
             counts = counts and flags[vertex] != 0
         if counts:

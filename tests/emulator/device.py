@@ -25,6 +25,7 @@ from cugraph_ws.cuda import (
 )
 from cugraph_ws.cuda.codegen import LOOPS
 from cugraph_ws.cuda.device import installed
+from cugraph_ws.cuda.signature import kind_of
 from cugraph_ws.engines import cuda_border, cuda_frontier, cuda_relay
 
 from .machine import Emulator
@@ -76,6 +77,7 @@ class EmulatedKernels:
     def launch(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
     ) -> None:
+        kind_of(arguments)  # the driver would refuse what this does
         if grid:
             self.device.launches += 1
             self.device.emulator.launch(

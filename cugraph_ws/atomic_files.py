@@ -1,0 +1,335 @@
+"""Files that appear whole or not at all, and folders that nobody else can write to.
+
+A new content is written to a temporary file in the same folder, which then takes the place of the file.
+The temporary file has a random name, is opened exclusively and follows no link.  It is locked while
+it is written: a lock goes when its process does, so that what a killed run left behind can be told
+from what another run is writing.  This module imports nothing of the library.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import IO
+
+__all__ = [
+    "is_private",
+    "new_beside",
+    "private_folder",
+    "read_private",
+    "replacing",
+    "sweep",
+    "temporary_folder",
+    "write_private",
+]
+
+ABANDONED = 600  # seconds without a change; a lock may not be seen from another machine
+TEMPORARY = re.compile(r"\.cugraph_ws-[0-9a-f]{32}\.part")
+ATTEMPTS = 8
+
+
+def new_beside(path: Path) -> Path:
+    """Return a random name in the folder of a file, and so on the same disk.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    Path
+        `.cugraph_ws-` and 32 hexadecimal digits: what `sweep` recognises.
+    """
+    return path.with_name(f".cugraph_ws-{secrets.token_hex(16)}.part")
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int | None = None, durable: bool = True) -> Iterator[IO[bytes]]:
+    """Open a new file that takes the place of `path` if the `with` block ends well.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.  Where it is a link, the link is replaced.
+    mode : int, optional
+        Permissions.  By default those of the file that is replaced, with its owner and group as far
+        as this process may set them; those that the umask leaves to a new file.
+
+    durable : bool
+        Whether to wait for the disk, so that the file survives a crash of the machine.
+
+    Yields
+    ------
+    binary file
+        What is written to it is there, under the new name, when the block has ended.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; what was there before is still there, and nothing else is.
+    """
+    before = _replaced(path)
+    first = 0o666 if mode is None and before is None else 0o600
+    temporary, descriptor = _create(path, first)
+    try:
+        with os.fdopen(descriptor, "w+b") as file:
+            yield file
+            file.flush()
+            if mode is not None:
+                _set_mode(file.fileno(), mode)
+            elif before is not None:
+                _take_over(file.fileno(), before)
+            if durable:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)  # still locked: nobody takes it for abandoned
+        if durable:
+            _sync_folder(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _replaced(path: Path) -> os.stat_result | None:
+    """Return what is known of the regular file that `path` is, None if there is none."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _create(path: Path, mode: int) -> tuple[Path, int]:
+    """Create a temporary file beside `path`, and lock it."""
+    for _ in range(ATTEMPTS):
+        temporary = new_beside(path)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, mode)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            # A file system without locks; or a sweep looks at it: then age protects it.
+            return temporary, descriptor
+        if os.fstat(descriptor).st_nlink:
+            return temporary, descriptor
+        os.close(descriptor)  # swept between the two calls, on a clock far ahead
+    raise OSError(f"no temporary file beside {path} stays there")
+
+
+def _take_over(descriptor: int, before: os.stat_result) -> None:
+    """Give a file the owner, the group and the permissions of the one that it replaces."""
+    mode = stat.S_IMODE(before.st_mode) & 0o777
+    now = os.fstat(descriptor)
+    if now.st_uid != before.st_uid:
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, before.st_uid, -1)
+    if now.st_gid != before.st_gid:
+        try:
+            os.fchown(descriptor, -1, before.st_gid)
+        except OSError:
+            mode &= ~0o070  # meant for another group
+    _set_mode(descriptor, mode)
+
+
+def _set_mode(descriptor: int, mode: int) -> None:
+    """Set a file's permissions, where the file system has some."""
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
+        with contextlib.suppress(OSError):
+            os.fchmod(descriptor, mode)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have a folder's entries on the disk."""
+    with contextlib.suppress(OSError):  # some file systems sync no folder: the rename is done
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def sweep(folder: Path) -> int:
+    """Remove the temporary files that killed runs left in a folder.
+
+    A file is removed only if its name is one that `new_beside` makes, it is a regular file of this
+    user, nobody holds its lock, and it has not changed for ten minutes.
+
+    Parameters
+    ----------
+    folder : Path
+        Its subfolders are not looked at.
+
+    Returns
+    -------
+    int
+        How many were removed.
+    """
+    removed = 0
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if TEMPORARY.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    removed += _remove_abandoned(entry.path)
+    return removed
+
+
+def _remove_abandoned(path: str) -> bool:
+    """Remove a temporary file unless somebody writes it."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags)
+    try:
+        found = os.fstat(descriptor)
+        ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        if not ours or time.time() - found.st_mtime < ABANDONED:
+            return False
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+        return True
+    finally:
+        os.close(descriptor)
+
+
+# ---------------------------------------------------------------------------- private folders
+
+
+def private_folder(path: Path) -> bool:
+    """Make a folder of this user alone, or tell whether one that is there may be trusted.
+
+    Parameters
+    ----------
+    path : Path
+        It is made, with permissions 0700, if it is missing; folders above it with the usual ones.
+
+    Returns
+    -------
+    bool
+        Whether it is a folder (no link to one) that belongs to this user and that neither its group
+        nor others can write to.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made or written to.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    if stat.S_ISREG(os.lstat(path).st_mode):
+        raise NotADirectoryError(f"{path} is a file")
+    if not is_private(path):
+        return False
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(f"{path} cannot be written to")
+    return True
+
+
+def is_private(path: Path) -> bool:
+    """Tell whether a path is a folder, no link, that this user alone can write to.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    bool
+        False also if there is none.
+    """
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    own = found.st_uid == os.geteuid()
+    return stat.S_ISDIR(found.st_mode) and own and not found.st_mode & 0o022
+
+
+def read_private(path: Path) -> bytes:
+    """Read a regular file of this user; a link is not followed.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    OSError
+        If there is none, or it is another user's or writable by others.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(file.fileno())
+        own = found.st_uid == os.geteuid() and not found.st_mode & 0o022
+        if not stat.S_ISREG(found.st_mode) or not own:
+            raise PermissionError(f"{path} is no regular file that this user alone can write to")
+        return file.read()
+
+
+def write_private(path: Path, content: bytes) -> bool:
+    """Write a file that this user alone can read, as a whole.
+
+    Parameters
+    ----------
+    path : Path
+    content : bytes
+
+    Returns
+    -------
+    bool
+        Whether it could be written; a full disk is no error here.
+    """
+    try:
+        with replacing(path, mode=0o600, durable=False) as file:
+            file.write(content)
+    except OSError:
+        return False
+    return True
+
+
+_one_at_a_time = threading.Lock()
+
+
+def temporary_folder() -> Path:
+    """Return a private folder of this process, which goes when it ends.
+
+    Returns
+    -------
+    Path
+        The same at every call, in a forked process another one.
+
+    Raises
+    ------
+    OSError
+        If no folder for temporary files can be written to.
+    """
+    with _one_at_a_time:
+        return _temporary_folder(os.getpid())
+
+
+@lru_cache
+def _temporary_folder(process: int) -> Path:
+    folder = tempfile.mkdtemp(prefix="cugraph_ws-")  # 0700
+    atexit.register(_remove, folder, process)
+    return Path(folder)
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # not in a process that was forked
+        shutil.rmtree(folder, ignore_errors=True)

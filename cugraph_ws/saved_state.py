@@ -1,0 +1,186 @@
+"""What a checkpoint brings, distrusted: every array is asked for with what it must be.
+
+Compiled code takes what it is given, and uses some of it as indices.  So a loop says of each array which
+type, length and range it has before it goes on from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
+
+__all__ = ["SavedState"]
+
+Array = npt.NDArray[Any]
+
+
+class SavedState:
+    """The arrays of a checkpoint, each checked as it is asked for.
+
+    Parameters
+    ----------
+    arrays : mapping of ndarray, each of shape (length,)
+        By name.
+    origin : str
+        For messages: the argument and the file.
+    """
+
+    def __init__(self, arrays: Mapping[str, Array], origin: str) -> None:
+        self._arrays, self._origin = arrays, origin
+        self._asked: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays
+
+    def integers(self, name: str, length: int, least: Any, most: Any) -> Array:
+        """Return signed integers of a range.
+
+        Parameters
+        ----------
+        name : str
+        length : int
+        least, most : int, or ndarray of shape (length,)
+            The range, both ends included; where it differs, for each entry.
+
+        Returns
+        -------
+        ndarray of int, shape (length,)
+
+        Raises
+        ------
+        InputError
+            If there is no such array, or it is something else.
+        """
+        array = self._of_kind(name, length, "i", "integers")
+        outside = (array < least) | (array > most)
+        if outside.any():
+            place = int(np.argmax(outside))
+            low, high = (int(np.broadcast_to(end, array.shape)[place]) for end in (least, most))
+            self.refuse(name, f"has {array[place]} at row {place}, outside {low} to {high}")
+        return array
+
+    def number(self, name: str, least: int, most: int) -> int:
+        """Return the one integer of an array; see `integers`."""
+        return int(self.integers(name, 1, least, most)[0])
+
+    def floats(
+        self, name: str, length: int, least: float = -math.inf, most: float = math.inf
+    ) -> Array:
+        """Return floats of a range, none of them NaN.
+
+        Parameters
+        ----------
+        name : str
+        length : int
+        least, most : float
+            The range, both ends included.
+
+        Returns
+        -------
+        ndarray of float64, shape (length,)
+
+        Raises
+        ------
+        InputError
+            If there is no such array, or it is something else.
+        """
+        array = self._of_kind(name, length, "f", "floats")
+        outside = ~((array >= least) & (array <= most))
+        if outside.any():
+            place = int(np.argmax(outside))
+            self.refuse(name, f"has {array[place]} at row {place}, outside {least} to {most}")
+        return array
+
+    def flags(self, name: str, length: int) -> Array:
+        """Return booleans; see `integers`."""
+        return self._of_kind(name, length, "b", "booleans")
+
+    def like(self, name: str, length: int, dtype: Any) -> Array:
+        """Return an array whose values another type holds.
+
+        Parameters
+        ----------
+        name : str
+        length : int
+        dtype : dtype
+            That of the array which the values go to.
+
+        Returns
+        -------
+        ndarray, shape (length,)
+
+        Raises
+        ------
+        InputError
+            If there is no such array, or its values do not fit.
+        """
+        dtype = np.dtype(dtype)
+        array = self._of_kind(name, length, dtype.kind, f"values for {dtype}")
+        if dtype.kind == "i" and len(array):
+            limits = np.iinfo(dtype)
+            if not limits.min <= int(array.min()) <= int(array.max()) <= limits.max:
+                self.refuse(name, f"has a number that {dtype} does not hold")
+        return array
+
+    def any(self, name: str, length: int) -> Array:
+        """Return an array of so many rows, of whatever type; see `integers`."""
+        self._asked.add(name)
+        if name not in self._arrays:
+            self.refuse(name, "is missing")
+        array = self._arrays[name]
+        if array.ndim != 1 or len(array) != length:
+            self.refuse(name, f"has {len(array)} rows, not {length}")
+        return array
+
+    def require(self, name: str, truth: Any, what: str) -> None:
+        """Refuse an array unless something is true of it.
+
+        Parameters
+        ----------
+        name : str
+        truth : bool
+        what : str
+            What is wrong with it, for the message.
+
+        Raises
+        ------
+        InputError
+        """
+        if not truth:
+            self.refuse(name, what)
+
+    def close(self) -> None:
+        """Refuse arrays that nobody has asked for.
+
+        Raises
+        ------
+        InputError
+        """
+        unknown = sorted(self._arrays.keys() - self._asked)
+        if unknown:
+            self.refuse(unknown[0], "is not known here")
+
+    def refuse(self, name: str, what: str) -> None:
+        """Raise the error about an array.
+
+        Raises
+        ------
+        InputError
+            Always.
+        """
+        raise InputError(
+            f"{self._origin}: the checkpoint's column {name!r} {what}; it was not written by such a run: "
+            "resume from another checkpoint, or start anew"
+        )
+
+    def _of_kind(self, name: str, length: int, kind: str, named: str) -> Array:
+        array = self.any(name, length)
+        if array.dtype.kind != kind:
+            self.refuse(name, f"is of type {array.dtype}, not {named}")
+        return array
