@@ -211,17 +211,20 @@ def rising(choose: Choices, real: bool, scales: bool) -> str:
 # ------------------------------------------------------------------- programs that seem in order
 
 
-def search(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
-    """Write minima and maxima of one field: some are what they seem.
+def search(
+    choose: Choices, members: int, in_order: bool | None = None
+) -> tuple[Frame, list[Member], bool]:
+    """Write minima and maxima of one field: of half of them only the fixpoint matters.
 
     Returns the frame, the members, and whether states far from the start are quiet.
     """
     kind = choose.pick("int64", "float64", "int32", "float32")
     pick = choose.pick("min", "max")
+    in_order = choose.chance(2) if in_order is None else in_order
     quiet = choose.chance(4)  # a search from vertex 0, which `starts` says
     settings: list[str] = []
     who = choose.pick(None, None, None, None, "active", "all")
-    if quiet and who == "all":
+    if (quiet or in_order) and who == "all":
         who = None
     if who:
         settings.append(f'contributors = "{who}"')
@@ -231,7 +234,7 @@ def search(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
         )
     if choose.chance(3):
         settings.append(f"def priority(state):\n    return {choose.pick('state.x', '-state.x')}")
-    made = [_searching(choose, kind, pick, quiet, who == "all") for _ in range(members)]
+    made = [_searching(choose, kind, pick, quiet, who == "all", in_order) for _ in range(members)]
     if who != "all" and all(one.monotone for one in made) and choose.chance(2):
         settings.append("asynchronous = True")
     message = float if kind.startswith("float") else int
@@ -242,9 +245,11 @@ def _far(pick: str) -> str:
     return "1000" if pick == "min" else "-1000"
 
 
-def _searching(choose: Choices, kind: str, pick: str, quiet: bool, silent: bool) -> Member:
+def _searching(
+    choose: Choices, kind: str, pick: str, quiet: bool, silent: bool, in_order: bool
+) -> Member:
     real, better = kind.startswith("float"), "<" if pick == "min" else ">"
-    compute, monotone = _looking_rising(choose, kind, pick, quiet)
+    compute, monotone = _looking_rising(choose, kind, pick, quiet, in_order)
     if quiet:
         init = f"0 if vertex == 0 else {_far(pick)}"
     else:
@@ -272,9 +277,9 @@ def _searching(choose: Choices, kind: str, pick: str, quiet: bool, silent: bool)
         f"{pick}(old.x, gathered) if gathered - old.x < 3 else old.x",
         f"old.x {toll.translate({43: 45, 45: 43})} 1 if gathered {better} old.x else old.x",
     ]
-    apply = choose.pick(*plain, *others[:3]) if choose.chance(3) else choose.pick(*plain)
-    if not silent and choose.chance(6):
-        apply = choose.pick(*others)
+    apply = choose.pick(*plain)
+    if not in_order and choose.chance(3):
+        apply = choose.pick(*(others[:3] if silent else others))
     actives = [
         None, None, None,
         f"new.x {better} old.x",
@@ -284,21 +289,23 @@ def _searching(choose: Choices, kind: str, pick: str, quiet: bool, silent: bool)
         f"new.x {better} old.x and p.superstep < 2",
         "new.x % 2 == 0",
     ]  # fmt: skip
-    active = choose.pick(*actives)
-    in_order = apply in plain and active in actives[:5]
-    return Member(init, compute, apply, active, monotone and in_order)
+    active = choose.pick(*(actives[:5] if in_order else actives))
+    plainly = apply in plain and active in actives[:5]
+    return Member(init, compute, apply, active, monotone and plainly)
 
 
-def _looking_rising(choose: Choices, kind: str, pick: str, quiet: bool) -> tuple[str, bool]:
+def _looking_rising(
+    choose: Choices, kind: str, pick: str, quiet: bool, in_order: bool
+) -> tuple[str, bool]:
     """Return a message, and whether it is monotone."""
     real = kind.startswith("float")
     if quiet:
         toll = "+" if pick == "min" else "-"
         step = choose.pick("1", "edge.w" if real else "abs(edge.k)", "src.degree", "2")
-        if choose.chance(3):
+        if not in_order and choose.chance(3):
             return f"src.x {toll} (4 if src.x < 3 else 1)", False
         return f"src.x {toll} {step}", True
-    monotone = not choose.chance(2)
+    monotone = in_order or choose.chance(4)
     if monotone:
         text = rising(choose, real, scales=kind != "float32")
     else:
@@ -466,7 +473,7 @@ def _first(choose: Choices, kind: str) -> str:
 
 
 def write_case(
-    choose: Choices, *, members: int = 1, engine: str = "python", most_runs: int = 3
+    choose: Choices, *, members: int = 1, engine: str = "python", in_order: bool = False
 ) -> Case:
     """Write programs, a graph, and how they are run.
 
@@ -478,20 +485,20 @@ def write_case(
         How many programs to put in one class.
     engine : str
         On which engine they run.
-    most_runs : int
-        How often each is run.
+    in_order : bool
+        Whether to write only programs of which no more than the fixpoint matters.
 
     Returns
     -------
     Case
     """
     family = choose.pick(search, search, search, anything, anything, anything, flags, levels)
-    frame, made, quiet = family(choose, members)
+    frame, made, quiet = search(choose, members, True) if in_order else family(choose, members)
     text = _module(choose, frame, made)
     graph = _graph(choose, positive=quiet)
     runs = [
-        (choose.pick(None, 1, 2, 3, 4, None), {"engine": engine, **_options(choose, engine)})
-        for _ in range(1 + choose.below(most_runs))
+        (choose.pick(None, 1, 2, 3, None, 4, None), {"engine": engine, **_options(choose, engine)})
+        for _ in range(1 + choose.below(3))
     ]
     return Case(text, frame, graph, members, runs)
 
@@ -706,6 +713,7 @@ def main() -> int:
     parser.add_argument("--compiled", action="store_true", help="on engine='cpu'")
     parser.add_argument("--engine", choices=("python", "cpu", "cuda"), default="python")
     parser.add_argument("--members", type=int, default=1, help="programs in each class")
+    parser.add_argument("--in-order", action="store_true", help="only what may run out of order")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for a case")
     parser.add_argument("--show", type=int, default=10, help="differences to print")
     given = parser.parse_args()
@@ -770,15 +778,21 @@ class _Job:
         os.close(writer)
         selector.register(self.reader, selectors.EVENT_READ, self)
 
+    def _case(self, seed: int) -> Case:
+        return write_case(
+            Choices.seeded(seed),
+            members=self.given.members,
+            engine=self.engine,
+            in_order=self.given.in_order,
+        )
+
     def _work(self, writer: int) -> None:
         with quick_loops():
             for place in self.cases[self.next :]:
                 seed = self.given.seed * 1_000_003 + place
                 tally, report = Tally(), {"case": seed}
                 try:
-                    case = write_case(
-                        Choices.seeded(seed), members=self.given.members, engine=self.engine
-                    )
+                    case = self._case(seed)
                     check(case, tally)
                 except Difference as difference:
                     report["differs"] = str(difference)
