@@ -15,7 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
-from cugraph_ws.kernels.cpu.build import count_rows, place_edges, place_values, transpose_rows
+from cugraph_ws.kernels.cpu.build import (
+    count_rows,
+    place_edges,
+    place_first_rows,
+    place_values,
+    start_cursors,
+    transpose_rows,
+)
 
 __all__ = ["Adjacency", "EdgeList", "index_dtype"]
 
@@ -24,6 +31,7 @@ Ranges = list[tuple[int, int]]
 
 _NO_TABLE = np.empty(0, np.int32)
 _EDGES_A_THREAD = 1 << 16  # below this a second thread costs more than it brings
+_TURNS = 4  # in which columns of edges that may be overwritten are placed, and given up
 _INT32_VERTICES = np.iinfo(np.int32).max
 
 
@@ -78,8 +86,9 @@ class Adjacency:
     def count_targets(self) -> npt.NDArray[np.int64]:
         """Return how often each vertex occurs in `indices`; int64, shape (vertices,)."""
         pieces = cut_evenly(self.number_of_arcs, _pieces(self.number_of_arcs, self._vertices))
-        counts = _count(*self._targets, self._vertices, pieces)
-        return np.asarray(counts.sum(axis=0))
+        counts = np.zeros((max(1, len(pieces)), self._vertices), np.int64)
+        _count(*self._targets, list(counts), pieces)
+        return counts[0] if len(counts) == 1 else np.asarray(counts.sum(axis=0))
 
     @property
     def _vertices(self) -> int:
@@ -107,26 +116,26 @@ class Adjacency:
         """
         arcs = self.number_of_arcs
         row_ranges, ranges = self._ranges()
-        counts = _count(*self._targets, self._vertices, ranges)
-        offsets, starts = _places(counts)
+        offsets, cursors, _ = _cursors(*self._targets, self._vertices, ranges)
         out = np.empty(arcs, self.indices.dtype)
         parallel(
             transpose_rows,
             [
-                (self.offsets, self.indices, cursors, out, low, high)
-                for cursors, (low, high) in zip(
-                    starts.copy() if values else starts, row_ranges, strict=False
-                )
+                (self.offsets, self.indices, cursor, out, low, high)
+                for cursor, (low, high) in zip(cursors, row_ranges, strict=False)
             ],
         )
-        moved = [_scatter(*self._targets, starts, array, arcs, ranges) for array in values]
+        moved = []
+        for array in values:
+            cursors = _again(offsets, cursors)
+            moved.append(_scatter(*self._targets, cursors, array, arcs, ranges))
         return Adjacency(offsets, out), moved
 
     def carry(self, values: Array) -> Array:
         """Return values in this adjacency's order in that of its transposition."""
         _, ranges = self._ranges()
-        _, starts = _places(_count(*self._targets, self._vertices, ranges))
-        return _scatter(*self._targets, starts, values, self.number_of_arcs, ranges)
+        _, cursors, arcs = _cursors(*self._targets, self._vertices, ranges)
+        return _scatter(*self._targets, cursors, values, arcs, ranges)
 
     def _ranges(self) -> tuple[Ranges, Ranges]:
         """Cut the rows for the threads: ranges of rows, and of the arcs in them."""
@@ -147,6 +156,8 @@ class EdgeList:
     table : ndarray of int32 or int64
         Vertex number of `low + i` at `i`; empty where the number is `id - low` itself.
     number_of_vertices : int
+    own : bool
+        Whether the columns are vertex numbers that nobody else refers to: they may be overwritten.
     """
 
     sources: Array
@@ -154,6 +165,7 @@ class EdgeList:
     low: int
     table: Array
     number_of_vertices: int
+    own: bool = False
 
     def rows_of_sources(self, values: list[Array], *, both: bool) -> tuple[Adjacency, list[Array]]:
         """Group the edges by source, in input order, and their values with them.
@@ -164,26 +176,87 @@ class EdgeList:
         vertices, edges = self.number_of_vertices, len(self.sources)
         ranges = cut_evenly(edges, _pieces(edges, vertices))
         head = (self.sources, self.destinations, self.low, self.table, both)
-        counts = _count(*head, vertices, ranges)
-        offsets, starts = _places(counts)
-        arcs = int(offsets[-1])
+        offsets, cursors, arcs = _cursors(*head, vertices, ranges)
         out = np.empty(arcs, index_dtype(vertices))
+        if self.own and not both and not values:
+            del head
+            self._place_by_rows(offsets, cursors, out, ranges)
+            return Adjacency(offsets, out), []
         parallel(
             place_edges,
             [
-                (*head, cursors, out, low, high)
-                for cursors, (low, high) in zip(starts.copy(), ranges, strict=False)
+                (*head, cursor, out, low, high)
+                for cursor, (low, high) in zip(cursors, ranges, strict=False)
             ],
         )
-        placed = [_scatter(*head, starts, array, arcs, ranges) for array in values]
+        placed = []
+        for array in values:
+            cursors = _again(offsets, cursors)
+            placed.append(_scatter(*head, cursors, array, arcs, ranges))
         return Adjacency(offsets, out), placed
+
+    def _place_by_rows(
+        self,
+        offsets: npt.NDArray[np.int64],
+        cursors: list[npt.NDArray[np.int64]],
+        out: Array,
+        ranges: Ranges,
+    ) -> None:
+        """Place the edges of the first rows, then those of the next, and give up those placed.
+
+        The edges that are left move together, so that columns shrink while rows fill.
+        """
+        sources, destinations = self.sources, self.destinations
+        self.sources = self.destinations = np.empty(0, sources.dtype)
+        arcs = len(out)
+        for turn in range(1, _TURNS + 1):
+            bound = len(offsets)
+            if turn < _TURNS:  # where the last range writes, or has written: ascending either way
+                bound = int(np.searchsorted(offsets[1:], arcs * turn // _TURNS))
+            left = parallel(
+                place_first_rows,
+                [
+                    (sources, destinations, bound, cursor, out, low, high)
+                    for cursor, (low, high) in zip(cursors, ranges, strict=False)
+                ],
+            )
+            at, kept = 0, []
+            for (low, _), count in zip(ranges, left, strict=False):
+                for column in (sources, destinations):
+                    column[at : at + count] = column[low : low + count]
+                kept.append((at, at + count))
+                at += count
+            ranges = kept
+            for column in (sources, destinations):
+                column.resize(at, refcheck=False)  # which gives the rest back
+
+
+def _cursors(
+    rows: Array, columns: Array, low: int, table: Array, both: bool, vertices: int, ranges: Ranges
+) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]], int]:
+    """Count neighbours; return the rows' offsets, where each range writes in each row, and how many.
+
+    The cursors of the last range are `offsets[1:]` itself: once that range is placed they stand at the
+    rows' ends, and only then are the offsets right.
+    """
+    pieces = max(1, len(ranges))
+    offsets = np.zeros(vertices + 1, np.int64)
+    before = np.zeros((pieces - 1, vertices), np.int64)
+    cursors = [*before, offsets[1:]]
+    _count(rows, columns, low, table, both, cursors, ranges)
+    return offsets, cursors, start_cursors(before, offsets[1:])
 
 
 def _count(
-    rows: Array, columns: Array, low: int, table: Array, both: bool, vertices: int, ranges: Ranges
-) -> npt.NDArray[np.int64]:
-    """Count every row's neighbours in each range of edges; shape (ranges, vertices)."""
-    counts = np.zeros((max(1, len(ranges)), vertices), np.int64)
+    rows: Array,
+    columns: Array,
+    low: int,
+    table: Array,
+    both: bool,
+    counts: list[npt.NDArray[np.int64]],
+    ranges: Ranges,
+) -> None:
+    """Add each range's neighbours in every row to the range's own counts."""
     parallel(
         count_rows,
         [
@@ -191,20 +264,14 @@ def _count(
             for count, (first, last) in zip(counts, ranges, strict=False)
         ],
     )
-    return counts
 
 
-def _places(
-    counts: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Turn counts, in place, into where each range writes in each row; and the rows' offsets."""
-    offsets = np.zeros(counts.shape[1] + 1, np.int64)
-    np.cumsum(counts.sum(axis=0), out=offsets[1:])
-    next_place = offsets[:-1].copy()
-    for count in counts:
-        next_place += count
-        np.subtract(next_place, count, out=count)
-    return offsets, counts
+def _again(offsets: npt.NDArray[np.int64], cursors: list[npt.NDArray[np.int64]]) -> list[Any]:
+    """Return cursors that stand where ranges begin, of those that stand where they end.
+
+    A range ends in each row where the next one begins, and the first one begins with the row.
+    """
+    return [offsets[:-1].copy(), *cursors[:-1]]
 
 
 def _scatter(
@@ -213,18 +280,18 @@ def _scatter(
     low: int,
     table: Array,
     both: bool,
-    starts: npt.NDArray[np.int64],
+    cursors: list[npt.NDArray[np.int64]],
     values: Array,
     arcs: int,
     ranges: Ranges,
 ) -> Array:
-    """Carry `values` to the places that `starts` gives them."""
+    """Carry `values` to the places that cursors give them, which move on."""
     out = np.empty(arcs, values.dtype)
     parallel(
         place_values,
         [
-            (rows, columns, low, table, both, cursors, values, out, first, last)
-            for cursors, (first, last) in zip(starts.copy(), ranges, strict=False)
+            (rows, columns, low, table, both, cursor, values, out, first, last)
+            for cursor, (first, last) in zip(cursors, ranges, strict=False)
         ],
     )
     return out

@@ -64,8 +64,9 @@ class Arcs:
                 self._csc, moved = self._base.transpose(*self._base_values.values())
                 for name, values in zip(self._base_values, moved, strict=True):
                     self._values[name, "csc"] = values
-                self._out_degrees = self._base.degrees
-                self._base, self._base_values = None, {}
+                offsets = self._base.offsets
+                self._base, self._base_values = None, {}  # their memory, before more is taken
+                self._out_degrees = np.diff(offsets)
             return self._csc
 
     @property

@@ -119,7 +119,9 @@ def read_edges(
         frame.release([*sources, *destinations, *carried])
     del frame
     low, table, size = numbered.low, numbered.table, numbered.numbering.size
-    listed = EdgeList(numbered.columns[0], numbered.columns[1], low, table, size)
+    ends = numbered.columns
+    listed = EdgeList(ends[0], ends[1], low, table, size, numbered.own)
+    ends.clear()  # so that they can be given up as they are placed
     number_of_edges = len(listed.sources)
     base, placed = listed.rows_of_sources(list(values.values()), both=both)
     arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=not both)
