@@ -24,14 +24,14 @@ from cugraph_ws.kernels.cpu.build import (
     transpose_rows,
 )
 
-__all__ = ["Adjacency", "EdgeList", "index_dtype"]
+__all__ = ["TURNS", "Adjacency", "EdgeList", "index_dtype", "pieces_of"]
 
 Array = npt.NDArray[Any]
 Ranges = list[tuple[int, int]]
 
 _NO_TABLE = np.empty(0, np.int32)
 _EDGES_A_THREAD = 1 << 16  # below this a second thread costs more than it brings
-_TURNS = 4  # in which columns of edges that may be overwritten are placed, and given up
+TURNS = 4  # in which columns of edges that may be overwritten are placed, and given up
 _INT32_VERTICES = np.iinfo(np.int32).max
 
 
@@ -40,7 +40,7 @@ def index_dtype(number_of_vertices: int) -> np.dtype[Any]:
     return np.dtype(np.int32 if number_of_vertices <= _INT32_VERTICES else np.int64)
 
 
-def _pieces(arcs: int, rows: int) -> int:
+def pieces_of(arcs: int, rows: int) -> int:
     """How many ranges to cut a scatter into: each needs an int64 cursor for every row.
 
     The cap keeps all cursors within two bytes an arc.
@@ -85,7 +85,7 @@ class Adjacency:
 
     def count_targets(self) -> npt.NDArray[np.int64]:
         """Return how often each vertex occurs in `indices`; int64, shape (vertices,)."""
-        pieces = cut_evenly(self.number_of_arcs, _pieces(self.number_of_arcs, self._vertices))
+        pieces = cut_evenly(self.number_of_arcs, pieces_of(self.number_of_arcs, self._vertices))
         counts = np.zeros((max(1, len(pieces)), self._vertices), np.int64)
         _count(*self._targets, list(counts), pieces)
         return counts[0] if len(counts) == 1 else np.asarray(counts.sum(axis=0))
@@ -139,7 +139,7 @@ class Adjacency:
 
     def _ranges(self) -> tuple[Ranges, Ranges]:
         """Cut the rows for the threads: ranges of rows, and of the arcs in them."""
-        rows = cut_offsets(self.offsets, _pieces(self.number_of_arcs, self._vertices))
+        rows = cut_offsets(self.offsets, pieces_of(self.number_of_arcs, self._vertices))
         return rows, [(int(self.offsets[low]), int(self.offsets[high])) for low, high in rows]
 
 
@@ -174,7 +174,7 @@ class EdgeList:
         The rows are not ascending: one transposition makes them so.
         """
         vertices, edges = self.number_of_vertices, len(self.sources)
-        ranges = cut_evenly(edges, _pieces(edges, vertices))
+        ranges = cut_evenly(edges, pieces_of(edges, vertices))
         head = (self.sources, self.destinations, self.low, self.table, both)
         offsets, cursors, arcs = _cursors(*head, vertices, ranges)
         out = np.empty(arcs, index_dtype(vertices))
@@ -209,10 +209,10 @@ class EdgeList:
         sources, destinations = self.sources, self.destinations
         self.sources = self.destinations = np.empty(0, sources.dtype)
         arcs = len(out)
-        for turn in range(1, _TURNS + 1):
+        for turn in range(1, TURNS + 1):
             bound = len(offsets)
-            if turn < _TURNS:  # where the last range writes, or has written: ascending either way
-                bound = int(np.searchsorted(offsets[1:], arcs * turn // _TURNS))
+            if turn < TURNS:  # where the last range writes, or has written: ascending either way
+                bound = int(np.searchsorted(offsets[1:], arcs * turn // TURNS))
             left = parallel(
                 place_first_rows,
                 [

@@ -7,8 +7,10 @@ and no copy of a column is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +27,19 @@ from cugraph_ws.kernels.cpu.intern import (
     place_codes,
 )
 
-__all__ = ["BLOCK", "Coder", "IntegerCoder", "TextCoder", "apply_ranks", "blocks"]
+__all__ = [
+    "BLOCK",
+    "Coder",
+    "IdKind",
+    "IdShape",
+    "IntegerCoder",
+    "TextCoder",
+    "Watch",
+    "apply_ranks",
+    "blocks",
+    "count_distinct",
+    "table_slots",
+]
 
 Array = npt.NDArray[Any]
 Int32 = npt.NDArray[np.int32]
@@ -35,12 +49,51 @@ BLOCK = 1 << 16  # rows at a time: their hashes and copies stay in the cache
 _PARTS = 8  # at most; each thread that takes part reads all rows
 _LEAST = 1 << 12  # slots of a table, and room that is added
 _SAMPLE = 1 << 10  # rows that are looked at for ranges of equally many integers
+IdKind = Literal["dense", "sparse", "integers", "text"]
+_MOST_PLACES = 24  # bits of a bitmap's places: 16 MiB
 _MOST_CODES = np.iinfo(np.int32).max
 _SIGN = np.int64(np.iinfo(np.int64).min)
 
 
+@dataclass(frozen=True)
+class IdShape:
+    """What one column of ids is like, sources and destinations together.
+
+    Attributes
+    ----------
+    kind : {"dense", "sparse", "integers", "text"}
+        Integers 0 … n-1 or another range without gaps; a range with gaps, not much larger than the
+        edge list; other integers; text or bytes.
+    distinct : int
+        How many ids there are.
+    each : float
+        Bytes that are kept for one id.
+    span : int
+        Size of the range, where it has a table.
+    copied : int
+        Bytes of the columns that are copied before they are numbered.
+    """
+
+    kind: IdKind
+    distinct: int
+    each: float = 8
+    span: int = 0
+    copied: int = 0
+
+
+Watch: TypeAlias = Callable[[IdShape], None]
+
+
 class Coder(Protocol):
-    """What gives codes to the values of several columns of one type."""
+    """What gives codes to the values of several columns of one type.
+
+    Attributes
+    ----------
+    watch : callable or None
+        Is told how many values there are whenever there come to be more, and may raise.
+    """
+
+    watch: Watch | None
 
     @property
     def bound(self) -> int:
@@ -62,7 +115,8 @@ class IntegerCoder:
         Integers of one dtype; only read.
     """
 
-    def __init__(self, columns: list[Array]) -> None:
+    def __init__(self, columns: list[Array], watch: Watch | None = None) -> None:
+        self.watch = watch
         self._columns = columns
         self._dtype = columns[0].dtype
         self._ranges = _ranges([_as_keys(column[:: _stride(column)]) for column in columns])
@@ -112,6 +166,9 @@ class IntegerCoder:
                 high = min(low + BLOCK, count)
                 place_codes(_hash(self._distinct[part][low:high]), low, table)
         if count == len(self._distinct[part]):
+            if self.watch is not None:
+                size = int(self._counts.sum())
+                self.watch(IdShape("integers", size, self._dtype.itemsize))
             _extend(self._distinct[part], count // 8)
 
     def finish(self, change: Callable[[Int64], None] | None = None) -> tuple[Array, Int32]:
@@ -148,11 +205,11 @@ class TextCoder:
         Of text or bytes, or dictionaries of such.
     """
 
-    def __init__(self, columns: list[pa.ChunkedArray]) -> None:
+    def __init__(self, columns: list[pa.ChunkedArray], watch: Watch | None = None) -> None:
+        self.watch = watch
         kind = columns[0].type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-        is_bytes = pa.types.is_binary(plain) or pa.types.is_large_binary(plain)
-        self._wide = pa.large_binary() if is_bytes else pa.large_string()
+        self._wide = _wide(plain)
         self._shift = min(number_of_threads(), _PARTS).bit_length() - 1
         parts = 1 << self._shift
         self._tables: list[Int64] = [np.full(_LEAST, -1, np.int64) for _ in range(parts)]
@@ -240,6 +297,10 @@ class TextCoder:
             self._tables[part] = np.full(2 * len(table), -1, np.int64)
             move_text(table, self._shift, self._tables[part])
         if count + 1 == len(self._ends[part]):
+            if self.watch is not None:
+                size = int(self._counts.sum())
+                held = sum(map(len, self._known))  # no less than the texts so far
+                self.watch(IdShape("text", size, 8 + held / (9 / 8 * max(1, size))))
             _extend(self._ends[part], count // 8)
         held = int(self._ends[part][count])
         if held + length > len(self._known[part]):
@@ -296,6 +357,71 @@ def blocks(rows: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of rows that are read at a time."""
     for low in range(0, rows, BLOCK):
         yield low, min(low + BLOCK, rows)
+
+
+def table_slots(distinct: int) -> int:
+    """Return the slots of all tables together, of a coder of so many distinct values."""
+    parts = 1 << min(number_of_threads(), _PARTS).bit_length() - 1
+    slots = _LEAST
+    while distinct // parts >= 2 * slots // 3:
+        slots *= 2
+    return parts * slots
+
+
+def count_distinct(*parts: Sequence[Array | pa.ChunkedArray]) -> int:
+    """Estimate how many distinct values, or tuples of values, there are, good to about 2 %.
+
+    Hashes mark places of a bitmap, and the places that stay free tell how many there were; of many
+    rows only a share of the hashes counts.
+
+    Parameters
+    ----------
+    *parts : sequence of ndarray of integers, or of pyarrow.ChunkedArray of text or bytes
+        For every part of a value, columns of one type, as many and as long as those of the others;
+        only read, in blocks.
+
+    Returns
+    -------
+    int
+
+    References
+    ----------
+    Whang, Vander-Zanden and Taylor, "A linear-time probabilistic counting algorithm for database
+    applications", ACM Transactions on Database Systems 15 (1990).
+    """
+    rows = sum(map(len, parts[0]))
+    places = 1 << min(max(12, rows.bit_length() + 1), _MOST_PLACES)
+    share = max(0, rows.bit_length() + 1 - _MOST_PLACES)
+    marks = np.zeros(places, np.bool_)
+    for columns in zip(*parts, strict=True):
+        for low, high in blocks(len(columns[0])):
+            hashes = _hashes(columns[0], low, high)
+            for column in columns[1:]:
+                hashes = _hash(hashes * 31 + _hashes(column, low, high))
+            counted = hashes if not share else hashes[hashes & ((1 << share) - 1) == 0]
+            marks[(counted >> share) & (places - 1)] = True
+    free = places - int(np.count_nonzero(marks))
+    return min(rows, round(places * math.log(places / max(1, free))) << share)
+
+
+def _hashes(column: Array | pa.ChunkedArray, low: int, high: int) -> Int64:
+    """Return the hashes of a block of a column."""
+    if isinstance(column, np.ndarray):
+        return _hash(_as_keys(column[low:high]))
+    pieces = [np.empty(0, np.int64)]
+    for chunk in column.slice(low, high - low).chunks:
+        values = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
+        ends, data = _buffers(values, _wide(values.type))
+        hashes = np.empty(len(values), np.int64)
+        hash_text(ends, data, hashes, 0, len(values))
+        pieces.append(_hash(hashes))
+    return np.concatenate(pieces)
+
+
+def _wide(plain: pa.DataType) -> pa.DataType:
+    """Return the type with 64-bit offsets for text or for bytes."""
+    is_bytes = pa.types.is_binary(plain) or pa.types.is_large_binary(plain)
+    return pa.large_binary() if is_bytes else pa.large_string()
 
 
 def _buffers(text: pa.Array, wide: pa.DataType) -> tuple[Int64, npt.NDArray[np.uint8]]:

@@ -22,8 +22,11 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.interning import (
     BLOCK,
     Coder,
+    IdKind,
+    IdShape,
     IntegerCoder,
     TextCoder,
+    Watch,
     apply_ranks,
     blocks,
 )
@@ -93,6 +96,15 @@ class Numbered:
     table: Array
     numbering: Numbering
     own: bool = False
+
+    @property
+    def shape(self) -> IdShape:
+        """What an estimate of memory goes by, now that the ids are numbered."""
+        size = self.numbering.size
+        if self.own:
+            return IdShape("integers", size, self.numbering.nbytes / max(1, size))
+        kind: IdKind = "sparse" if self.numbering.nbytes else "dense"
+        return IdShape(kind, size, self.numbering.nbytes / max(1, size), len(self.table))
 
     def numbers(self, which: int, first: int = 0, last: int | None = None) -> Array:
         """Return the vertex numbers of the rows `first` to `last` - 1 of column `which`."""
@@ -226,7 +238,9 @@ class Pairs:
         return [*self.head.decode(head), *self.last.decode(last)]
 
 
-def number_rows(columns: Sequence[Sequence[IdValues]], *, dense_up_to: int) -> Numbered:
+def number_rows(
+    columns: Sequence[Sequence[IdValues]], *, dense_up_to: int, watch: Watch | None = None
+) -> Numbered:
     """Give numbers to ids of one or several parts.
 
     Parameters
@@ -236,6 +250,8 @@ def number_rows(columns: Sequence[Sequence[IdValues]], *, dense_up_to: int) -> N
         destinations, and perhaps a vertex frame's.
     dense_up_to : int
         Largest range of integers to number by a table over the range.
+    watch : callable, optional
+        Is told what is known of ids that are hashed whenever there come to be more; it may raise.
 
     Returns
     -------
@@ -247,13 +263,15 @@ def number_rows(columns: Sequence[Sequence[IdValues]], *, dense_up_to: int) -> N
     InputError
         If pairs of ids' parts are too many to count.
     """
-    head = number_values(columns[0], dense_up_to=dense_up_to)
+    head = number_values(columns[0], dense_up_to=dense_up_to, watch=watch)
     for part in columns[1:]:
-        head = _number_pairs(head, part, dense_up_to)
+        head = _number_pairs(head, part, dense_up_to, watch)
     return head
 
 
-def _number_pairs(head: Numbered, part: Sequence[IdValues], dense_up_to: int) -> Numbered:
+def _number_pairs(
+    head: Numbered, part: Sequence[IdValues], dense_up_to: int, watch: Watch | None
+) -> Numbered:
     """Give numbers to pairs of numbers and values of one more part.
 
     Where there may be more pairs than a table has room for, the part gets codes, and the pair of a
@@ -270,10 +288,10 @@ def _number_pairs(head: Numbered, part: Sequence[IdValues], dense_up_to: int) ->
         check_pairs(head.numbering.size, width)
         if head.numbering.size * width <= dense_up_to:
             return _number_few_pairs(head, dense, dense_up_to)
-    last = _coder(part) if dense is None else None
+    last = _coder(part, watch) if dense is None else None
     check_pairs(head.numbering.size, _CODES)
     samples = [head.numbers(which)[:: len(part[which]) // 256 + 1] for which in range(len(part))]
-    pairs = IntegerCoder([one.astype(np.int64) * _CODES for one in samples])
+    pairs = IntegerCoder([one.astype(np.int64) * _CODES for one in samples], watch)
     columns = []
     for which, column in enumerate(part):
         codes = head.columns[which] if head.own else np.empty(len(column), np.int32)
@@ -328,9 +346,9 @@ def _number_few_pairs(head: Numbered, last: Numbered, dense_up_to: int) -> Numbe
         columns.append(keys)
         head.columns[which] = np.empty(0, np.int32)
     pairs = number_integers(columns, dense_up_to=dense_up_to)
-    (distinct,) = pairs.numbering.decode(np.arange(pairs.numbering.size))
-    keys = distinct.to_numpy().astype(np.int64, copy=False)
-    numbering = Pairs(head.numbering, last.numbering, keys)
+    distinct = pairs.numbering
+    keys = distinct.ids if isinstance(distinct, SortedIntegers) else np.arange(distinct.size)
+    numbering = Pairs(head.numbering, last.numbering, keys.astype(np.int64, copy=False))
     if len(pairs.table) and pairs.table.dtype == dtype:
         for column in columns:
             apply_ranks(column, pairs.table, pairs.low)
@@ -371,17 +389,21 @@ def check_pairs(heads: int, width: int) -> None:
         )
 
 
-def number_values(columns: Sequence[IdValues], *, dense_up_to: int) -> Numbered:
+def number_values(
+    columns: Sequence[IdValues], *, dense_up_to: int, watch: Watch | None = None
+) -> Numbered:
     """Give numbers to ids that are single values; see `number_rows`."""
     if all(isinstance(column, np.ndarray) for column in columns):
-        return number_integers(list(columns), dense_up_to=dense_up_to)
-    return _number_by_hash(columns)
+        return number_integers(list(columns), dense_up_to=dense_up_to, watch=watch)
+    return _number_by_hash(columns, watch)
 
 
-def number_integers(columns: Sequence[Array], *, dense_up_to: int) -> Numbered:
+def number_integers(
+    columns: Sequence[Array], *, dense_up_to: int, watch: Watch | None = None
+) -> Numbered:
     """Give numbers to integers of one dtype; see `number_rows`."""
     numbered = _number_by_table(columns, dense_up_to)
-    return _number_by_hash(columns) if numbered is None else numbered
+    return _number_by_hash(columns, watch) if numbered is None else numbered
 
 
 def _number_by_table(columns: Sequence[Array], dense_up_to: int) -> Numbered | None:
@@ -407,7 +429,9 @@ def _number_by_table(columns: Sequence[Array], dense_up_to: int) -> Numbered | N
         return Numbered(columns, low, _NO_TABLE, numbering)
     table = np.cumsum(present, dtype=index_dtype(size))
     table -= 1
-    ids = (np.flatnonzero(present) + low).astype(filled[0].dtype)
+    ids = np.flatnonzero(present)
+    ids += low
+    ids = ids.astype(filled[0].dtype, copy=False)
     return Numbered(columns, low, table, SortedIntegers(ids, "compacted"))
 
 
@@ -453,9 +477,9 @@ def _presence(columns: Sequence[Array], low: int, span: int) -> npt.NDArray[np.u
     return np.asarray(present[0])
 
 
-def _number_by_hash(columns: Sequence[IdValues]) -> Numbered:
+def _number_by_hash(columns: Sequence[IdValues], watch: Watch | None) -> Numbered:
     """Give numbers to values by their distinct ones, sorted: only those are ever compared."""
-    coder = _coder(columns)
+    coder = _coder(columns, watch)
     numbers = []
     for which, column in enumerate(columns):
         codes = np.empty(len(column), np.int32)
@@ -468,11 +492,11 @@ def _number_by_hash(columns: Sequence[IdValues]) -> Numbered:
     return Numbered(numbers, 0, _NO_TABLE, numbering, own=True)
 
 
-def _coder(columns: Sequence[IdValues]) -> Coder:
+def _coder(columns: Sequence[IdValues], watch: Watch | None) -> Coder:
     arrays = [column for column in columns if isinstance(column, np.ndarray)]
     if len(arrays) == len(columns):
-        return IntegerCoder(arrays)
-    return TextCoder([column for column in columns if isinstance(column, pa.ChunkedArray)])
+        return IntegerCoder(arrays, watch)
+    return TextCoder([column for column in columns if isinstance(column, pa.ChunkedArray)], watch)
 
 
 def _finished(coder: Coder) -> tuple[Numbering, Array]:
