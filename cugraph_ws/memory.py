@@ -341,6 +341,31 @@ def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None
         )
 
 
+def check_room(what: str, needed: float, available: int) -> None:
+    """Raise GraphMemoryError if what is read from a file would not fit.
+
+    Parameters
+    ----------
+    what : str
+        The file, for the message.
+    needed : float
+        Bytes that its rows take at least.
+    available : int
+        Bytes that there were before anything was read.
+
+    Raises
+    ------
+    GraphMemoryError
+        With both numbers and the remedies.
+    """
+    if needed > available:
+        raise GraphMemoryError(
+            f"{what}: its rows need {format_bytes(needed)} or more in memory and "
+            f"{format_bytes(available)} are available; read it with Dask into a cluster, use a larger "
+            f"machine, or raise {_LIMIT} if that is what is set"
+        )
+
+
 def format_bytes(size: float) -> str:
     """Return a size for people: 1.5 MiB."""
     for unit in ("B", "KiB", "MiB", "GiB"):

@@ -85,7 +85,9 @@ def test_columns_are_counted_as_they_are_stored():
     assert told.csc == 4000 + 88
     plain = estimate_memory(frame, source="a", destination="b", weighted=True, attributes=1)
     assert plain.values == 16_000
-    with pytest.raises(InputError, match=r"source='A': edges has no such column; its columns are 'a'"):
+    with pytest.raises(
+        InputError, match=r"source='A': edges has no such column; its columns are 'a'"
+    ):
         estimate_memory(frame, source="A", destination="b")
 
 
