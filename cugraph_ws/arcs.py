@@ -80,6 +80,11 @@ class Arcs:
             return self._csr
 
     @property
+    def has_csr(self) -> bool:
+        """Whether the CSR is there, or is the CSC."""
+        return not self._directed or self._csr is not None
+
+    @property
     def out_degrees(self) -> Degrees:
         """Number of arcs out of every vertex, from whichever adjacency there is."""
         with self._lock:

@@ -12,6 +12,15 @@ columns of ids until the edges are placed; x cursors of further threads, at most
     transposition to the CSC      K + 2 (8 n + i A + v A) + x
 
 A scatter of values has a copy of one thread's cursors beside it, 8 n.
+
+A run of a vertex program on the CPU, beside the built graph; S bytes of state a vertex:
+
+    with a frontier               S n, lists and marks 15 n; 8 n to honour priorities
+      predecessors                20 n
+      directed                    the CSR, 8 n + i A, and 8 A for each edge column that is read
+    without                       3 S n, new values and the result among them; 8 n for each constant
+      sums of out-weights         of a directed graph, the CSR and its weights
+    the result                    S n, predecessors 16 n, and the ids once or twice
 """
 
 from __future__ import annotations
@@ -27,7 +36,7 @@ from cugraph_ws.adjacency import TURNS, index_dtype, pieces_of
 from cugraph_ws.engines.threads import number_of_threads
 from cugraph_ws.interning import BLOCK, IdShape, count_distinct, table_slots
 
-__all__ = ["Build", "IdShape", "Numbers", "estimate_build", "shape_of_ids"]
+__all__ = ["Build", "IdShape", "Numbers", "estimate_build", "estimate_run", "shape_of_ids"]
 
 _CURSOR = 8
 _A_ROW = 40  # bytes of temporaries for each row of a block that is hashed
@@ -168,6 +177,69 @@ def _hashing(edges: int, distinct: int, each: int) -> int:
     """Tell what the distinct integers take at most while they are found, sorted and ranked."""
     settling = (3 * each + 4) * distinct
     return max(settling, each * distinct + 6 * table_slots(distinct)) + _A_ROW * min(BLOCK, edges)
+
+
+def estimate_run(
+    program: Any,
+    vertices: int,
+    arcs: int,
+    *,
+    directed: bool,
+    each: float = 8,
+    has_csr: bool = False,
+) -> int:
+    """Tell what a run on the CPU takes beside the built graph, its result included.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+    vertices, arcs : int
+        Of the graph; an undirected edge is two arcs.
+    directed : bool
+    each : float
+        Bytes of one id, which results list.
+    has_csr : bool
+        Whether the CSR was made before.
+
+    Returns
+    -------
+    int
+        Bytes: a bound for what the arrays of the built-in programs take, a fourth above it at most
+        but for programs that need less than a CSR.
+    """
+    csr = 0
+    if directed and not has_csr:
+        csr = _CURSOR * vertices + index_dtype(vertices).itemsize * arcs
+    if not hasattr(program, "state") or not isinstance(program.state, dict):
+        by_vertex, by_arc, reads_csr = _LOOPS.get(program.name, (32, 0, True))
+        return by_vertex * vertices + by_arc * arcs + (csr if reads_csr else 0)
+    state = sum(_width_of(field.type) for field in program.state.values())
+    follows = program.predecessor is not None
+    values = 8 * len(program.edges) * arcs if directed else 0
+    if "active" in program.functions:
+        work = state + 15 + 8 * ("priority" in program.functions) + 20 * follows
+        taken = work * vertices + csr + values
+    else:
+        sums = [
+            one for one in program.constants.values() if getattr(one, "source", "") == "out_weight"
+        ]
+        taken = (3 * state + 8 * len(program.constants) + 16) * vertices
+        taken += (csr + values) * bool(sums)
+    listed = (2 * state + 16 * follows + each * (1 + follows)) * vertices
+    return int(max(taken, listed + csr + values if "active" in program.functions else listed))
+
+
+# bytes a vertex, bytes an arc, and whether the CSR is read
+_LOOPS = {
+    "weakly_connected_components": (16, 0, False),
+    "core_number": (20, 0, True),
+    "belief_propagation": (48, 52, True),  # of two states
+}
+
+
+def _width_of(kind: Any) -> int:
+    """Return the bytes of a state field; eight where its type comes from the graph."""
+    return int(kind.dtype.itemsize) if hasattr(kind, "dtype") else 8
 
 
 def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = None) -> IdShape:

@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 
 from cugraph_ws.errors import GraphMemoryError, InputError
-from cugraph_ws.footprints import IdShape, estimate_build, shape_of_ids
+from cugraph_ws.footprints import IdShape, estimate_build, estimate_run, shape_of_ids
 from cugraph_ws.interning import count_distinct
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 _LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"
+_SMALL = 1 << 24  # bytes that no machine lacks: to ask for it takes as long as a small search
 _CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -113,7 +114,9 @@ def estimate_memory(
     engine : {"cpu", "cuda"}
         Whose memory: "cuda" tells what a graph takes on a GPU that is built there.
     program : VertexProgram or Loop, optional
-        What is to be run on the graph, for `run`.
+        What is to be run on the graph, for `run`; of a Loop, an instance.  What a run takes is told
+        for the CPU, from its state, its frontier, its predecessors, the CSR that is made when first
+        read, and its result.
 
     Returns
     -------
@@ -166,7 +169,12 @@ def estimate_memory(
             ),
             input=told.input,
         )
-    return estimate
+    if program is None:
+        return estimate
+    each = sum(shape.each if shape.each else 8 for shape in told.ids)
+    arcs = told.edges * (1 if directed else 2)
+    run = estimate_run(program, told.vertices, arcs, directed=directed, each=each)
+    return replace(estimate, run=run)
 
 
 def estimate_of_build(
@@ -338,6 +346,40 @@ def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None
             f"the graph needs {format_bytes(estimate.peak)} while it is built and "
             f"{format_bytes(available)} are available ({estimate}); leave out weight= and "
             f"attributes=, let the input go with consume=True, or use a larger machine"
+        )
+
+
+def check_run_memory(program: Any, graph: Any) -> None:
+    """Raise GraphMemoryError if a run would not fit beside its graph, on the CPU of this machine.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+    graph : Graph
+        Built here.
+
+    Raises
+    ------
+    GraphMemoryError
+        With what is needed and the remedies.
+    """
+    ids = graph._vertices.numbering
+    needed = estimate_run(
+        program,
+        graph.number_of_vertices,
+        graph.number_of_arcs,
+        directed=graph.directed,
+        each=ids.nbytes / max(1, ids.size) or 8,
+        has_csr=getattr(graph._arcs, "has_csr", False),
+    )
+    if needed < _SMALL and _LIMIT not in os.environ:
+        return
+    available = available_memory()
+    if needed > available:
+        raise GraphMemoryError(
+            f"{program.name} needs {format_bytes(needed)} beside the graph and "
+            f"{format_bytes(available)} are available; close other graphs, use directed=False where "
+            f"edges go both ways, or a larger machine"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -180,3 +181,64 @@ def test_hashing_stops_as_soon_as_the_ids_so_far_are_too_many(monkeypatch, text)
     with pytest.raises(GraphMemoryError, match=r"and 4\.8 MiB are available"):
         ws.Graph(frame)
     assert sum(rows) < len(frame)
+
+
+# --- runs -----------------------------------------------------------------------------------
+
+RUNS = {
+    "bfs": (ws.BFS, lambda graph: ws.bfs(graph, 0)),
+    "sssp": (ws.SSSP, lambda graph: ws.sssp(graph, 0)),
+    "widest_path": (ws.WidestPath, lambda graph: ws.widest_path(graph, 0)),
+    "pagerank": (ws.PageRank, lambda graph: ws.pagerank(graph)),
+}
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("name", RUNS)
+def test_arrays_of_a_run_are_what_was_told(name, directed):
+    program, run = RUNS[name]
+    rng = np.random.default_rng(2)
+    ends = rng.integers(0, 50_000, (2, 200_000))
+    frame = pa.table({"source": ends[0], "destination": ends[1], "w": rng.random(200_000)})
+    told = estimate_memory(frame, weight="w", directed=directed, program=program)
+    assert f"run {ws.memory.format_bytes(told.run)} beside the graph" in str(told)
+    for measured in (False, True):  # what is compiled once is not counted
+        graph = ws.Graph(frame, weight="w", directed=directed)
+        graph.csc  # noqa: B018 - reading it builds it
+        if measured:
+            tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            run(graph)
+            taken = tracemalloc.get_traced_memory()[1] - before
+        finally:
+            tracemalloc.stop()
+    assert 0.75 * taken <= told.run <= 1.4 * taken
+
+
+def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch):
+    frame = pd.DataFrame({"source": np.arange(10_000), "destination": np.arange(10_000) // 2})
+    graph = ws.Graph(frame)
+    needed = estimate_memory(frame, number_of_vertices=10_000, program=ws.BFS).run
+    monkeypatch.setattr(ws.vertex_loop.VertexLoop, "start", None)
+    monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", str(needed - 1000))
+    with pytest.raises(GraphMemoryError, match=r"BFS needs .* KiB beside the graph and"):
+        ws.bfs(graph, 0)
+    monkeypatch.undo()
+    monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", str(needed + 1000))
+    assert len(ws.bfs(graph, 0)) == 10_000
+
+
+def test_loops_of_their_own_are_told_too(monkeypatch):
+    frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2]})
+    monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", "30")
+    graph = None
+    with pytest.raises(GraphMemoryError):
+        graph = ws.Graph(frame)
+    assert graph is None
+    monkeypatch.delenv("CUGRAPH_WS_MEMORY_LIMIT")
+    graph = ws.Graph(frame)
+    monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", "30")
+    for run in (ws.weakly_connected_components, ws.core_number):
+        with pytest.raises(GraphMemoryError, match=r"needs .* B beside the graph and 30 B are"):
+            run(graph)
