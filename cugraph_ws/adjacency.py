@@ -18,18 +18,21 @@ from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_thread
 from cugraph_ws.kernels.cpu.build import (
     count_rows,
     place_edges,
+    place_first_rows,
     place_values,
+    start_cursors,
     strip_marks,
     transpose_rows,
 )
 
-__all__ = ["Adjacency", "EdgeList", "index_dtype"]
+__all__ = ["TURNS", "Adjacency", "EdgeList", "index_dtype", "pieces_of"]
 
 Array = npt.NDArray[Any]
 Ranges = list[tuple[int, int]]
 
 _NO_TABLE = np.empty(0, np.int32)
 _EDGES_A_THREAD = 1 << 16  # below this a second thread costs more than it brings
+TURNS = 4  # in which columns of edges that may be overwritten are placed, and given up
 _INT32_VERTICES = np.iinfo(np.int32).max
 
 
@@ -38,7 +41,7 @@ def index_dtype(number_of_vertices: int) -> np.dtype[Any]:
     return np.dtype(np.int32 if number_of_vertices <= _INT32_VERTICES else np.int64)
 
 
-def _pieces(arcs: int, rows: int) -> int:
+def pieces_of(arcs: int, rows: int) -> int:
     """How many ranges to cut a scatter into: each needs an int64 cursor for every row.
 
     The cap keeps all cursors within two bytes an arc.
@@ -85,9 +88,10 @@ class Adjacency:
 
     def count_targets(self) -> npt.NDArray[np.int64]:
         """Return how often each vertex occurs in `indices`; int64, shape (vertices,)."""
-        pieces = cut_evenly(self.number_of_arcs, _pieces(self.number_of_arcs, self._vertices))
-        counts = _count(*self._targets, self._vertices, pieces)
-        return np.asarray(counts.sum(axis=0))
+        pieces = cut_evenly(self.number_of_arcs, pieces_of(self.number_of_arcs, self._vertices))
+        counts = np.zeros((max(1, len(pieces)), self._vertices), np.int64)
+        _count(*self._targets, list(counts), pieces)
+        return counts[0] if len(counts) == 1 else np.asarray(counts.sum(axis=0))
 
     @property
     def _vertices(self) -> int:
@@ -115,26 +119,26 @@ class Adjacency:
         """
         arcs = self.number_of_arcs
         row_ranges, ranges = self._ranges()
-        counts = _count(*self._targets, self._vertices, ranges)
-        offsets, starts = _places(counts)
+        offsets, cursors, _ = _cursors(*self._targets, self._vertices, ranges)
         out = np.empty(arcs, self.indices.dtype)
         parallel(
             transpose_rows,
             [
-                (self.offsets, self.indices, cursors, out, low, high)
-                for cursors, (low, high) in zip(
-                    starts.copy() if values else starts, row_ranges, strict=False
-                )
+                (self.offsets, self.indices, cursor, out, low, high)
+                for cursor, (low, high) in zip(cursors, row_ranges, strict=False)
             ],
         )
-        moved = [_scatter(*self._targets, starts, array, arcs, ranges) for array in values]
+        moved = []
+        for array in values:
+            cursors = _again(offsets, cursors)
+            moved.append(_scatter(*self._targets, cursors, array, arcs, ranges))
         return Adjacency(offsets, out), moved
 
     def carry(self, values: Array) -> Array:
         """Return values in this adjacency's order in that of its transposition."""
         _, ranges = self._ranges()
-        _, starts = _places(_count(*self._targets, self._vertices, ranges))
-        return _scatter(*self._targets, starts, values, self.number_of_arcs, ranges)
+        _, cursors, arcs = _cursors(*self._targets, self._vertices, ranges)
+        return _scatter(*self._targets, cursors, values, arcs, ranges)
 
     def strip_marks(self) -> int:
         """Take the marks of an undirected graph's arcs away, in place, once its rows are sorted.
@@ -144,12 +148,12 @@ class Adjacency:
         int
             Pairs of vertices with edges that were given in one direction and others in the other.
         """
-        ranges = cut_offsets(self.offsets, _pieces(self.number_of_arcs, self._vertices))
+        ranges = cut_offsets(self.offsets, pieces_of(self.number_of_arcs, self._vertices))
         return sum(parallel(strip_marks, [(self.offsets, self.indices, *one) for one in ranges]))
 
     def _ranges(self) -> tuple[Ranges, Ranges]:
         """Cut the rows for the threads: ranges of rows, and of the arcs in them."""
-        rows = cut_offsets(self.offsets, _pieces(self.number_of_arcs, self._vertices))
+        rows = cut_offsets(self.offsets, pieces_of(self.number_of_arcs, self._vertices))
         return rows, [(int(self.offsets[low]), int(self.offsets[high])) for low, high in rows]
 
 
@@ -166,6 +170,8 @@ class EdgeList:
     table : ndarray of int32 or int64
         Vertex number of `low + i` at `i`; empty where the number is `id - low` itself.
     number_of_vertices : int
+    own : bool
+        Whether the columns are vertex numbers that nobody else refers to: they may be overwritten.
     """
 
     sources: Array
@@ -173,6 +179,7 @@ class EdgeList:
     low: int
     table: Array
     number_of_vertices: int
+    own: bool = False
 
     def rows_of_sources(self, values: list[Array], *, both: bool) -> tuple[Adjacency, list[Array]]:
         """Group the edges by source, in input order, and their values with them.
@@ -182,28 +189,89 @@ class EdgeList:
         `strip_marks` takes the marks away.
         """
         vertices, edges = self.number_of_vertices, len(self.sources)
-        ranges = cut_evenly(edges, _pieces(edges, vertices))
+        ranges = cut_evenly(edges, pieces_of(edges, vertices))
         head = (self.sources, self.destinations, self.low, self.table, both)
-        counts = _count(*head, vertices, ranges)
-        offsets, starts = _places(counts)
-        arcs = int(offsets[-1])
+        offsets, cursors, arcs = _cursors(*head, vertices, ranges)
         out = np.empty(arcs, index_dtype(vertices))
+        if self.own and not both and not values:
+            del head
+            self._place_by_rows(offsets, cursors, out, ranges)
+            return Adjacency(offsets, out), []
         parallel(
             place_edges,
             [
-                (*head, cursors, out, low, high)
-                for cursors, (low, high) in zip(starts.copy(), ranges, strict=False)
+                (*head, cursor, out, low, high)
+                for cursor, (low, high) in zip(cursors, ranges, strict=False)
             ],
         )
-        placed = [_scatter(*head, starts, array, arcs, ranges) for array in values]
+        placed = []
+        for array in values:
+            cursors = _again(offsets, cursors)
+            placed.append(_scatter(*head, cursors, array, arcs, ranges))
         return Adjacency(offsets, out), placed
+
+    def _place_by_rows(
+        self,
+        offsets: npt.NDArray[np.int64],
+        cursors: list[npt.NDArray[np.int64]],
+        out: Array,
+        ranges: Ranges,
+    ) -> None:
+        """Place the edges of the first rows, then those of the next, and give up those placed.
+
+        The edges that are left move together, so that columns shrink while rows fill.
+        """
+        sources, destinations = self.sources, self.destinations
+        self.sources = self.destinations = np.empty(0, sources.dtype)
+        arcs = len(out)
+        for turn in range(1, TURNS + 1):
+            bound = len(offsets)
+            if turn < TURNS:  # where the last range writes, or has written: ascending either way
+                bound = int(np.searchsorted(offsets[1:], arcs * turn // TURNS))
+            left = parallel(
+                place_first_rows,
+                [
+                    (sources, destinations, bound, cursor, out, low, high)
+                    for cursor, (low, high) in zip(cursors, ranges, strict=False)
+                ],
+            )
+            at, kept = 0, []
+            for (low, _), count in zip(ranges, left, strict=False):
+                for column in (sources, destinations):
+                    column[at : at + count] = column[low : low + count]
+                kept.append((at, at + count))
+                at += count
+            ranges = kept
+            for column in (sources, destinations):
+                column.resize(at, refcheck=False)  # which gives the rest back
+
+
+def _cursors(
+    rows: Array, columns: Array, low: int, table: Array, both: bool, vertices: int, ranges: Ranges
+) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]], int]:
+    """Count neighbours; return the rows' offsets, where each range writes in each row, and how many.
+
+    The cursors of the last range are `offsets[1:]` itself: once that range is placed they stand at the
+    rows' ends, and only then are the offsets right.
+    """
+    pieces = max(1, len(ranges))
+    offsets = np.zeros(vertices + 1, np.int64)
+    before = np.zeros((pieces - 1, vertices), np.int64)
+    cursors = [*before, offsets[1:]]
+    _count(rows, columns, low, table, both, cursors, ranges)
+    return offsets, cursors, start_cursors(before, offsets[1:])
 
 
 def _count(
-    rows: Array, columns: Array, low: int, table: Array, both: bool, vertices: int, ranges: Ranges
-) -> npt.NDArray[np.int64]:
-    """Count every row's neighbours in each range of edges; shape (ranges, vertices)."""
-    counts = np.zeros((max(1, len(ranges)), vertices), np.int64)
+    rows: Array,
+    columns: Array,
+    low: int,
+    table: Array,
+    both: bool,
+    counts: list[npt.NDArray[np.int64]],
+    ranges: Ranges,
+) -> None:
+    """Add each range's neighbours in every row to the range's own counts."""
     parallel(
         count_rows,
         [
@@ -211,20 +279,14 @@ def _count(
             for count, (first, last) in zip(counts, ranges, strict=False)
         ],
     )
-    return counts
 
 
-def _places(
-    counts: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Turn counts, in place, into where each range writes in each row; and the rows' offsets."""
-    offsets = np.zeros(counts.shape[1] + 1, np.int64)
-    np.cumsum(counts.sum(axis=0), out=offsets[1:])
-    next_place = offsets[:-1].copy()
-    for count in counts:
-        next_place += count
-        np.subtract(next_place, count, out=count)
-    return offsets, counts
+def _again(offsets: npt.NDArray[np.int64], cursors: list[npt.NDArray[np.int64]]) -> list[Any]:
+    """Return cursors that stand where ranges begin, of those that stand where they end.
+
+    A range ends in each row where the next one begins, and the first one begins with the row.
+    """
+    return [offsets[:-1].copy(), *cursors[:-1]]
 
 
 def _scatter(
@@ -233,18 +295,18 @@ def _scatter(
     low: int,
     table: Array,
     both: bool,
-    starts: npt.NDArray[np.int64],
+    cursors: list[npt.NDArray[np.int64]],
     values: Array,
     arcs: int,
     ranges: Ranges,
 ) -> Array:
-    """Carry `values` to the places that `starts` gives them."""
+    """Carry `values` to the places that cursors give them, which move on."""
     out = np.empty(arcs, values.dtype)
     parallel(
         place_values,
         [
-            (rows, columns, low, table, both, cursors, values, out, first, last)
-            for cursors, (first, last) in zip(starts.copy(), ranges, strict=False)
+            (rows, columns, low, table, both, cursor, values, out, first, last)
+            for cursor, (first, last) in zip(cursors, ranges, strict=False)
         ],
     )
     return out

@@ -68,8 +68,9 @@ class Arcs:
                 self._csc = csc
                 for name, values in zip(self._base_values, moved, strict=True):
                     self._values[name, "csc"] = values
-                self._out_degrees = self._base.degrees
-                self._base, self._base_values = None, {}
+                offsets = self._base.offsets
+                self._base, self._base_values = None, {}  # their memory, before more is taken
+                self._out_degrees = np.diff(offsets)
             return self._csc
 
     @property
@@ -81,6 +82,11 @@ class Arcs:
             if self._csr is None:
                 self._csr, _ = self.csc.transpose()
             return self._csr
+
+    @property
+    def has_csr(self) -> bool:
+        """Whether the CSR is there, or is the CSC."""
+        return not self._directed or self._csr is not None
 
     @property
     def out_degrees(self) -> Degrees:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -13,9 +12,10 @@ import numpy.typing as npt
 from cugraph_ws.adjacency import EdgeList
 from cugraph_ws.arcs import Arcs
 from cugraph_ws.errors import InputError
+from cugraph_ws.footprints import IdShape
 from cugraph_ws.frames import Frame, FrameKind, open_frame
 from cugraph_ws.ids import IdType, agree, read_ids
-from cugraph_ws.memory import check_memory, estimate_memory
+from cugraph_ws.memory import available_memory, check_memory, estimate_of_build
 from cugraph_ws.numbering import Numbered, number_rows
 from cugraph_ws.values import read_numbers
 from cugraph_ws.vertices import Vertices, id_columns
@@ -92,16 +92,18 @@ def read_edges(
             duplicates=duplicates,
             consume=consume,
         )
-    expect = partial(
-        estimate_memory,
-        number_of_edges=len(frame),
-        weighted=weight is not None,
-        directed=not both,
-        attributes=len(carried) - (weight is not None),
-    )
-    check_memory(expect(number_of_vertices=0))  # the least it can be
-    types, numbered = _number(frame, sources, destinations, extra)
-    check_memory(expect(number_of_vertices=numbered.numbering.size))
+    rows, room, width = (
+        len(frame),
+        available_memory(),
+        4 * len(carried),
+    )  # no number is kept in less than four bytes
+    check_memory(estimate_of_build(rows, 0, [], both=both, value_bytes=width), room)
+
+    def watch(shape: IdShape) -> None:
+        least = estimate_of_build(rows, shape.distinct, [shape], both=both, value_bytes=width)
+        check_memory(least, room)
+
+    types, numbered = _number(frame, sources, destinations, extra, watch)
     values = {
         name: read_numbers(
             frame.column(name, "weight" if name == weight else "attributes"), finite=name == weight
@@ -109,6 +111,16 @@ def read_edges(
         for name in carried
     }
     told = Vertices(sources, types, numbered.numbering)
+    check_memory(
+        estimate_of_build(
+            rows,
+            told.size,
+            [numbered.shape],
+            both=both,
+            value_bytes=sum(array.itemsize for array in values.values()),
+        ),
+        room,
+    )
     if extra is not None:
         told.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
     kind = frame.kind_like(sources[0])
@@ -119,7 +131,9 @@ def read_edges(
         frame.release([*sources, *destinations, *carried])
     del frame
     low, table, size = numbered.low, numbered.table, numbered.numbering.size
-    listed = EdgeList(numbered.columns[0], numbered.columns[1], low, table, size)
+    ends = numbered.columns
+    listed = EdgeList(ends[0], ends[1], low, table, size, numbered.own)
+    ends.clear()  # so that they can be given up as they are placed
     number_of_edges = len(listed.sources)
     base, placed = listed.rows_of_sources(list(values.values()), both=both)
     arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=not both)
@@ -127,7 +141,11 @@ def read_edges(
 
 
 def _number(
-    frame: Frame, sources: Sequence[str], destinations: Sequence[str], extra: Frame | None
+    frame: Frame,
+    sources: Sequence[str],
+    destinations: Sequence[str],
+    extra: Frame | None,
+    watch: Callable[[IdShape], None],
 ) -> tuple[list[IdType], Numbered]:
     """Give numbers to the ids of sources, destinations and perhaps a vertex frame together."""
     extra_names = [] if extra is None else id_columns(extra, sources)
@@ -142,7 +160,7 @@ def _number(
         types.append(kind)
         parts.append(values)
     rows = len(frame) + (0 if extra is None else len(extra))
-    return types, number_rows(parts, dense_up_to=8 * rows + (1 << 20))
+    return types, number_rows(parts, dense_up_to=8 * rows + (1 << 20), watch=watch)
 
 
 def _refuse_or_drop_loops(

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from cugraph_ws.errors import FileError
+from cugraph_ws.memory import available_memory, check_room
 from cugraph_ws.textfiles import Layout, TextFile
 
 __all__ = ["read_matrix_market"]
@@ -35,6 +36,8 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
     ------
     FileError
         If the header, the sizes or the entries are not those of such a matrix.
+    GraphMemoryError
+        If the entries, in both directions where it is symmetric, would not fit in memory.
 
     References
     ----------
@@ -48,6 +51,10 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
             "a graph are the same vertices, so give a square one"
         )
     named = list(names[:2]) if field == "pattern" else list(names[:3])
+    room = available_memory()
+    if text.compression is None:  # no entry is shorter than "1 1", whatever the size line says
+        possible = min(entries, text.path.stat().st_size // 4)
+        check_room(str(text.path), 8 * len(named) * possible, room)
     table = text.table(Layout(" ", named, skip=1, comments=True))
     if table.num_rows != entries:
         raise FileError(
@@ -67,7 +74,10 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
         except pa.ArrowInvalid as error:
             raise FileError(f"{text.path}: values are not {field}: {error}") from error
         table = table.set_column(2, named[2], values)
-    return table if symmetry == "general" else _mirrored(table, named, symmetry)
+    if symmetry == "general":
+        return table
+    check_room(str(text.path), 2 * table.nbytes, room)
+    return _mirrored(table, named, symmetry)
 
 
 def _header(text: TextFile) -> tuple[str, str]:

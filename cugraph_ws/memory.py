@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import psutil
 
-from cugraph_ws.engines.threads import number_of_threads
 from cugraph_ws.errors import GraphMemoryError, InputError
+from cugraph_ws.footprints import IdShape, estimate_build, estimate_run, shape_of_ids
+from cugraph_ws.interning import count_distinct
 
-__all__ = ["MemoryEstimate", "available_memory", "check_memory", "estimate_memory"]
+__all__ = [
+    "MemoryEstimate",
+    "available_memory",
+    "check_memory",
+    "estimate_memory",
+    "estimate_of_build",
+]
 
 _LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"
+_SMALL = 1 << 24  # bytes that no machine lacks: to ask for it takes as long as a small search
 _CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -27,13 +37,16 @@ class MemoryEstimate:
     input : int
         The columns of the edge frame that are read.
     numbering : int
-        Vertex ids, and what it takes to number them.
+        Vertex ids that are kept: none of integers 0 … n-1.
     csc, csr : int
         One adjacency, and the other where it is another one (0 for an undirected graph).
     values : int
         Weights and attributes, in one order.
     peak : int
         The most at any time until the CSC is built, without the input.
+    run : int
+        The most that a run takes beside the built graph, its result included; 0 where no program was
+        named.
     """
 
     input: int
@@ -42,47 +55,68 @@ class MemoryEstimate:
     csr: int
     values: int
     peak: int
+    run: int = 0
 
     def __str__(self) -> str:
-        return (
+        told = (
             f"input {format_bytes(self.input)}, numbering {format_bytes(self.numbering)}, "
             f"CSC {format_bytes(self.csc)}, CSR {format_bytes(self.csr)}, "
             f"values {format_bytes(self.values)}, peak {format_bytes(self.peak)} beside the input"
         )
+        return f"{told}, run {format_bytes(self.run)} beside the graph" if self.run else told
 
 
 def estimate_memory(
     edges: Any = None,
     *,
+    source: str | Sequence[str] = "source",
+    destination: str | Sequence[str] = "destination",
+    weight: str | None = None,
     number_of_edges: int | None = None,
     number_of_vertices: int | None = None,
     weighted: bool = False,
     directed: bool = True,
-    attributes: int = 0,
+    attributes: int | Sequence[str] = 0,
     dense: bool = True,
+    text_bytes: float | None = None,
     engine: Literal["cpu", "cuda"] = "cpu",
+    program: Any = None,
 ) -> MemoryEstimate:
     """Tell how much memory a graph would take.
+
+    Of a frame the ids are looked at, once and in blocks: their type, their range, and about how many
+    there are.  A build on the CPU takes what is told here to within a fourth, from some tens of
+    megabytes on; below that allocators keep more than is used.
 
     Parameters
     ----------
     edges : frame, optional
-        An edge frame; only its number of rows is read.
+        An edge frame.  One without the columns `source` and `destination` is read for its number of
+        rows only.
+    source, destination : str or sequence of str
+        Its columns of ids.
+    weight : str, optional
+        Its weight column; counted as it is stored, where `weighted` counts eight bytes.
     number_of_edges : int, optional
         Instead of `edges`.
     number_of_vertices : int, optional
-        Half the number of edges, where it is not given.
+        By default an estimate from the frame, or half the number of edges.
     weighted : bool
         Whether there is a weight column.
     directed : bool
         An undirected edge is stored in both directions.
-    attributes : int
-        Number of further edge columns.
+    attributes : int or sequence of str
+        Further edge columns, their number or their names.
     dense : bool
-        Whether ids are integers of a range not much larger than the edges; others are hashed.
+        Without a frame: whether ids are integers 0 … n-1; others are hashed.
+    text_bytes : float, optional
+        Without a frame: the mean length of ids that are text, in bytes.
     engine : {"cpu", "cuda"}
-        Whose memory: "cuda" tells what a graph takes on a GPU that is built there, whose ids, where
-        they are dense, are 0 … n-1.
+        Whose memory: "cuda" tells what a graph takes on a GPU that is built there.
+    program : VertexProgram or Loop, optional
+        What is to be run on the graph, for `run`; of a Loop, an instance.  What a run takes is told
+        for the CPU, from its state, its frontier, its predecessors, the CSR that is made when first
+        read, and its result.
 
     Returns
     -------
@@ -91,67 +125,185 @@ def estimate_memory(
     Raises
     ------
     InputError
-        If neither `edges` nor `number_of_edges` is given, a number is negative, or there is no such
-        engine.
+        If neither `edges` nor `number_of_edges` is given, a number is negative, a column is missing
+        or cannot be ids, or there is no such engine.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> print(ws.estimate_memory(number_of_edges=10**9, number_of_vertices=10**8).csc)
+    4800000008
     """
     if engine not in ("cpu", "cuda"):
         raise InputError(f"engine={engine!r}: choose one of 'cpu', 'cuda'")
-    if edges is not None:
-        from cugraph_ws.frames import open_frame
-
-        number_of_edges = len(open_frame(edges, "edges", on_device=True))
-    if number_of_edges is None:
-        raise InputError("estimate_memory: give edges=, a frame, or number_of_edges=")
-    if number_of_vertices is None:
-        number_of_vertices = number_of_edges // 2
     for name, value in (
         ("number_of_edges", number_of_edges),
         ("number_of_vertices", number_of_vertices),
         ("attributes", attributes),
+        ("text_bytes", text_bytes),
     ):
-        if value < 0:
+        if isinstance(value, (int, float)) and value < 0:
             raise InputError(f"{name}={value}: give 0 or more")
-    columns = int(weighted) + attributes
-    arcs = number_of_edges * (1 if directed else 2)
-    index = 4 if number_of_vertices < 2**31 else 8
-    given = number_of_edges * 8 * (2 + columns)
+    if edges is not None:
+        told = _look_at(
+            edges, source, destination, weight, attributes, number_of_vertices, weighted=weighted
+        )
+    else:
+        if number_of_edges is None:
+            raise InputError("estimate_memory: give edges=, a frame, or number_of_edges=")
+        if number_of_vertices is None:
+            number_of_vertices = number_of_edges // 2
+        columns = (weight is not None or weighted) + _count(attributes)
+        told = _expected(number_of_edges, number_of_vertices, columns, dense, text_bytes)
     if engine == "cuda":
-        return _on_device(number_of_edges, number_of_vertices, columns, given, directed, dense)
-    adjacency = arcs * index + 8 * (number_of_vertices + 1)
-    values = arcs * 8 * columns
-    numbering = 8 * number_of_vertices + (0 if dense else 4 * index * number_of_edges)
-    cursors = min(8 * number_of_vertices * number_of_threads(), 2 * arcs + 8 * number_of_vertices)
-    peak = numbering + 2 * adjacency + values + (8 * arcs if columns else 0) + 2 * cursors
+        estimate = _on_device(told, directed)
+    else:
+        estimate = replace(
+            estimate_of_build(
+                told.edges,
+                told.vertices,
+                told.ids,
+                both=not directed,
+                value_bytes=told.value_bytes,
+                copied_values=told.copied_values,
+            ),
+            input=told.input,
+        )
+    if program is None:
+        return estimate
+    each = sum(shape.each if shape.each else 8 for shape in told.ids)
+    arcs = told.edges * (1 if directed else 2)
+    run = estimate_run(program, told.vertices, arcs, directed=directed, each=each)
+    return replace(estimate, run=run)
+
+
+def estimate_of_build(
+    edges: int, vertices: int, ids: Sequence[IdShape], *, both: bool, **values: int
+) -> MemoryEstimate:
+    """Tell what a build on the CPU takes beside its input; see `footprints.estimate_build`.
+
+    Returns
+    -------
+    MemoryEstimate
+        Of no input.
+    """
+    built = estimate_build(edges, vertices, ids, both=both, **values)
     return MemoryEstimate(
-        input=given,
-        numbering=numbering,
-        csc=adjacency,
-        csr=adjacency if directed else 0,
-        values=values,
-        peak=peak,
+        input=0,
+        numbering=built.ids,
+        csc=built.adjacency,
+        csr=0 if both else built.adjacency,
+        values=built.values,
+        peak=built.peak,
     )
 
 
-def _on_device(
-    edges: int, vertices: int, columns: int, given: int, directed: bool, dense: bool
-) -> MemoryEstimate:
-    """Tell how much memory of a GPU a graph would take."""
-    from cugraph_ws.cuda.memory import estimate
+@dataclass(frozen=True)
+class _Told:
+    """What an estimate goes by."""
 
-    arcs = edges * (1 if directed else 2)
-    built = estimate(arcs, vertices, 8 * columns, not directed)
-    ids, sorting, numbers = 0, vertices, 0  # one byte for each integer of the range
-    if not dense:
-        ids = 8 * vertices
-        sorting = 17 * edges + 2 * ids  # a copy, its sort's buffer, a mask; the distinct ones
-        numbers = 2 * (4 if vertices < 2**31 else 8) * edges
+    edges: int
+    vertices: int
+    ids: Sequence[IdShape]
+    input: int
+    value_bytes: int = 0
+    copied_values: int = 0
+
+
+def _count(attributes: int | Sequence[str]) -> int:
+    if isinstance(attributes, str):
+        return 1
+    return attributes if isinstance(attributes, int) else len(attributes)
+
+
+def _expected(
+    edges: int, vertices: int, columns: int, dense: bool, text_bytes: float | None
+) -> _Told:
+    """Describe edges of which only numbers are known."""
+    each = 8.0
+    if text_bytes is not None:
+        each = 8 + text_bytes
+        ids = IdShape("text", vertices, each)
+    else:
+        ids = IdShape("dense", vertices, 0) if dense else IdShape("integers", vertices)
+    given = int(edges * (2 * each + 8 * columns))
+    return _Told(edges, vertices, [ids], given, 8 * columns)
+
+
+def _look_at(
+    edges: Any,
+    source: str | Sequence[str],
+    destination: str | Sequence[str],
+    weight: str | None,
+    attributes: int | Sequence[str],
+    vertices: int | None,
+    *,
+    weighted: bool,
+) -> _Told:
+    """Describe an edge frame."""
+    from cugraph_ws.frames import open_frame
+    from cugraph_ws.ids import agree, read_ids
+
+    frame = open_frame(edges, "edges", on_device=True)
+    rows = len(frame)
+    names = [[one] if isinstance(one, str) else list(one) for one in (source, destination)]
+    known = {*names[0], *names[1]} <= set(frame.names)
+    if frame.on_device or (not known and (source, destination) == ("source", "destination")):
+        count = rows // 2 if vertices is None else vertices
+        return _expected(
+            rows, count, (weight is not None or weighted) + _count(attributes), True, None
+        )
+    ids, parts, given = [], [], 0
+    for one, other in zip(*names, strict=True):
+        columns = [frame.column(one, "source"), frame.column(other, "destination")]
+        given += sum(_bytes_of(column.values) for column in columns)
+        _, values = agree([read_ids(column) for column in columns])
+        parts.append(values)
+        exact = vertices if len(names[0]) == 1 else None
+        ids.append(shape_of_ids(values, 8 * rows + (1 << 20), exact))
+    if len(ids) > 1 and vertices is None:
+        vertices = count_distinct(*parts)
+    carried = [] if isinstance(attributes, int) else _listed(attributes)
+    others = attributes if isinstance(attributes, int) else 0
+    others += weighted and weight is None
+    value_bytes, copied = 8 * others, 0
+    for name in [*([] if weight is None else [weight]), *carried]:
+        values = frame.column(name, "weight" if name == weight else "attributes").values
+        given += _bytes_of(values)
+        kind = np.dtype(getattr(values, "dtype", np.int64))
+        each = kind.itemsize if kind.kind == "f" and kind.itemsize in (4, 8) else 8
+        each = 4 if kind == np.float16 else each
+        value_bytes += each
+        copied += 0 if kind in (np.float32, np.float64, np.int64) else each * rows
+    given += 8 * others * rows
+    count = ids[0].distinct if vertices is None else vertices
+    return _Told(rows, count, ids, given, value_bytes, copied)
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _bytes_of(values: Any) -> int:
+    """Return the bytes of a column as it is stored: an array, or Arrow's."""
+    return int(values.nbytes)
+
+
+def _on_device(told: _Told, directed: bool) -> MemoryEstimate:
+    """Tell how much memory of a GPU a graph would take."""
+    from cugraph_ws.cuda.memory import estimate, estimate_numbering
+
+    arcs = told.edges * (1 if directed else 2)
+    built = estimate(arcs, told.vertices, told.value_bytes, not directed)
+    dense = all(shape.kind in ("dense", "sparse") for shape in told.ids)
+    ids, numbers, peak = estimate_numbering(told.edges, told.vertices, dense=dense)
     return MemoryEstimate(
-        input=given,
+        input=told.input,
         numbering=built.numbering + ids,
         csc=built.csc,
         csr=built.csr,
         values=built.values,
-        peak=max(sorting + numbers, numbers + ids + built.peak),
+        peak=max(peak, numbers + ids + built.peak),
     )
 
 
@@ -173,24 +325,86 @@ def available_memory() -> int:
     return max(0, min(limits))
 
 
-def check_memory(estimate: MemoryEstimate) -> None:
+def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None:
     """Raise GraphMemoryError if a graph would not fit.
 
     Parameters
     ----------
     estimate : MemoryEstimate
+    available : int, optional
+        Bytes that there were before the build began; by default those that there are now.
 
     Raises
     ------
     GraphMemoryError
         With the estimate and the remedies.
     """
-    available = available_memory()
+    if available is None:
+        available = available_memory()
     if estimate.peak > available:
         raise GraphMemoryError(
             f"the graph needs {format_bytes(estimate.peak)} while it is built and "
             f"{format_bytes(available)} are available ({estimate}); leave out weight= and "
             f"attributes=, let the input go with consume=True, or use a larger machine"
+        )
+
+
+def check_run_memory(program: Any, graph: Any) -> None:
+    """Raise GraphMemoryError if a run would not fit beside its graph, on the CPU of this machine.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+    graph : Graph
+        Built here.
+
+    Raises
+    ------
+    GraphMemoryError
+        With what is needed and the remedies.
+    """
+    ids = graph._vertices.numbering
+    needed = estimate_run(
+        program,
+        graph.number_of_vertices,
+        graph.number_of_arcs,
+        directed=graph.directed,
+        each=ids.nbytes / max(1, ids.size) or 8,
+        has_csr=getattr(graph._arcs, "has_csr", False),
+    )
+    if needed < _SMALL and _LIMIT not in os.environ:
+        return
+    available = available_memory()
+    if needed > available:
+        raise GraphMemoryError(
+            f"{program.name} needs {format_bytes(needed)} beside the graph and "
+            f"{format_bytes(available)} are available; close other graphs, use directed=False where "
+            f"edges go both ways, or a larger machine"
+        )
+
+
+def check_room(what: str, needed: float, available: int) -> None:
+    """Raise GraphMemoryError if what is read from a file would not fit.
+
+    Parameters
+    ----------
+    what : str
+        The file, for the message.
+    needed : float
+        Bytes that its rows take at least.
+    available : int
+        Bytes that there were before anything was read.
+
+    Raises
+    ------
+    GraphMemoryError
+        With both numbers and the remedies.
+    """
+    if needed > available:
+        raise GraphMemoryError(
+            f"{what}: its rows need {format_bytes(needed)} or more in memory and "
+            f"{format_bytes(available)} are available; read it with Dask into a cluster, use a larger "
+            f"machine, or raise {_LIMIT} if that is what is set"
         )
 
 

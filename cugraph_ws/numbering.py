@@ -7,7 +7,7 @@ hashing it and sorting the distinct values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -19,6 +19,17 @@ import pyarrow.compute as pc
 from cugraph_ws.adjacency import index_dtype
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.errors import InputError
+from cugraph_ws.interning import (
+    BLOCK,
+    Coder,
+    IdKind,
+    IdShape,
+    IntegerCoder,
+    TextCoder,
+    Watch,
+    apply_ranks,
+    blocks,
+)
 from cugraph_ws.kernels.cpu.build import mark_present
 
 __all__ = [
@@ -41,6 +52,7 @@ Renumbered = Literal["no", "compacted", "sorted"]
 
 _INT64_MAX = np.iinfo(np.int64).max
 _NO_TABLE = np.empty(0, np.int32)
+_CODES = 1 << 32  # more than a column's codes: what a number is multiplied by for a pair with one
 
 
 class Numbering(Protocol):
@@ -75,16 +87,30 @@ class Numbered:
     table : ndarray
         The number of integer i is `table[i - low]`, or `i - low` itself where it is empty.
     numbering : Numbering
+    own : bool
+        Whether the columns are vertex numbers that nobody else refers to, and that may be overwritten.
     """
 
     columns: list[Array]
     low: int
     table: Array
     numbering: Numbering
+    own: bool = False
 
-    def numbers(self, which: int) -> Array:
-        """Return the vertex numbers of column `which`."""
-        shifted = self.columns[which].astype(np.int64) - self.low
+    @property
+    def shape(self) -> IdShape:
+        """What an estimate of memory goes by, now that the ids are numbered."""
+        size = self.numbering.size
+        if self.own:
+            return IdShape("integers", size, self.numbering.nbytes / max(1, size))
+        kind: IdKind = "sparse" if self.numbering.nbytes else "dense"
+        return IdShape(kind, size, self.numbering.nbytes / max(1, size), len(self.table))
+
+    def numbers(self, which: int, first: int = 0, last: int | None = None) -> Array:
+        """Return the vertex numbers of the rows `first` to `last` - 1 of column `which`."""
+        shifted = self.columns[which][first:last].astype(np.int64)
+        if self.low:
+            shifted -= self.low
         return self.table[shifted] if len(self.table) else shifted
 
 
@@ -212,7 +238,9 @@ class Pairs:
         return [*self.head.decode(head), *self.last.decode(last)]
 
 
-def number_rows(columns: Sequence[Sequence[IdValues]], *, dense_up_to: int) -> Numbered:
+def number_rows(
+    columns: Sequence[Sequence[IdValues]], *, dense_up_to: int, watch: Watch | None = None
+) -> Numbered:
     """Give numbers to ids of one or several parts.
 
     Parameters
@@ -222,6 +250,8 @@ def number_rows(columns: Sequence[Sequence[IdValues]], *, dense_up_to: int) -> N
         destinations, and perhaps a vertex frame's.
     dense_up_to : int
         Largest range of integers to number by a table over the range.
+    watch : callable, optional
+        Is told what is known of ids that are hashed whenever there come to be more; it may raise.
 
     Returns
     -------
@@ -233,20 +263,110 @@ def number_rows(columns: Sequence[Sequence[IdValues]], *, dense_up_to: int) -> N
     InputError
         If pairs of ids' parts are too many to count.
     """
-    head = number_values(columns[0], dense_up_to=dense_up_to)
+    head = number_values(columns[0], dense_up_to=dense_up_to, watch=watch)
     for part in columns[1:]:
-        last = number_values(part, dense_up_to=dense_up_to)
-        width = last.numbering.size
-        check_pairs(head.numbering.size, width)
-        keys = [
-            head.numbers(which).astype(np.int64) * width + last.numbers(which)
-            for which in range(len(part))
-        ]
-        pairs = number_integers(keys, dense_up_to=dense_up_to)
-        (distinct,) = pairs.numbering.decode(np.arange(pairs.numbering.size))
-        pairs.numbering = Pairs(head.numbering, last.numbering, distinct.to_numpy())
-        head = pairs
+        head = _number_pairs(head, part, dense_up_to, watch)
     return head
+
+
+def _number_pairs(
+    head: Numbered, part: Sequence[IdValues], dense_up_to: int, watch: Watch | None
+) -> Numbered:
+    """Give numbers to pairs of numbers and values of one more part.
+
+    Where there may be more pairs than a table has room for, the part gets codes, and the pair of a
+    number and a code another one, a block of rows at a time.  The pairs' codes take the place of the
+    numbers, so that there is never more than one array for a column.
+    """
+    dense = None
+    if all(isinstance(column, np.ndarray) for column in part):
+        dense = _number_by_table(list(part), dense_up_to)
+    if dense is not None and dense.numbering.size >= _CODES:
+        dense = None
+    if dense is not None:
+        width = dense.numbering.size
+        check_pairs(head.numbering.size, width)
+        if head.numbering.size * width <= dense_up_to:
+            return _number_few_pairs(head, dense, dense_up_to)
+    last = _coder(part, watch) if dense is None else None
+    check_pairs(head.numbering.size, _CODES)
+    samples = [head.numbers(which)[:: len(part[which]) // 256 + 1] for which in range(len(part))]
+    pairs = IntegerCoder([one.astype(np.int64) * _CODES for one in samples], watch)
+    columns = []
+    for which, column in enumerate(part):
+        codes = head.columns[which] if head.own else np.empty(len(column), np.int32)
+        for first, end in blocks(len(column)):
+            keys = head.numbers(which, first, end).astype(np.int64, copy=False) * _CODES
+            if last is not None:
+                tail = np.empty(end - first, np.int32)
+                last.write(which, first, tail)
+                keys |= tail
+            elif dense is not None:
+                keys |= dense.numbers(which, first, end)
+            pairs.write_keys(keys, codes[first:end])
+        columns.append(codes)
+        head.columns[which] = np.empty(0, np.int32)
+    if last is not None:
+        numbering, ranks = _finished(last)
+    else:
+        assert dense is not None
+        numbering, ranks = dense.numbering, None
+    width = max(1, numbering.size)
+    check_pairs(head.numbering.size, width)
+    keys, places = pairs.finish(_renumbering(width, ranks))
+    for codes in columns:
+        apply_ranks(codes, places)
+    return Numbered(columns, 0, _NO_TABLE, Pairs(head.numbering, numbering, keys), own=True)
+
+
+def _renumbering(width: int, ranks: Array | None) -> Callable[[Array], None]:
+    """Return what turns pairs of a number and a code, in place, into number × width + rank."""
+
+    def change(keys: Array) -> None:
+        for low, high in blocks(len(keys)):
+            some = keys[low:high]
+            tails = some % _CODES
+            some //= _CODES
+            some *= width
+            some += tails if ranks is None else ranks[tails]
+
+    return change
+
+
+def _number_few_pairs(head: Numbered, last: Numbered, dense_up_to: int) -> Numbered:
+    """Give numbers to pairs of numbers that a table has room for."""
+    width = last.numbering.size
+    dtype = index_dtype(head.numbering.size * width)
+    columns = []
+    for which, column in enumerate(last.columns):
+        reuse = head.own and head.columns[which].dtype == dtype
+        keys = head.columns[which] if reuse else np.empty(len(column), dtype)
+        pieces = cut_evenly(len(column), number_of_threads())
+        parallel(_write_pairs, [(head, last, which, width, keys, *piece) for piece in pieces])
+        columns.append(keys)
+        head.columns[which] = np.empty(0, np.int32)
+    pairs = number_integers(columns, dense_up_to=dense_up_to)
+    distinct = pairs.numbering
+    keys = distinct.ids if isinstance(distinct, SortedIntegers) else np.arange(distinct.size)
+    numbering = Pairs(head.numbering, last.numbering, keys.astype(np.int64, copy=False))
+    if len(pairs.table) and pairs.table.dtype == dtype:
+        for column in columns:
+            apply_ranks(column, pairs.table, pairs.low)
+        return Numbered(columns, 0, _NO_TABLE, numbering, own=True)
+    pairs.numbering = numbering
+    return pairs
+
+
+def _write_pairs(
+    head: Numbered, last: Numbered, which: int, width: int, keys: Array, first: int, end: int
+) -> None:
+    """Write number × width + number for the rows `first` to `end` - 1 of a column."""
+    for low in range(first, end, BLOCK):
+        high = min(low + BLOCK, end)
+        some = head.numbers(which, low, high)
+        some = some * width
+        some += last.numbers(which, low, high)
+        keys[low:high] = some
 
 
 def check_pairs(heads: int, width: int) -> None:
@@ -269,15 +389,25 @@ def check_pairs(heads: int, width: int) -> None:
         )
 
 
-def number_values(columns: Sequence[IdValues], *, dense_up_to: int) -> Numbered:
+def number_values(
+    columns: Sequence[IdValues], *, dense_up_to: int, watch: Watch | None = None
+) -> Numbered:
     """Give numbers to ids that are single values; see `number_rows`."""
     if all(isinstance(column, np.ndarray) for column in columns):
-        return number_integers(list(columns), dense_up_to=dense_up_to)
-    return _number_by_hash([column for column in columns if isinstance(column, pa.ChunkedArray)])
+        return number_integers(list(columns), dense_up_to=dense_up_to, watch=watch)
+    return _number_by_hash(columns, watch)
 
 
-def number_integers(columns: Sequence[Array], *, dense_up_to: int) -> Numbered:
+def number_integers(
+    columns: Sequence[Array], *, dense_up_to: int, watch: Watch | None = None
+) -> Numbered:
     """Give numbers to integers of one dtype; see `number_rows`."""
+    numbered = _number_by_table(columns, dense_up_to)
+    return _number_by_hash(columns, watch) if numbered is None else numbered
+
+
+def _number_by_table(columns: Sequence[Array], dense_up_to: int) -> Numbered | None:
+    """Give numbers to integers by a table over their range; None if that is too large."""
     filled = [column for column in columns if len(column)]
     if not filled:
         return Numbered([np.empty(0, np.int32) for _ in columns], 0, _NO_TABLE, DenseIntegers(0))
@@ -285,7 +415,7 @@ def number_integers(columns: Sequence[Array], *, dense_up_to: int) -> Numbered:
     high = max(int(column.max()) for column in filled)
     span = high - low + 1
     if high > _INT64_MAX or span > max(dense_up_to, 1):
-        return _number_by_hash([pa.chunked_array([pa.array(column)]) for column in columns])
+        return None
     wide = filled[0].dtype.itemsize == 8 or filled[0].dtype == np.uint32
     columns = [_signed(column, np.dtype(np.int64 if wide else np.int32)) for column in columns]
     present = _presence(columns, low, span)
@@ -299,7 +429,9 @@ def number_integers(columns: Sequence[Array], *, dense_up_to: int) -> Numbered:
         return Numbered(columns, low, _NO_TABLE, numbering)
     table = np.cumsum(present, dtype=index_dtype(size))
     table -= 1
-    ids = (np.flatnonzero(present) + low).astype(filled[0].dtype)
+    ids = np.flatnonzero(present)
+    ids += low
+    ids = ids.astype(filled[0].dtype, copy=False)
     return Numbered(columns, low, table, SortedIntegers(ids, "compacted"))
 
 
@@ -345,54 +477,35 @@ def _presence(columns: Sequence[Array], low: int, span: int) -> npt.NDArray[np.u
     return np.asarray(present[0])
 
 
-def _number_by_hash(columns: Sequence[pa.ChunkedArray]) -> Numbered:
+def _number_by_hash(columns: Sequence[IdValues], watch: Watch | None) -> Numbered:
     """Give numbers to values by their distinct ones, sorted: only those are ever compared."""
-    encoded = parallel(_dictionary, [(column,) for column in columns])
-    distinct = pc.unique(pa.chunked_array([_used(part) for part in encoded]))
-    if pa.types.is_integer(distinct.type):
-        ids = np.sort(distinct.to_numpy())
-        numbering: Numbering = SortedIntegers(ids, "sorted")
-        distinct = pa.array(ids)
-    else:
-        distinct = distinct.take(pc.sort_indices(distinct))
-        numbering = SortedText(distinct)
-    numbers = parallel(_ranks, [(part, distinct) for part in encoded])
-    del encoded
+    coder = _coder(columns, watch)
+    numbers = []
+    for which, column in enumerate(columns):
+        codes = np.empty(len(column), np.int32)
+        for low, high in blocks(len(column)):
+            coder.write(which, low, codes[low:high])
+        numbers.append(codes)
+    numbering, ranks = _finished(coder)
+    for codes in numbers:
+        apply_ranks(codes, ranks)
+    return Numbered(numbers, 0, _NO_TABLE, numbering, own=True)
+
+
+def _coder(columns: Sequence[IdValues], watch: Watch | None) -> Coder:
+    arrays = [column for column in columns if isinstance(column, np.ndarray)]
+    if len(arrays) == len(columns):
+        return IntegerCoder(arrays, watch)
+    return TextCoder([column for column in columns if isinstance(column, pa.ChunkedArray)], watch)
+
+
+def _finished(coder: Coder) -> tuple[Numbering, Array]:
+    """Return the numbering of a coder's values, and the rank of each code."""
+    values, ranks = coder.finish()
+    if isinstance(values, np.ndarray):
+        return SortedIntegers(values, "sorted"), ranks
     pa.default_memory_pool().release_unused()  # the adjacency is about to need it
-    return Numbered(numbers, 0, _NO_TABLE, numbering)
-
-
-def _ranks(part: pa.DictionaryArray, distinct: pa.Array) -> Array:
-    """Return the place of each row's value among all distinct ones."""
-    # values of a dictionary that no row has are found nowhere, and looked up by no row
-    rank = pc.fill_null(pc.index_in(part.dictionary, value_set=distinct), -1).to_numpy()
-    return np.asarray(rank.astype(index_dtype(len(distinct)))[part.indices.to_numpy()])
-
-
-def _dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Return a column as codes into a dictionary, text with 64-bit offsets."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    wide = pa.large_binary() if _is_bytes(kind) else pa.large_string()
-    if pa.types.is_dictionary(column.type):
-        part = column.unify_dictionaries().combine_chunks()
-    elif pa.types.is_integer(kind):
-        part = pc.dictionary_encode(column).combine_chunks()
-    else:
-        part = pc.dictionary_encode(column.cast(wide)).combine_chunks()
-    if pa.types.is_integer(kind):
-        return part
-    return pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(wide))
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-
-def _used(part: pa.DictionaryArray) -> pa.Array:
-    """Return the values of a dictionary that some row has."""
-    used = np.zeros(len(part.dictionary), bool)
-    used[part.indices.to_numpy()] = True
-    return part.dictionary if used.all() else part.dictionary.filter(pa.array(used))
+    return SortedText(values), ranks
 
 
 def _take(ids: pa.Array, numbers: Array) -> pa.Array:

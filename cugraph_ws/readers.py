@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cugraph_ws.errors import FileError
 from cugraph_ws.matrix_market import read_matrix_market
+from cugraph_ws.memory import available_memory, check_room
 from cugraph_ws.paths import arrow_path, native_path
 from cugraph_ws.textfiles import FORMATS, SUFFIXES, TextFile
 
@@ -18,6 +19,7 @@ __all__ = ["FORMATS", "read_edges", "read_frame"]
 EDGE_COLUMNS = ("source", "destination", "weight")
 VERTEX_COLUMNS = ("vertex", "value")
 PARQUET = b"PAR1"
+BATCH = 1 << 16  # rows of text that are read at a time
 
 
 def read_edges(
@@ -49,8 +51,11 @@ def read_edges(
     Raises
     ------
     FileError
-        If the file is missing, empty, cut short or not in the format; the message has the line
-        where it can be told.
+        If the file is missing, empty, cut short or not in the format, or a line of text is longer
+        than 1 MiB; the message has the line where it can be told.
+    GraphMemoryError
+        If its rows would not fit in memory: raised before anything is read where the file tells how
+        many there are, and as soon as too much has been read where it does not.
     """
     return _read(path, format, EDGE_COLUMNS, least=2)
 
@@ -78,7 +83,7 @@ def read_frame(
 
     Raises
     ------
-    FileError
+    FileError, GraphMemoryError
         As for `read_edges`.
     """
     return _read(path, format, names, least=1)
@@ -97,7 +102,9 @@ def _read(path: str | Path, format: str | None, names: Sequence[str], least: int
         kind = format or text.kind()
         if kind == "matrix-market":
             return read_matrix_market(text, names)
-        return text.table(text.layout(kind, names, least))
+        layout = text.layout(kind, names, least)
+        text.check_size(layout)
+        return text.table(layout)
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:
@@ -131,4 +138,29 @@ def _read_parquet(path: Path) -> pa.Table:
     elif not _begins_with(path, PARQUET):
         state = "is not a Parquet file" if path.stat().st_size else "is empty"
         raise FileError(f"{path}: {state}; name its format if it is another one")
-    return parquet.read_table(arrow_path(path))
+    room = available_memory()
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    needed, text = 0, False
+    for one in files:
+        facts = parquet.ParquetFile(arrow_path(one))
+        widths = [_width(kind) for kind in facts.schema_arrow.types]
+        needed += sum(widths) * facts.metadata.num_rows // 8
+        check_room(str(path), needed, room)
+        text = text or 0 in widths
+    if path.is_dir() or not text:
+        return parquet.read_table(arrow_path(path))
+    # how long texts are in memory only reading tells
+    batches, needed = [], 0
+    for batch in parquet.ParquetFile(arrow_path(path)).iter_batches(BATCH):
+        needed += batch.nbytes
+        check_room(str(path), needed, room)
+        batches.append(batch)
+    return pa.Table.from_batches(batches, parquet.read_schema(arrow_path(path)))
+
+
+def _width(kind: pa.DataType) -> int:
+    """Return the bits of a value; 0 where they differ from row to row."""
+    try:
+        return int(kind.bit_width)
+    except ValueError:
+        return 0

@@ -31,6 +31,7 @@ from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.interrupts import HeldInterrupts
+from cugraph_ws.memory import check_run_memory
 from cugraph_ws.plan import Filter, WantedDirection
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
@@ -344,6 +345,8 @@ def run(
         states come again.
     EngineError
         If the engine cannot run here.
+    GraphMemoryError
+        If the run would not fit beside the graph; raised before it starts.
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
@@ -424,6 +427,8 @@ def run(
         loop = loop.on_crew()
     if here == "cuda":
         loop = loop.on_cuda()
+    elif not isinstance(bound_graph, ShardGraph):
+        check_run_memory(program, bound_graph)
     result = _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
     if here == "cuda":
         from cugraph_ws.cuda.device import device

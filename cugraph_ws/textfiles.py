@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv as python_csv
 import gzip
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import pyarrow as pa
 from pyarrow import compute, csv
 
 from cugraph_ws.errors import FileError
+from cugraph_ws.memory import available_memory, check_room, format_bytes
 from cugraph_ws.paths import arrow_path
 
 __all__ = ["FORMATS", "SUFFIXES", "Layout", "TextFile"]
@@ -24,6 +26,7 @@ SUFFIXES = {
 }  # fmt: skip
 BLOCK = 1 << 22  # bytes that a thread parses at a time
 HEAD = 1 << 16  # bytes that tell the format
+LONGEST = 1 << 20  # bytes of a line
 BOM = b"\xef\xbb\xbf"
 COMMENT = re.compile(rb"^[ \t]*[#%].*\n?", re.MULTILINE)
 
@@ -163,9 +166,11 @@ class TextFile:
         self, layout: Layout, types: dict[str, pa.DataType], threads: bool = True
     ) -> pa.Table:
         with pa.input_stream(arrow_path(self.path), compression=self.compression) as stream:
-            cleaned = pa.PythonFile(Cleaned(stream, layout.separator == " "), mode="r")
+            guarded: Any = Guarded(stream, self.path, self._need_of_rows(layout))
+            if layout.comments:
+                guarded = Cleaned(guarded, layout.separator == " ")
             return csv.read_csv(
-                cleaned if layout.comments else stream,
+                pa.PythonFile(guarded, mode="r"),
                 csv.ReadOptions(
                     skip_rows=layout.skip,
                     column_names=layout.columns,
@@ -207,18 +212,114 @@ class TextFile:
             "the file may be cut short, or have another format"
         )
 
+    def check_size(self, layout: Layout) -> None:
+        """Refuse a file whose rows cannot fit in memory, by its size and the rows at its beginning.
+
+        A gzipped file tells its size modulo 4 GiB, or that of its last part: it is at least as large.
+        The beginning need not be like the rest, so twice the room is allowed for here, and what is
+        read is counted.
+        """
+        size = self.path.stat().st_size
+        if self.compression:
+            with self.path.open("rb") as file:
+                file.seek(-4, os.SEEK_END)
+                size = int.from_bytes(file.read(4), "little")
+        if size > len(self.head):
+            needed = self._need_of_rows(layout).of(self.head) * size / len(self.head)
+            check_room(str(self.path), needed / 2, available_memory())
+
+    def _need_of_rows(self, layout: Layout) -> Need:
+        """Return what rows need, the first ones being like the others."""
+        rows = self.first_rows(layout.skip * (not layout.comments) + 2)[-1:]
+        cells = [cell for row in rows for cell in re.split(r"[,\s]+", row.strip())]
+        return Need(len(layout.columns), numbers=bool(cells) and _all_numbers(cells))
+
     def line_of(self, row: int, comments: bool) -> int:
         """Return the line that holds a row, both counted from 1, and rows as Arrow counts them."""
         top = 0 if comments else self._comments_at_the_top()
         number = 0
         opened: Any = gzip.open if self.compression else open
         with opened(self.path, "rb") as lines:
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST), b""), start=1):
                 skipped = comments and COMMENT.match(line)
                 row -= number <= top or bool(line.strip() and not skipped)
                 if row == 0:
                     break
         return number
+
+
+@dataclass(frozen=True)
+class Need:
+    """What rows of text take in memory while they are parsed.
+
+    Arrow keeps the parsed text, with four bytes for each cell in place of its separator, until the types
+    of all columns are certain, and the values beside it: numbers of eight bytes, or text once more.
+
+    Attributes
+    ----------
+    columns : int
+    numbers : bool
+        Whether cells are numbers; else they are taken for whatever is smaller.
+    """
+
+    columns: int
+    numbers: bool
+
+    def of(self, text: bytes) -> int:
+        """Return the bytes that the rows in a piece of text take."""
+        cells = text.count(b"\n") * self.columns
+        parsed = len(text) + 3 * cells
+        return parsed + (8 * cells if self.numbers else min(8 * cells, parsed))
+
+
+class Guarded:
+    """A stream of text that ends in an error where a line is too long, or memory runs out.
+
+    Parameters
+    ----------
+    stream : file-like
+    path : Path
+        For messages.
+    need : Need
+        What the rows take.
+    """
+
+    closed = False
+
+    def __init__(self, stream: Any, path: Path, need: Need) -> None:
+        self._stream = stream
+        self._path = path
+        self._need = need
+        self._lines = 0  # that have ended
+        self._length = 0  # of the line that has not ended
+        self._room = available_memory()
+        self._held = 0
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, none only at the end."""
+        block: bytes = self._stream.read(size)
+        self._held += self._need.of(block)  # now: Arrow reads ahead of what it parses
+        check_room(str(self._path), self._held, self._room)
+        self._watch(block)
+        return block
+
+    def _watch(self, block: bytes) -> None:
+        """Refuse a line that is too long; looks at a line's end, not at every line."""
+        at = 0
+        while at < len(block):
+            end = at + LONGEST - self._length
+            last = max(block.rfind(b"\n", at, end), block.rfind(b"\r", at, end))
+            if last < 0:
+                if end < len(block):
+                    line = self._lines + 1
+                    raise FileError(
+                        f"{self._path}: line {line} is longer than {format_bytes(LONGEST)}; "
+                        "this is no list of edges, or its lines end in another way"
+                    )
+                self._length += len(block) - at
+                return
+            self._lines += block.count(b"\n", at, last + 1)
+            at, self._length = last + 1, 0
 
 
 class Cleaned:

@@ -56,7 +56,7 @@ def test_pairs_given_both_ways_are_counted(data, vertices, pieces):
     pairs = data.draw(st.lists(st.tuples(number, number), max_size=30))
     sources, destinations = (np.array([p[i] for p in pairs], np.int64) for i in (0, 1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adjacency, "_pieces", lambda arcs, rows: pieces)
+        patch.setattr(adjacency, "pieces_of", lambda arcs, rows: pieces)
         base, _ = edge_list(sources, destinations, vertices).rows_of_sources([], both=True)
         csc, _ = base.transpose()
         assert csc.strip_marks() == sum((d, s) in pairs for s, d in set(pairs) if s < d)
@@ -86,7 +86,7 @@ def test_transposition_agrees_with_scipy(data, vertices, pieces):
     sources, destinations = (np.array([p[i] for p in pairs], np.int64) for i in (0, 1))
     weights = np.arange(len(pairs), dtype=np.float64) + 1
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adjacency, "_pieces", lambda arcs, rows: pieces)
+        patch.setattr(adjacency, "pieces_of", lambda arcs, rows: pieces)
         base, [values] = edge_list(sources, destinations, vertices).rows_of_sources(
             [weights], both=False
         )
@@ -107,9 +107,9 @@ def test_transposition_agrees_with_scipy(data, vertices, pieces):
 
 def test_number_of_pieces_is_bounded_by_the_memory_of_their_cursors(monkeypatch):
     monkeypatch.setattr(adjacency, "number_of_threads", lambda: 64)
-    assert adjacency._pieces(1 << 24, 1 << 10) == 64
-    assert adjacency._pieces(1 << 24, 1 << 22) == 1
-    assert adjacency._pieces(100, 10) == 1
+    assert adjacency.pieces_of(1 << 24, 1 << 10) == 64
+    assert adjacency.pieces_of(1 << 24, 1 << 22) == 1
+    assert adjacency.pieces_of(100, 10) == 1
 
 
 def test_no_edges_and_no_vertices():

@@ -620,7 +620,7 @@ def test_two_threads_may_ask_at_once():
 
 def test_estimate_from_a_frame_and_from_numbers():
     frame = frame_of([(0, 1, 1)] * 1000)
-    assert estimate_memory(frame) == estimate_memory(number_of_edges=1000)
+    assert estimate_memory(frame) == estimate_memory(number_of_edges=1000, number_of_vertices=2)
     small = estimate_memory(number_of_edges=1000, number_of_vertices=10)
     assert small.csc == small.csr == 4000 + 88
     assert small.input == 16_000

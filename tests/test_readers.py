@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cugraph_ws import textfiles
-from cugraph_ws.errors import FileError, InputError
+from cugraph_ws import matrix_market, textfiles
+from cugraph_ws.errors import FileError, GraphMemoryError, InputError
 from cugraph_ws.readers import read_edges, read_frame
 from cugraph_ws.writers import check_writable, write_chunks, write_frame
 
@@ -425,3 +427,161 @@ def test_a_link_stays_and_its_target_is_written(tmp_path):
 def test_only_frames_are_written(tmp_path):
     with pytest.raises(InputError, match="list is not a frame"):
         write_frame([1, 2], tmp_path / "r.csv")
+
+
+# --- what does not fit ----------------------------------------------------------------------
+
+
+def limit(monkeypatch, size):
+    monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", str(size))
+
+
+def count_reads(monkeypatch):
+    """Note how many bytes of text are read of a file."""
+    sizes = []
+    read = textfiles.Guarded.read
+
+    def noted(self, size):
+        block = read(self, size)
+        sizes.append(len(block))
+        return block
+
+    monkeypatch.setattr(textfiles.Guarded, "read", noted)
+    return sizes
+
+
+def bomb(folder, name, members):
+    """A gzipped edge list whose parts of 8 MiB each are all alike, so that no size is told."""
+    text = b"1,2\n" * (1 << 21)
+    path = folder / name
+    path.write_bytes(gzip.compress(b"source,destination\n") + gzip.compress(text) * members)
+    return path
+
+
+@pytest.mark.parametrize("name", ["e.csv.gz", "e.txt.gz"])
+def test_reading_stops_where_gzipped_text_needs_too_much(tmp_path, monkeypatch, name):
+    path = bomb(tmp_path, name, 16)
+    limit(monkeypatch, 40_000_000)
+    sizes = count_reads(monkeypatch)
+    before = pa.total_allocated_bytes()
+    with pytest.raises(GraphMemoryError, match=r"e\..*: its rows need .* 38\.1 MiB are available"):
+        read_edges(path)
+    assert sum(sizes) < 10_000_000 < 16 << 23
+    assert pa.total_allocated_bytes() - before < 5_000_000
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are Linux's")
+def test_five_gigabytes_in_a_small_file_take_no_more_than_the_limit(tmp_path):
+    path = bomb(tmp_path, "e.csv.gz", 640)
+    assert path.stat().st_size < 10_000_000
+    code = f"""
+from pathlib import Path
+from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.readers import read_edges
+def most():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+before = most()
+try:
+    read_edges({str(path)!r})
+except GraphMemoryError:
+    print(most() - before)
+"""
+    surroundings = {**os.environ, "CUGRAPH_WS_MEMORY_LIMIT": str(200 << 20)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=surroundings
+    )
+    assert 0 < int(done.stdout) < 200 << 20
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.csv.gz", "e.txt"])
+def test_a_size_that_is_told_is_enough_to_refuse(tmp_path, monkeypatch, name):
+    separator = "," if "csv" in name else " "
+    path = put(tmp_path, name, f"1{separator}2\n" * 1_000_000)
+    limit(monkeypatch, 10_000_000)
+    sizes = count_reads(monkeypatch)
+    with pytest.raises(GraphMemoryError, match=r"its rows need 12\.4 MiB or more in memory"):
+        read_edges(path)
+    assert sizes == []
+    limit(monkeypatch, 100_000_000)
+    assert read_edges(path).num_rows == 1_000_000
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_parquet_is_refused_before_it_is_read(tmp_path, monkeypatch, folder):
+    numbers = np.arange(100_000)
+    parts = [tmp_path / f"{name}.parquet" for name in ("a", "b")][: 1 + folder]
+    for part in parts:
+        pq.write_table(pa.table({"source": numbers, "destination": numbers}), part)
+    path = tmp_path if folder else parts[0]
+    limit(monkeypatch, 1_500_000 * len(parts))
+    with monkeypatch.context() as patch:
+        patch.setattr(pq, "read_table", None)
+        with pytest.raises(GraphMemoryError, match=r"its rows need .* or more in memory"):
+            read_edges(path)
+    limit(monkeypatch, 1_700_000 * len(parts))
+    assert read_edges(path).num_rows == 100_000 * len(parts)
+
+
+def test_texts_of_parquet_are_counted_while_they_are_read(tmp_path, monkeypatch):
+    names = pa.array(["x" * 1000]).take(pa.array(np.zeros(300_000, np.int64)))
+    table = pa.table({"source": names, "destination": np.arange(300_000)})
+    pq.write_table(table, tmp_path / "e.parquet")
+    assert (tmp_path / "e.parquet").stat().st_size < 5_000_000
+    limit(monkeypatch, 100_000_000)
+    before = pa.total_allocated_bytes()
+    with pytest.raises(GraphMemoryError, match=r"e\.parquet: its rows need"):
+        read_edges(tmp_path / "e.parquet")
+    assert pa.total_allocated_bytes() - before < 5_000_000
+    monkeypatch.delenv("CUGRAPH_WS_MEMORY_LIMIT")
+    read = read_edges(tmp_path / "e.parquet")
+    assert read.schema == table.schema
+    assert read.equals(table)
+
+
+def test_entries_of_a_matrix_are_refused_by_the_size_line(tmp_path, monkeypatch):
+    header = MTX + "pattern symmetric\n900000 900000 "
+    limit(monkeypatch, 6_000_000)
+    sizes = count_reads(monkeypatch)
+    path = put(tmp_path, "m.mtx", header + "500000\n" + "2 1\n" * 500_000)
+    with pytest.raises(GraphMemoryError, match=r"its rows need 7\.6 MiB"):
+        read_edges(path)
+    assert sizes == []
+    lie = put(tmp_path, "lie.mtx", header + "1000000000000\n2 1\n")
+    with pytest.raises(FileError, match="has 1 entries where its size line promises"):
+        read_edges(lie)
+    limit(monkeypatch, 60_000_000)
+    assert read_edges(path).num_rows == 1_000_000
+    real = textfiles.TextFile.table
+
+    def tight(self, layout):
+        table = real(self, layout)
+        limit(monkeypatch, 0)
+        return table
+
+    monkeypatch.setattr(textfiles.TextFile, "table", tight)
+    monkeypatch.setattr(matrix_market, "available_memory", lambda: 9_000_000)
+    with pytest.raises(GraphMemoryError, match=r"its rows need 15\.3 MiB"):
+        read_edges(path)
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.txt", "e.txt.gz"])
+@pytest.mark.parametrize("line", [1, 3])
+def test_a_line_without_an_end_is_an_error_at_once(tmp_path, monkeypatch, name, line):
+    separator = "," if "csv" in name else " "
+    text = f"1{separator}2\n" * (line - 1) + f"1{separator}" + "2" * (32 << 20)
+    path = put(tmp_path, name, text)
+    sizes = count_reads(monkeypatch)
+    with pytest.raises(FileError, match=rf"line {line} is longer than 1\.0 MiB; this is no list"):
+        read_edges(path)
+    assert sizes == []  # the first block is refused
+
+
+def test_lines_up_to_the_longest_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(textfiles, "LONGEST", 100)
+    monkeypatch.setattr(textfiles, "BLOCK", 256)
+    rows = [f"{'x' * size},b" for size in (97, 3, 97)]
+    table = read_edges(put(tmp_path, "e.csv", "a,b\n" + "\r\n".join(rows) + "\n"))
+    assert [len(one) for one in table["a"].to_pylist()] == [97, 3, 97]
+    with pytest.raises(FileError, match="line 3 is longer than 100 B"):
+        read_edges(put(tmp_path, "e.csv", f"a,b\n1,2\n{'x' * 99},b\n3,4\n"))

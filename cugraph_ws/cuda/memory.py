@@ -29,6 +29,7 @@ __all__ = [
     "check_device_memory",
     "check_transpose_memory",
     "estimate",
+    "estimate_numbering",
     "estimate_transpose",
 ]
 
@@ -108,6 +109,31 @@ def estimate(
         values=value_bytes * arcs,
         peak=max(placing, filled + sorting, filled + value_bytes * arcs),
     )
+
+
+def estimate_numbering(edges: int, vertices: int, *, dense: bool) -> tuple[int, int, int]:
+    """Tell how much memory it takes on the GPU to number ids that are integers.
+
+    Parameters
+    ----------
+    edges, vertices : int
+    dense : bool
+        Whether they are 0 … n-1; others are sorted.
+
+    Returns
+    -------
+    kept : int
+        Bytes of the ids.
+    numbers : int
+        Bytes of the columns of vertex numbers, until the edges are grouped.
+    peak : int
+        The most until the columns are numbered.
+    """
+    if dense:
+        return 0, 0, vertices  # one byte for each integer of the range
+    kept, numbers = 8 * vertices, 2 * number_dtype(vertices).itemsize * edges
+    # a copy of the ids, its sort's buffer and a mask; the distinct ones
+    return kept, numbers, 17 * edges + 2 * kept + numbers
 
 
 def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:

@@ -23,7 +23,9 @@ __all__ = [
     "count_rows",
     "mark_present",
     "place_edges",
+    "place_first_rows",
     "place_values",
+    "start_cursors",
     "strip_marks",
     "transpose_rows",
 ]
@@ -59,6 +61,24 @@ def count_rows(
 
 
 @jit
+def start_cursors(before: npt.NDArray[np.int64], last: Int64) -> int:
+    """Turn each range's counts, those of the last one apart, into where it writes in each row.
+
+    Returns the number of neighbours in all rows.
+    """
+    place = 0
+    for row in range(len(last)):
+        for piece in range(len(before)):
+            count = before[piece, row]
+            before[piece, row] = place
+            place += count
+        count = last[row]
+        last[row] = place
+        place += count
+    return place
+
+
+@jit
 def place_edges(
     rows: Ids,
     columns: Ids,
@@ -85,6 +105,27 @@ def place_edges(
         if both and row != column:
             out[cursors[column]] = ~row
             cursors[column] += 1
+
+
+@jit
+def place_first_rows(
+    rows: Ids, columns: Ids, bound: int, cursors: Int64, out: Ids, lo: int, hi: int
+) -> int:
+    """Append the columns of edges with rows below `bound`, and move the others to the front.
+
+    Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.
+    """
+    left = lo
+    for edge in range(lo, hi):
+        row = rows[edge]
+        if row < bound:
+            out[cursors[row]] = columns[edge]
+            cursors[row] += 1
+        else:
+            rows[left] = row
+            columns[left] = columns[edge]
+            left += 1
+    return left - lo
 
 
 @jit

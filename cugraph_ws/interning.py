@@ -1,0 +1,490 @@
+"""Columns of values to codes, a block of rows at a time, with little beside the distinct values.
+
+An interner gives each value the same code whenever it comes, and says at the end which ranks the codes
+have in the ascending order of the values.  No table ever has more than one entry for a distinct value,
+and no copy of a column is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
+from cugraph_ws.errors import InputError
+from cugraph_ws.kernels.cpu.intern import (
+    hash_text,
+    intern_integers,
+    intern_text,
+    move_text,
+    place_codes,
+)
+
+__all__ = [
+    "BLOCK",
+    "Coder",
+    "IdKind",
+    "IdShape",
+    "IntegerCoder",
+    "TextCoder",
+    "Watch",
+    "apply_ranks",
+    "blocks",
+    "count_distinct",
+    "table_slots",
+]
+
+Array = npt.NDArray[Any]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+BLOCK = 1 << 16  # rows at a time: their hashes and copies stay in the cache
+_PARTS = 8  # at most; each thread that takes part reads all rows
+_LEAST = 1 << 12  # slots of a table, and room that is added
+_SAMPLE = 1 << 10  # rows that are looked at for ranges of equally many integers
+IdKind = Literal["dense", "sparse", "integers", "text"]
+_MOST_PLACES = 24  # bits of a bitmap's places: 16 MiB
+_MOST_CODES = np.iinfo(np.int32).max
+_SIGN = np.int64(np.iinfo(np.int64).min)
+
+
+@dataclass(frozen=True)
+class IdShape:
+    """What one column of ids is like, sources and destinations together.
+
+    Attributes
+    ----------
+    kind : {"dense", "sparse", "integers", "text"}
+        Integers 0 … n-1 or another range without gaps; a range with gaps, not much larger than the
+        edge list; other integers; text or bytes.
+    distinct : int
+        How many ids there are.
+    each : float
+        Bytes that are kept for one id.
+    span : int
+        Size of the range, where it has a table.
+    copied : int
+        Bytes of the columns that are copied before they are numbered.
+    """
+
+    kind: IdKind
+    distinct: int
+    each: float = 8
+    span: int = 0
+    copied: int = 0
+
+
+Watch: TypeAlias = Callable[[IdShape], None]
+
+
+class Coder(Protocol):
+    """What gives codes to the values of several columns of one type.
+
+    Attributes
+    ----------
+    watch : callable or None
+        Is told how many values there are whenever there come to be more, and may raise.
+    """
+
+    watch: Watch | None
+
+    @property
+    def bound(self) -> int:
+        """A number that all codes so far are below."""
+
+    def write(self, which: int, low: int, codes: Array) -> None:
+        """Write the codes of the rows from `low` on of column `which`."""
+
+    def finish(self) -> tuple[Any, Array]:
+        """Return the distinct values, ascending, and the rank of each code among them."""
+
+
+class IntegerCoder:
+    """Codes of integers, in tables of four bytes a slot.
+
+    Parameters
+    ----------
+    columns : list of ndarray
+        Integers of one dtype; only read.
+    """
+
+    def __init__(self, columns: list[Array], watch: Watch | None = None) -> None:
+        self.watch = watch
+        self._columns = columns
+        self._dtype = columns[0].dtype
+        self._ranges = _ranges([_as_keys(column[:: _stride(column)]) for column in columns])
+        parts = len(self._ranges)
+        self._tables: list[Int32] = [np.full(_LEAST, -1, np.int32) for _ in range(parts)]
+        self._distinct: list[Int64] = [np.empty(0, np.int64) for _ in range(parts)]
+        self._states = np.zeros((parts, 2), np.int64)
+
+    @property
+    def bound(self) -> int:
+        """A number that all codes so far are below."""
+        return int(self._counts.max()) * len(self._counts)
+
+    def write(self, which: int, low: int, codes: Array) -> None:
+        """Write the codes of the rows from `low` on of column `which`."""
+        self.write_keys(_as_keys(self._columns[which][low : low + len(codes)]), codes)
+
+    def write_keys(self, keys: Int64, codes: Array) -> None:
+        """Write the codes of integers of 64 bits, of at most a block."""
+        hashes = _hash(keys)
+
+        def work(part: int) -> None:
+            own = np.empty(len(keys) + 1, np.int32)
+            state, head = self._states[part], (keys, hashes, *self._ranges[part], part)
+            state[1] = 0
+            while state[1] < len(keys):
+                arrays = self._tables[part], self._distinct[part]
+                intern_integers(*head, len(self._ranges), *arrays, state, codes, own)
+                if state[1] < len(keys):
+                    del arrays
+                    self._grow(part)
+
+        parallel(work, [(part,) for part in range(len(self._ranges))])
+        _check_codes(self.bound)
+
+    @property
+    def _counts(self) -> Int64:
+        """How many distinct values each part has."""
+        return self._states[:, 0]
+
+    def _grow(self, part: int) -> None:
+        """Make room for more distinct integers."""
+        count, table = int(self._counts[part]), self._tables[part]
+        if count >= 2 * len(table) // 3:
+            self._tables[part] = table = np.full(2 * len(table), -1, np.int32)
+            for low in range(0, count, BLOCK):
+                high = min(low + BLOCK, count)
+                place_codes(_hash(self._distinct[part][low:high]), low, table)
+        if count == len(self._distinct[part]):
+            if self.watch is not None:
+                size = int(self._counts.sum())
+                self.watch(IdShape("integers", size, self._dtype.itemsize))
+            _extend(self._distinct[part], count // 8)
+
+    def finish(self, change: Callable[[Int64], None] | None = None) -> tuple[Array, Int32]:
+        """Return the distinct integers, ascending, and the rank of each code among them.
+
+        `change` replaces them by others, in place, before; those of a later part must stay greater
+        than those of an earlier one.
+        """
+        self._tables.clear()
+        parts, size = len(self._counts), int(self._counts.sum())
+        ids, ranks = np.empty(size, np.int64), np.empty(self.bound, np.int32)
+        starts = np.cumsum([0, *self._counts]).tolist()
+
+        def settle(part: int) -> None:
+            count, start = self._counts[part], starts[part]
+            own = self._distinct[part][:count]
+            if change is not None:
+                change(own)
+            order = np.argsort(own)
+            np.take(own, order, out=ids[start : start + count], mode="clip")
+            self._distinct[part] = own = np.empty(0, np.int64)
+            ranks[part::parts][order] = np.arange(start, start + count, dtype=np.int32)
+
+        parallel(settle, [(part,) for part in range(parts)])
+        return _from_keys(ids, self._dtype), ranks
+
+
+class TextCoder:
+    """Codes of text or bytes, in tables of eight bytes a slot, beside the distinct values.
+
+    Parameters
+    ----------
+    columns : list of pyarrow.ChunkedArray
+        Of text or bytes, or dictionaries of such.
+    """
+
+    def __init__(self, columns: list[pa.ChunkedArray], watch: Watch | None = None) -> None:
+        self.watch = watch
+        kind = columns[0].type
+        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+        self._wide = _wide(plain)
+        self._shift = min(number_of_threads(), _PARTS).bit_length() - 1
+        parts = 1 << self._shift
+        self._tables: list[Int64] = [np.full(_LEAST, -1, np.int64) for _ in range(parts)]
+        self._ends: list[Int64] = [np.zeros(1, np.int64) for _ in range(parts)]
+        self._known = [np.empty(0, np.uint8) for _ in range(parts)]
+        self._states = np.zeros((parts, 2), np.int64)
+        self._chunks = [self._prepared(column) for column in columns]
+
+    @property
+    def bound(self) -> int:
+        """A number that all codes so far are below."""
+        return int(self._counts.max()) << self._shift
+
+    def write(self, which: int, low: int, codes: Array) -> None:
+        """Write the codes of the rows from `low` on of column `which`."""
+        high = low + len(codes)
+        for first, chunk, known in self._chunks[which]:
+            start, end = max(low, first), min(high, first + len(chunk))
+            if start >= end:
+                continue
+            part, out = chunk.slice(start - first, end - start), codes[start - low : end - low]
+            if known is None:
+                self._write_text(part, out)
+            else:
+                out[:] = known[part.indices.to_numpy()]
+
+    def _prepared(self, column: pa.ChunkedArray) -> list[tuple[int, pa.Array, Array | None]]:
+        """Return chunks with the rows at which they start, and the codes of their dictionaries."""
+        chunks: list[tuple[int, pa.Array, Array | None]] = []
+        row = 0
+        for chunk in column.chunks:
+            known = None
+            if pa.types.is_dictionary(chunk.type):
+                chunk, known = self._dictionary(chunk)
+            chunks.append((row, chunk, known))
+            row += len(chunk)
+        return chunks
+
+    def _dictionary(self, chunk: pa.DictionaryArray) -> tuple[pa.DictionaryArray, Array]:
+        """Return the codes of a dictionary's values, where some row has them."""
+        used = np.zeros(len(chunk.dictionary), bool)
+        for low in range(0, len(chunk), BLOCK):
+            used[chunk.indices.slice(low, BLOCK).to_numpy()] = True
+        places = np.flatnonzero(used)
+        values = chunk.dictionary
+        if len(places) < len(used):
+            values = values.take(pa.array(places))
+        codes = np.empty(len(places), np.int32)
+        for low in range(0, len(codes), BLOCK):
+            self._write_text(values.slice(low, BLOCK), codes[low : low + BLOCK])
+        known = np.zeros(len(used), np.int32)
+        known[places] = codes
+        return chunk, known
+
+    def _write_text(self, text: pa.Array, codes: Array) -> None:
+        """Write the codes of at most a block of texts."""
+        ends, data = _buffers(text, self._wide)
+        hashes = np.empty(len(codes), np.int64)
+        pieces = cut_evenly(len(codes), number_of_threads())
+        parallel(hash_text, [(ends, data, hashes, *piece) for piece in pieces])
+
+        def work(part: int) -> None:
+            own = np.empty(len(codes) + 1, np.int32)
+            state, head = self._states[part], (ends, data, hashes, self._shift, part)
+            state[1] = 0
+            while state[1] < len(codes):
+                arrays = self._tables[part], self._ends[part], self._known[part]
+                intern_text(*head, *arrays, state, codes, own)
+                if state[1] < len(codes):
+                    del arrays
+                    self._grow(part, int(ends[state[1] + 1] - ends[state[1]]))
+
+        parallel(work, [(part,) for part in range(len(self._tables))])
+        _check_codes(self.bound)
+
+    @property
+    def _counts(self) -> Int64:
+        """How many distinct values each part has."""
+        return self._states[:, 0]
+
+    def _grow(self, part: int, length: int) -> None:
+        """Make room for more distinct texts, the next of which has so many bytes."""
+        count, table = int(self._counts[part]), self._tables[part]
+        if count >= 2 * len(table) // 3:
+            self._tables[part] = np.full(2 * len(table), -1, np.int64)
+            move_text(table, self._shift, self._tables[part])
+        if count + 1 == len(self._ends[part]):
+            if self.watch is not None:
+                size = int(self._counts.sum())
+                held = sum(map(len, self._known))  # no less than the texts so far
+                self.watch(IdShape("text", size, 8 + held / (9 / 8 * max(1, size))))
+            _extend(self._ends[part], count // 8)
+        held = int(self._ends[part][count])
+        if held + length > len(self._known[part]):
+            _extend(self._known[part], length + held // 8)
+
+    def finish(self) -> tuple[pa.Array, Int32]:
+        """Return the distinct values, ascending, and the rank of each code among them."""
+        self._tables.clear()
+        self._chunks.clear()
+        parts = len(self._counts)
+        values = self._values()
+        order = pc.sort_indices(values).to_numpy()
+        ranks, place = np.empty(self.bound, np.int32), np.empty(len(values), np.int32)
+        place[order] = np.arange(len(values), dtype=np.int32)
+        starts = np.cumsum([0, *self._counts]).tolist()
+        for part, count in enumerate(self._counts):
+            ranks[part::parts][:count] = place[starts[part] : starts[part + 1]]
+        del place
+        return values.take(pa.array(order)), ranks
+
+    def _values(self) -> pa.Array:
+        """Return the distinct values of all parts, and forget them here."""
+        arrays = []
+        for count, ends, known in zip(self._counts, self._ends, self._known, strict=True):
+            buffers = [None, pa.py_buffer(ends[: count + 1]), pa.py_buffer(known[: ends[count]])]
+            arrays.append(pa.Array.from_buffers(self._wide, count, buffers))
+        self._ends.clear()
+        self._known.clear()
+        return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+
+
+def apply_ranks(codes: Array, ranks: Array, least: int = 0) -> None:
+    """Put the rank of each code in its place.
+
+    Parameters
+    ----------
+    codes : ndarray of integers, shape (rows,)
+        Overwritten.
+    ranks : ndarray of integers, shape (codes,)
+    least : int
+        The code whose rank is the first.
+    """
+
+    def settle(first: int, last: int) -> None:
+        for low in range(first, last, BLOCK):
+            high = min(low + BLOCK, last)
+            some = codes[low:high]
+            some[:] = ranks[some - least if least else some]
+
+    parallel(settle, cut_evenly(len(codes), number_of_threads()))
+
+
+def blocks(rows: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of rows that are read at a time."""
+    for low in range(0, rows, BLOCK):
+        yield low, min(low + BLOCK, rows)
+
+
+def table_slots(distinct: int) -> int:
+    """Return the slots of all tables together, of a coder of so many distinct values."""
+    parts = 1 << min(number_of_threads(), _PARTS).bit_length() - 1
+    slots = _LEAST
+    while distinct // parts >= 2 * slots // 3:
+        slots *= 2
+    return parts * slots
+
+
+def count_distinct(*parts: Sequence[Array | pa.ChunkedArray]) -> int:
+    """Estimate how many distinct values, or tuples of values, there are, good to about 2 %.
+
+    Hashes mark places of a bitmap, and the places that stay free tell how many there were; of many
+    rows only a share of the hashes counts.
+
+    Parameters
+    ----------
+    *parts : sequence of ndarray of integers, or of pyarrow.ChunkedArray of text or bytes
+        For every part of a value, columns of one type, as many and as long as those of the others;
+        only read, in blocks.
+
+    Returns
+    -------
+    int
+
+    References
+    ----------
+    Whang, Vander-Zanden and Taylor, "A linear-time probabilistic counting algorithm for database
+    applications", ACM Transactions on Database Systems 15 (1990).
+    """
+    rows = sum(map(len, parts[0]))
+    places = 1 << min(max(12, rows.bit_length() + 1), _MOST_PLACES)
+    share = max(0, rows.bit_length() + 1 - _MOST_PLACES)
+    marks = np.zeros(places, np.bool_)
+    for columns in zip(*parts, strict=True):
+        for low, high in blocks(len(columns[0])):
+            hashes = _hashes(columns[0], low, high)
+            for column in columns[1:]:
+                hashes = _hash(hashes * 31 + _hashes(column, low, high))
+            counted = hashes if not share else hashes[hashes & ((1 << share) - 1) == 0]
+            marks[(counted >> share) & (places - 1)] = True
+    free = places - int(np.count_nonzero(marks))
+    return min(rows, round(places * math.log(places / max(1, free))) << share)
+
+
+def _hashes(column: Array | pa.ChunkedArray, low: int, high: int) -> Int64:
+    """Return the hashes of a block of a column."""
+    if isinstance(column, np.ndarray):
+        return _hash(_as_keys(column[low:high]))
+    pieces = [np.empty(0, np.int64)]
+    for chunk in column.slice(low, high - low).chunks:
+        values = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
+        ends, data = _buffers(values, _wide(values.type))
+        hashes = np.empty(len(values), np.int64)
+        hash_text(ends, data, hashes, 0, len(values))
+        pieces.append(_hash(hashes))
+    return np.concatenate(pieces)
+
+
+def _wide(plain: pa.DataType) -> pa.DataType:
+    """Return the type with 64-bit offsets for text or for bytes."""
+    is_bytes = pa.types.is_binary(plain) or pa.types.is_large_binary(plain)
+    return pa.large_binary() if is_bytes else pa.large_string()
+
+
+def _buffers(text: pa.Array, wide: pa.DataType) -> tuple[Int64, npt.NDArray[np.uint8]]:
+    """Return where each text begins and the last one ends, and the bytes."""
+    if text.type not in (pa.string(), pa.binary(), pa.large_string(), pa.large_binary()):
+        text = text.cast(wide)
+    narrow = text.type in (pa.string(), pa.binary())
+    _, ends, data = text.buffers()
+    if ends is None or not len(text):
+        return np.zeros(len(text) + 1, np.int64), np.zeros(0, np.uint8)
+    first = text.offset
+    offsets = np.frombuffer(ends, np.int32 if narrow else np.int64)[first : first + len(text) + 1]
+    known = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return offsets.astype(np.int64), known
+
+
+def _as_keys(column: Array) -> Int64:
+    """Return integers as int64 of the same order."""
+    if column.dtype == np.uint64:
+        return np.asarray(column.view(np.int64) ^ _SIGN)
+    return np.ascontiguousarray(column, dtype=np.int64)
+
+
+def _from_keys(keys: Int64, dtype: np.dtype[Any]) -> Array:
+    """Return what `_as_keys` made, as it was; may be the same memory."""
+    if dtype == np.uint64:
+        keys ^= _SIGN
+        return keys.view(np.uint64)
+    return keys.astype(dtype, copy=False)
+
+
+def _ranges(samples: list[Int64]) -> list[tuple[int, int]]:
+    """Return the least and the greatest integer of each part, by what a sample has."""
+    limits = np.iinfo(np.int64)
+    parts = min(number_of_threads(), _PARTS)
+    sample = np.unique(np.concatenate(samples))
+    cuts = sample[np.arange(1, parts) * len(sample) // parts] if len(sample) else sample
+    starts = sorted({int(limits.min), *cuts.tolist()})
+    return list(zip(starts, [*(one - 1 for one in starts[1:]), int(limits.max)], strict=True))
+
+
+def _hash(keys: Int64) -> Int64:
+    """Return hashes that differ in their low bits wherever keys differ in any."""
+    mixed = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(0xD6E8FEB86659FD93)
+    mixed >>= np.uint64(20)
+    return mixed.view(np.int64)
+
+
+def _stride(column: Array) -> int:
+    return max(1, len(column) // _SAMPLE)
+
+
+def _extend(array: Array, more: int) -> None:
+    """Make an array longer in place, without a copy: nothing else may refer to its memory."""
+    array.resize(len(array) + max(more, _LEAST), refcheck=False)
+
+
+def _check_codes(bound: int) -> None:
+    """Raise InputError where codes no longer fit."""
+    if bound > _MOST_CODES:
+        raise InputError(
+            f"more than {_MOST_CODES // 2:,} distinct ids that are not integers of a small range; "
+            f"number them 0 … n-1 first"
+        )

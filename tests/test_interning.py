@@ -1,0 +1,154 @@
+"""Codes of distinct values: against NumPy's own, over tables that grow, collide and are divided."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cugraph_ws import interning
+from cugraph_ws.adjacency import EdgeList
+from cugraph_ws.errors import InputError
+from cugraph_ws.interning import IntegerCoder, TextCoder, apply_ranks, blocks
+from cugraph_ws.numbering import number_integers, number_rows
+
+LIMITS = np.iinfo(np.int64)
+
+
+@pytest.fixture(autouse=True, params=[1, 3])
+def small(request, monkeypatch):
+    """Make blocks and tables small, so that few rows make them grow; with one thread and several."""
+    monkeypatch.setattr(interning, "BLOCK", 64)
+    monkeypatch.setattr(interning, "_LEAST", 8)
+    monkeypatch.setattr(interning, "number_of_threads", lambda: request.param)
+
+
+def numbers_of(coder, lengths):
+    columns = [np.empty(length, np.int32) for length in lengths]
+    for which, column in enumerate(columns):
+        for low, high in blocks(len(column)):
+            coder.write(which, low, column[low:high])
+    values, ranks = coder.finish()
+    for column in columns:
+        apply_ranks(column, ranks)
+    return values, columns
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        np.random.default_rng(0).integers(LIMITS.min, LIMITS.max, 300)[
+            np.random.default_rng(1).integers(0, 300, 1000)
+        ],
+        np.arange(500, dtype=np.int64) << 40,  # of which only high bits differ
+        np.arange(500, dtype=np.uint64) + np.uint64(2**63 - 250),
+        np.array([LIMITS.min, LIMITS.max, 0, -1, LIMITS.min]),
+        np.arange(400, dtype=np.int32) * 5_000_000,
+        np.zeros(200, np.int64),
+        np.repeat(np.arange(300) * 10**12, 2),  # sorted: no sample tells what comes
+    ],
+    ids=["random", "high bits", "unsigned", "limits", "narrow", "one", "sorted"],
+)
+def test_integers(ids):
+    parts = [ids, ids[::-1][: len(ids) // 2], ids[:0]]
+    values, columns = numbers_of(IntegerCoder(parts), [len(part) for part in parts])
+    assert values.dtype == ids.dtype
+    assert values.tolist() == np.unique(ids).tolist()
+    for part, column in zip(parts, columns, strict=True):
+        assert np.array_equal(values[column], part)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.string_view()])
+def test_text(kind):
+    rng = np.random.default_rng(2)
+    words = ["", "a", "aa", "ab", "ä", "x" * 400, *(f"v{one:07d}" for one in range(300))]
+    chosen = [words[one] for one in rng.integers(0, len(words), 900)]
+    if kind == pa.binary():
+        chosen = [one.encode() for one in chosen]
+    column = pa.chunked_array([pa.array(chosen[:70], kind), pa.array(chosen[70:], kind)])
+    values, (numbers,) = numbers_of(TextCoder([column]), [900])
+    assert values.to_pylist() == sorted(
+        set(chosen), key=lambda one: one if kind == pa.binary() else one.encode()
+    )
+    assert values.take(pa.array(numbers)).to_pylist() == chosen
+
+
+def test_texts_of_one_hash_are_told_apart(monkeypatch):
+    def all_alike(ends, data, hashes, low, high):
+        hashes[low:high] = 7
+
+    monkeypatch.setattr(interning, "hash_text", all_alike)
+    chosen = [f"{one:05d}"[: 1 + one % 5] for one in range(100)] * 2
+    values, (numbers,) = numbers_of(TextCoder([pa.chunked_array([pa.array(chosen)])]), [200])
+    assert values.take(pa.array(numbers)).to_pylist() == chosen
+
+
+def test_values_of_dictionaries_count_where_rows_have_them():
+    first = pa.DictionaryArray.from_arrays(
+        pa.array([1, 1, 3], pa.int8()), pa.array(["z", "b", "y", "a"])
+    )
+    second = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(["b", "c"]))
+    column = pa.chunked_array(
+        [first, pa.DictionaryArray.from_arrays(second.indices, second.dictionary)]
+    )
+    values, (numbers,) = numbers_of(TextCoder([column]), [5])
+    assert values.to_pylist() == ["a", "b", "c"]
+    assert numbers.tolist() == [1, 1, 0, 1, 2]
+
+
+def test_more_codes_than_can_be_counted_are_refused(monkeypatch):
+    monkeypatch.setattr(interning, "_MOST_CODES", 50)
+    with pytest.raises(InputError, match=r"more than 25 distinct ids .* number them 0 … n-1 first"):
+        number_integers([np.arange(100) << 40], dense_up_to=10)
+
+
+@pytest.mark.parametrize("dense", [0, 10**6])
+@pytest.mark.parametrize("first", ["integers", "text", "sparse"])
+@pytest.mark.parametrize("last", ["integers", "text", "sparse"])
+def test_pairs_of_every_kind(first, last, dense):
+    rng = np.random.default_rng(3)
+    heads, tails = rng.integers(0, 30, (2, 2, 400))
+
+    def as_ids(numbers, kind):
+        if kind == "integers":
+            return [one + 5 for one in numbers]
+        if kind == "sparse":
+            return [one * 10**15 - 10**16 for one in numbers]
+        return [pa.chunked_array([pa.array([f"{x:03d}" for x in one])]) for one in numbers]
+
+    parts = [as_ids(heads, first), as_ids(tails, last)]
+    numbered = number_rows(parts, dense_up_to=dense)
+    pairs = sorted({*zip(heads.ravel().tolist(), tails.ravel().tolist(), strict=True)})
+    assert numbered.numbering.size == len(pairs)
+    for which in range(2):
+        told = numbered.numbers(which)
+        assert [pairs[one] for one in told] == list(zip(heads[which], tails[which], strict=True))
+        wanted = [part[which] for part in parts]
+        assert numbered.numbering.encode(wanted).tolist() == told.tolist()
+
+
+def test_three_parts():
+    rng = np.random.default_rng(4)
+    parts = [[one * 10**14 for one in rng.integers(0, 6, (2, 300))] for _ in range(3)]
+    numbered = number_rows(parts, dense_up_to=0)
+    rows = [list(zip(*(part[which].tolist() for part in parts), strict=True)) for which in (0, 1)]
+    known = sorted({*rows[0], *rows[1]})
+    for which in range(2):
+        assert [known[one] for one in numbered.numbers(which)] == rows[which]
+
+
+@pytest.mark.parametrize("vertices", [1, 7, 500])
+def test_edges_that_may_be_overwritten_are_given_up_and_grouped_alike(vertices, monkeypatch):
+    from cugraph_ws import adjacency
+
+    monkeypatch.setattr(adjacency, "_EDGES_A_THREAD", 100)
+    monkeypatch.setattr(adjacency, "number_of_threads", lambda: 3)
+    rng = np.random.default_rng(5)
+    ends = rng.integers(0, vertices, (2, 3000)).astype(np.int32)
+    no_table = np.empty(0, np.int32)
+    kept, _ = EdgeList(*ends, 0, no_table, vertices).rows_of_sources([], both=False)
+    given = EdgeList(ends[0].copy(), ends[1].copy(), 0, no_table, vertices, own=True)
+    base, _ = given.rows_of_sources([], both=False)
+    assert np.array_equal(base.offsets, kept.offsets)
+    assert np.array_equal(base.indices, kept.indices)
+    assert len(given.sources) == len(given.destinations) == 0
