@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 from distributed import Worker, get_worker
+from distributed.comm.addressing import get_address_host
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol.pickle import loads
 from distributed.protocol.serialize import to_serialize
 
-from cugraph_ws.cluster.crew import RunAbandonedError
+from cugraph_ws.cluster.channel import Transport
+from cugraph_ws.cluster.crew import RunAbandonedError, plain
 from cugraph_ws.cluster.early import EarlyStarts
 from cugraph_ws.cluster.links import LinkPool
 from cugraph_ws.errors import WorkerLostError
@@ -248,6 +250,18 @@ class DaskCrew:
         """Why somebody outside wants the run to end."""
         return self._plugin.wished(self._run)
 
+    @property
+    def transport(self) -> Transport:
+        """How connections beside Dask's are opened: where the worker is, with its TLS contexts."""
+        worker = self._plugin.worker
+        security = worker.security
+        return Transport(
+            self._run,
+            [get_address_host(self._addresses[self.rank]), get_address_host(worker.listen_address)],
+            security.get_listen_args("worker")["ssl_context"],
+            security.get_connection_args("worker")["ssl_context"],
+        )
+
     def check(self) -> None:
         """Raise RunAbandonedError if the run has been given up."""
         self._plugin.wait_for(self._run, -1, 1, 0.0)
@@ -269,9 +283,9 @@ class DaskCrew:
 
     def allgather(self, value: Any) -> list[Any]:
         """Show every member a small value."""
-        plain = _plain(value)
-        told = self._meet(dict.fromkeys(self._others, ((), plain)))
-        return [plain if rank == self.rank else told[rank][1] for rank in range(self.size)]
+        own = plain(value)
+        told = self._meet(dict.fromkeys(self._others, ((), own)))
+        return [own if rank == self.rank else told[rank][1] for rank in range(self.size)]
 
     def swap(self, rank: int, arrays: Sequence[Any]) -> list[Any]:
         """Meet one member alone: give it arrays, and take those that it gives.
@@ -372,14 +386,3 @@ class DaskCrew:
 
     def _lost(self, rank: int, how: str) -> WorkerLostError:
         return WorkerLostError(f"worker {self._addresses[rank]} {how}")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as it looks after a journey: plain Python, sequences as tuples."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_plain, value))
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return value
