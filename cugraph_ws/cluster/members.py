@@ -6,6 +6,7 @@ import asyncio
 import copy
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -120,13 +121,23 @@ def at_work(duty: Duty) -> Iterator[Any]:
     if here != duty.addresses[duty.rank]:
         raise WorkerLostError(
             f"worker {duty.addresses[duty.rank]} is gone, and with it what it held of a graph or a "
-            "result; run the algorithm again"
+            "result; run the algorithm again, or go on from its checkpoint with resume="
         )
     secede()
     freeing = _unpinned(worker)
     with _in_crew(worker, duty) as crew:
         yield crew
-    freeing.result(ANSWER)
+    _wait_for(freeing, worker)
+
+
+def _wait_for(freeing: Future[Any], worker: Worker) -> None:
+    """Wait until the scheduler has let a task go; see `_unpinned`."""
+    try:
+        freeing.result(ANSWER)
+    except (OSError, CancelledError) as error:  # TimeoutError is an OSError
+        raise WorkerLostError(
+            f"worker {worker.address} does not reach the scheduler ({type(error).__name__}: {error})"
+        ) from error
 
 
 @contextmanager
@@ -151,7 +162,7 @@ def _in_crew(worker: Worker, duty: Duty) -> Iterator[Any]:
         plugin.end(duty.run)
 
 
-def _unpinned(worker: Worker) -> Any:
+def _unpinned(worker: Worker) -> Future[Any]:
     """Have the scheduler run this task anywhere, should its result be lost: there it tells so.
 
     Pinned to a worker that is gone, it would wait for ever.  It is asked for while the member works,
@@ -331,7 +342,7 @@ def _taken_over(worker: Worker, early: Early) -> Returned:
     if not early.outcome.done():
         secede()
     try:
-        freeing.result(ANSWER)
+        _wait_for(freeing, worker)
     except BaseException as error:
         early.owned.set_exception(error)
         raise

@@ -7,6 +7,7 @@ worker to worker over Dask's own connections, TLS included.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections import deque
@@ -24,17 +25,48 @@ from cugraph_ws.cluster.channel import Transport
 from cugraph_ws.cluster.crew import RunAbandonedError, plain
 from cugraph_ws.cluster.early import EarlyStarts
 from cugraph_ws.cluster.links import LinkPool
-from cugraph_ws.errors import WorkerLostError
+from cugraph_ws.errors import CugraphWsError, WorkerLostError
 
 __all__ = ["CrewPlugin", "DaskCrew", "office"]
 
 NAME = "cugraph_ws"
+FAILED = "Compute Failed"  # how Dask's page for a task that has raised begins
 LOOK = 1.0  # seconds between two looks for what has gone wrong
 PATIENCE = 5.0  # seconds without mail, after which the others are asked whether they live
 MISSES = 2  # questions without an answer, of PATIENCE seconds each, until a worker counts as lost
 REMEMBERED = 4096  # ended runs whose late mail is thrown away
 PROGRAMS = 64  # that a worker keeps
 OWNED = 30.0  # seconds in which the worker must have heard of the task whose work is done
+
+
+class QuietErrors(logging.Filter):
+    """Keeps pages of Dask's own off the worker's log where the client raises the library's error.
+
+    A task of a member that raises an error of the library's says what its user has to do, or that
+    another member has failed.  Errors in the user's own functions are logged as ever.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether a record is logged."""
+        told = record.args
+        if not str(record.msg).startswith(FAILED) or not isinstance(told, tuple) or len(told) < 4:
+            return True
+        ours = str(told[0]).startswith((f"{NAME}-", f"split-stage-{NAME}-"))
+        return not (ours and str(told[3]).lstrip("\"'").startswith(_names_of(CugraphWsError)))
+
+
+def _names_of(kind: type[BaseException]) -> tuple[str, ...]:
+    """Return how errors of the library's begin as text."""
+    names = [f"{RunAbandonedError.__name__}("]
+    kinds = [kind]
+    while kinds:
+        one = kinds.pop()
+        names.append(f"{one.__name__}(")
+        kinds += one.__subclasses__()
+    return tuple(names)
+
+
+QUIET = QuietErrors()  # one for all workers of a process
 
 
 class CrewPlugin(WorkerPlugin):
@@ -67,6 +99,7 @@ class CrewPlugin(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Open the post office."""
         self.worker = worker
+        logging.getLogger("distributed.worker").addFilter(QUIET)
         self.links = LinkPool()
         self.early = EarlyStarts()
         self.programs: dict[bytes, Any] = {}
@@ -96,6 +129,10 @@ class CrewPlugin(WorkerPlugin):
             self.shards.pop(key, None)
             if str(key).startswith(NAME):
                 self.early.drop(key)
+        at_work = start in ("executing", "long-running")
+        if at_work and finish in ("released", "cancelled") and str(key).startswith(NAME):
+            # Nobody wants it any more: its client is gone, and no member shall wait for another one.
+            self.abandon(_run_of(key), "its client is gone")
 
     def program(self, content: bytes) -> Any:
         """Return the program that was pickled, the same one each time."""
@@ -130,13 +167,13 @@ class CrewPlugin(WorkerPlugin):
         if early is None:
             return None
         outcome, owned = map(asyncio.wrap_future, (early.outcome, early.owned))
-        await asyncio.wait([outcome])
-        await asyncio.wait([owned], timeout=OWNED)
-        while not owned.done():
-            if key not in self.worker.state.tasks:
+        both = [outcome, owned]
+        while (await asyncio.wait(both, timeout=OWNED))[1]:
+            if not owned.done() and key not in self.worker.state.tasks:
                 self.early.drop(key)  # nobody will ever ask for it
-                return None
-            await asyncio.wait([owned], timeout=OWNED)  # the worker's threads have other work
+                if not outcome.done():
+                    self.abandon(_run_of(key), "its client is gone")
+                return None  # or else the worker's threads have other work, or the call takes long
         if outcome.exception() is not None or owned.exception() is not None:
             return None
         _, told = outcome.result()
@@ -145,11 +182,12 @@ class CrewPlugin(WorkerPlugin):
     async def receive(
         self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any
     ) -> bool:
-        """Take mail in; it waits here until its run asks for it."""
+        """Take mail in; it waits here until its run asks for it.  Tell whether the run goes on here."""
         with self._changed:
-            if run not in self._ended:
-                self._mail.setdefault((run, step), {})[source] = (arrays, value)
-                self._changed.notify_all()
+            if run in self._ended:
+                return False
+            self._mail.setdefault((run, step), {})[source] = (arrays, value)
+            self._changed.notify_all()
         return True
 
     async def ping(self) -> bool:
@@ -208,6 +246,11 @@ class CrewPlugin(WorkerPlugin):
         """Return from whom there is no mail yet."""
         with self._changed:
             return [rank for rank in ranks if rank not in self._mail.get((run, step), {})]
+
+
+def _run_of(key: Any) -> str:
+    """Return the run that a member's task is of."""
+    return str(key).rpartition("-")[0]
 
 
 def office(worker: Worker | None = None) -> CrewPlugin:
@@ -371,7 +414,7 @@ class DaskCrew:
         async def post(rank: int) -> None:
             arrays, value = mail[rank]
             try:
-                await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_post(
+                goes_on = await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_post(
                     run=self._run,
                     step=step,
                     source=self.rank,
@@ -381,6 +424,8 @@ class DaskCrew:
             except OSError as error:
                 raise self._lost(rank, f"cannot be reached ({error})") from error
             self._unheard.discard(rank)
+            if not goes_on:  # as for a worker that is started again, at the address that it had
+                raise RunAbandonedError(f"the run is over for worker {self._addresses[rank]}")
 
         await asyncio.gather(*map(post, mail))
 

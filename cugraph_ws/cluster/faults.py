@@ -1,0 +1,104 @@
+"""What Dask raises when workers or the client are gone, said as errors of the library's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+from distributed import Client
+from distributed.comm.core import CommClosedError
+from distributed.scheduler import KilledWorker
+
+from cugraph_ws.errors import CugraphWsError, EngineError, GraphMemoryError, WorkerLostError
+from cugraph_ws.memory import format_bytes
+
+__all__ = ["BROKEN", "FrameLostError", "is_closed", "refuse_killed_for_memory", "translated"]
+
+MEMORY = "worker-restart-memory"  # the topic under which Dask's nannies tell whom they have ended
+BROKEN = (CommClosedError, CancelledError, TimeoutError)  # a connection, or what depended on one
+
+
+class FrameLostError(WorkerLostError):
+    """Partitions of the user's frame are lost: to try again does not bring them back."""
+
+
+def is_closed(client: Client) -> bool:
+    """Tell whether a client has been closed, or is being closed."""
+    return client.status in ("closing", "closed")
+
+
+@contextmanager
+def translated(client: Client, name: str) -> Iterator[None]:
+    """Raise errors of the library's for what Dask raises when the client or workers are gone.
+
+    Parameters
+    ----------
+    client : Client
+    name : str
+        What is going on, for messages.
+
+    Raises
+    ------
+    EngineError
+        If the client has been closed.
+    WorkerLostError
+        If a connection broke, or tasks were cancelled; FrameLostError if workers died over the user's
+        own tasks.
+    """
+    try:
+        yield
+    except Exception as error:
+        if is_closed(client):
+            raise EngineError(
+                f"{name}: the Dask client was closed while workers were at it; keep the client open until "
+                "the result has been computed, and make the graph again with a new client"
+            ) from error
+        if isinstance(error, CugraphWsError):
+            raise
+        if isinstance(error, KilledWorker):
+            raise FrameLostError(
+                f"{name}: {error.allowed_failures + 1} workers in turn died over partition "
+                f"{error.task!r} of the frame; give workers more memory, or the frame more partitions"
+            ) from error
+        if isinstance(error, BROKEN):
+            raise WorkerLostError(
+                f"{name}: a connection to the cluster broke ({type(error).__name__}: {error}); "
+                "see whether scheduler and workers are there, and run it again"
+            ) from error
+        raise
+
+
+def refuse_killed_for_memory(
+    client: Client, name: str, addresses: Sequence[str], error: WorkerLostError
+) -> None:
+    """Raise GraphMemoryError if a nanny has ended one of these workers because of its memory.
+
+    A worker that is started again would be ended again.
+
+    Parameters
+    ----------
+    client : Client
+    name : str
+        What went on, for messages.
+    addresses : sequence of str
+        Of workers, some of which are lost.
+    error : WorkerLostError
+        What is known of the loss.
+    """
+    events: Any = ()
+    with suppress(*BROKEN):
+        events = client.get_events(MEMORY)
+    for _, event in events:
+        if event.get("worker") in addresses:
+            _refuse(name, event, error)
+
+
+def _refuse(name: str, event: dict[str, Any], error: WorkerLostError) -> NoReturn:
+    """Raise GraphMemoryError for what a nanny has told."""
+    raise GraphMemoryError(
+        f"{name}: worker {event['worker']} was ended because its memory was full: it held "
+        f"{format_bytes(event['rss'])}; give workers more memory (memory_limit=), use more of them, or leave "
+        "out weight= and attributes="
+    ) from error
