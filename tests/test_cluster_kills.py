@@ -19,12 +19,12 @@ import dask.dataframe as dd
 import pandas as pd
 import pytest
 from clusters import Workers, assert_same, eventually, spread_edges, workers
-from distributed import Client, Worker
+from distributed import Client, Status, Worker
 from programs import Endless
 from shapes import edge_frame, rmat
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import driver
+from cugraph_ws.cluster import driver, faults
 from cugraph_ws.cluster.graph import RESTARTS, ClusterGraph
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -306,3 +306,77 @@ def threads_at_work(dask_worker: Worker) -> int:
             count += one.f_code.co_name in names
             one = one.f_back
     return count
+
+
+# -------------------------------------------------------------------------------------- memory
+
+
+def set_paused(dask_worker: Worker, paused: bool) -> None:
+    """Have a worker begin nothing any more, as Dask does when its memory is nearly full."""
+    manager = dask_worker.memory_manager
+    if paused:
+        dask_worker.usual_fraction = manager.memory_pause_fraction  # type: ignore[attr-defined]
+        manager.memory_pause_fraction = False  # or it notices that there is room
+        dask_worker.status = Status.paused
+    else:
+        manager.memory_pause_fraction = dask_worker.usual_fraction  # type: ignore[attr-defined]
+        dask_worker.status = Status.running
+
+
+class TestMemory:
+    def test_a_worker_that_was_ended_for_its_memory_is_not_tried_again(self, crowd):
+        """Another one would be ended too, and so on for ever."""
+        (killed,) = doom(crowd, 3)
+        event = {"worker": killed, "pid": 1, "rss": 400 << 20}
+        crowd.client.log_event("worker-restart-memory", event)
+        with pytest.raises(ws.GraphMemoryError, match=rf"{killed} was ended.*400\.0 MiB.*_limit"):
+            ws.bfs(frame(), 0)
+        assert are_gone(crowd, [killed])
+
+    def test_other_workers_memory_is_no_matter(self, crowd):
+        crowd.wait_for(SIZE)
+        error = ws.WorkerLostError("a worker was lost")
+        faults.refuse_killed_for_memory(crowd.client, "graph", ["tcp://127.0.0.1:1"], error)
+
+    @pytest.mark.parametrize("number", [1, SIZE], ids=["one", "all"])
+    def test_a_paused_worker_is_not_waited_for_without_end(self, crowd, tree, monkeypatch, number):
+        """One never begins its part of the graph; where all are, no partition is ever computed."""
+        paused = crowd.wait_for(SIZE)[:number]
+        monkeypatch.setattr(faults, "LOOK", 0.05)
+        monkeypatch.setattr(faults, "PAUSED", 0.2)
+        crowd.client.run(set_paused, paused=True, workers=paused)
+        try:
+            with pytest.raises(
+                ws.GraphMemoryError, match=r"has paused worker .* of .*memory_limit"
+            ):
+                ws.bfs(frame(), 0)
+        finally:
+            crowd.client.run(set_paused, paused=False, workers=paused)
+        assert_same(ws.bfs(frame(), 0), tree)
+
+    def test_a_worker_that_is_paused_while_it_works_is_waited_for(self, crowd, tree, monkeypatch):
+        monkeypatch.setattr(faults, "PAUSED", 0.0)
+        monkeypatch.setattr(faults, "LOOK", 0.0)
+        (paused, *_) = crowd.wait_for(SIZE)
+        with ws.Graph(frame(), weight="weight") as graph:
+            running, is_paused = threading.Event(), threading.Event()
+
+            def pause() -> None:
+                running.wait(60)
+                crowd.client.run(set_paused, paused=True, workers=[paused])
+                is_paused.set()
+
+            left = iter(range(3))  # supersteps until it ends, once the worker is paused
+
+            def note(update: Any) -> bool:
+                running.set()
+                return not is_paused.is_set() or next(left, None) is not None
+
+            thread = threading.Thread(target=pause)
+            thread.start()
+            try:
+                assert ws.run(Endless, graph, progress=note).stopped == "callback"
+            finally:
+                thread.join()
+                crowd.client.run(set_paused, paused=False, workers=[paused])
+            assert_same(ws.bfs(graph, 0), tree)

@@ -24,10 +24,10 @@ from distributed.protocol.pickle import loads
 
 from cugraph_ws.cluster.crew import RunAbandonedError
 from cugraph_ws.cluster.early import Summons
-from cugraph_ws.cluster.faults import BROKEN
-from cugraph_ws.cluster.members import TOPIC, Duty, part_of, summary_of
+from cugraph_ws.cluster.faults import BROKEN, PausedWorkers
+from cugraph_ws.cluster.members import TOPIC, Duty, part_of, search_of, summary_of
 from cugraph_ws.cluster.worker import CrewPlugin
-from cugraph_ws.errors import EngineError, WorkerLostError
+from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
 from cugraph_ws.interrupts import HeldInterrupts
 
 __all__ = [
@@ -190,6 +190,7 @@ class Crewed:
         self._unheard: str | None = None  # a wish that the run is still to be told
         self._over = False  # whether all are done, or have been told to give up
         self._seconds = FIRST_LOOK  # until the next look at who is left
+        self._paused = PausedWorkers(client, name)
         if client not in _EQUIPPED:
             _equip(client)
         if frames:
@@ -224,6 +225,22 @@ class Crewed:
         if which == 0:
             return self.first
         return submit_together(self._client, self._parts(self.futures, which))
+
+    def searches(self, number: int) -> list[Future[Any]]:
+        """Have the first frame cut into searches: the first one's rows of all members, and so on.
+
+        Parameters
+        ----------
+        number : int
+            Of the searches, whose rows each member has one after the other.
+        """
+        own = self.run.rpartition("-")[2]
+        pieces = [
+            Piece(f"{SPLIT}-cugraph_ws-{own}-{rank}-0-{which}", search_of, (rows, which, number))
+            for which in range(number)
+            for rank, rows in enumerate(self.first)
+        ]
+        return submit_together(self._client, pieces)
 
     def _parts(self, returned: Sequence[Any], which: int) -> list[Piece]:
         """Return what takes one of the frames out of what each member returns.
@@ -314,7 +331,27 @@ class Crewed:
             early = bool(lost) and self._seconds == FIRST_LOOK
             self._fail(lost, LeftBeforeError if early else WorkerLostError)
         self._seconds = LOOK
+        try:
+            self._paused.refuse(self._not_begun)
+        except GraphMemoryError:
+            self._give_up("a worker is paused", self._paused.stuck)
+            self.release()
+            raise
         return False
+
+    def _not_begun(self, paused: Sequence[str]) -> list[str]:
+        """Return those of some workers whose members have not begun."""
+        theirs = [one for one in paused if one in self._addresses]
+        if not theirs:
+            return []
+        asking = self._scheduler.broadcast
+        told = self._client.sync(
+            asking,
+            msg={"op": "cugraph_ws_begun", "run": self.run},
+            workers=theirs,
+            on_error="return",
+        )
+        return [one for one in theirs if told.get(one) is False]
 
     def _fail(self, lost: list[str], kind: type[WorkerLostError]) -> None:
         """End the members that are left, and raise why."""

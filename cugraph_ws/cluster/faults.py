@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
@@ -14,8 +15,17 @@ from distributed.scheduler import KilledWorker
 from cugraph_ws.errors import CugraphWsError, EngineError, GraphMemoryError, WorkerLostError
 from cugraph_ws.memory import format_bytes
 
-__all__ = ["BROKEN", "FrameLostError", "is_closed", "refuse_killed_for_memory", "translated"]
+__all__ = [
+    "BROKEN",
+    "FrameLostError",
+    "PausedWorkers",
+    "is_closed",
+    "refuse_killed_for_memory",
+    "translated",
+]
 
+LOOK = 2.0  # seconds between two looks which workers are paused
+PAUSED = 20.0  # seconds that a paused worker is waited for
 MEMORY = "worker-restart-memory"  # the topic under which Dask's nannies tell whom they have ended
 BROKEN = (CommClosedError, CancelledError, TimeoutError)  # a connection, or what depended on one
 
@@ -68,6 +78,53 @@ def translated(client: Client, name: str) -> Iterator[None]:
                 "see whether scheduler and workers are there, and run it again"
             ) from error
         raise
+
+
+class PausedWorkers:
+    """Notices workers that Dask does not let begin anything, since their memory is nearly full.
+
+    Parameters
+    ----------
+    client : Client
+    name : str
+        What goes on, for messages.
+
+    Attributes
+    ----------
+    stuck : list of str
+        Paused workers that something waited for at the last look.
+    """
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client, self._name = client, name
+        self._since: dict[str, float] = {}
+        self.stuck: list[str] = []
+        self._next = time.monotonic() + LOOK
+
+    def refuse(self, are_stuck: Callable[[list[str]], list[str]]) -> None:
+        """Raise GraphMemoryError if something has waited for paused workers for long.
+
+        Parameters
+        ----------
+        are_stuck : callable
+            Takes the addresses of paused workers, and returns those that something waits for.
+        """
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + LOOK
+        told = self._client.scheduler_info(n_workers=-1)["workers"]
+        stuck = are_stuck([one for one, facts in told.items() if facts["status"] == "paused"])
+        self._since = {one: self._since.get(one, now) for one in stuck}
+        self.stuck = stuck
+        for one, since in self._since.items():
+            if now - since >= PAUSED:
+                raise GraphMemoryError(
+                    f"{self._name}: Dask has paused worker {one}, since its memory is nearly full "
+                    f"({format_bytes(told[one]['metrics']['memory'])} of "
+                    f"{format_bytes(told[one]['memory_limit'])}), so that nothing begins there; give workers "
+                    "more memory (memory_limit=), use more of them, or free what they hold"
+                )
 
 
 def refuse_killed_for_memory(

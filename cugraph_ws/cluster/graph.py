@@ -31,7 +31,12 @@ from cugraph_ws.cluster.driver import (
     run_crew,
     workers_of,
 )
-from cugraph_ws.cluster.faults import FrameLostError, refuse_killed_for_memory, translated
+from cugraph_ws.cluster.faults import (
+    FrameLostError,
+    PausedWorkers,
+    refuse_killed_for_memory,
+    translated,
+)
 from cugraph_ws.cluster.members import (
     Call,
     Carried,
@@ -480,7 +485,10 @@ class ClusterGraph:
                 meta = asked.result()
                 kinds = {getattr(dtype, "kind", "O") for dtype in meta.dtypes}
                 self._metas[schema] = meta, "O" in kinds
-            frames.append(_frame(crewed.parts(which), *self._metas[schema]))
+            number = facts.get("searches", 0)  # of which the frame has rows, in their order
+            parts = crewed.searches(number) if number > 1 else crewed.parts(which)
+            frames.append(_frame(parts, *self._metas[schema]))
+        facts.pop("searches", None)
         if "iterations" in facts:
             result = ClusterResult(frame=frames[0], **facts)
             if error is not None:
@@ -573,11 +581,14 @@ def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
     parts = _kept_partitions(client, frame)
     if parts is None:
         parts = client.compute(frame.to_delayed())
+    workers = PausedWorkers(client, "graph")
     while any(part.status in ("pending", "lost") for part in parts):
         if any(part.status == "cancelled" for part in parts) or _are_lost_for_good(client, parts):
             break  # to wait for those would never end
         with suppress(TimeoutError, CancelledError), client.as_current():  # wait() looks for one
             wait(parts, timeout=LOOK)
+        # Where one still works, it may have the others' partitions.
+        workers.refuse(lambda paused: paused if len(paused) == len(client.nthreads()) else [])
     for place, part in enumerate(parts):
         if part.status == "error":
             part.result()  # raises what went wrong

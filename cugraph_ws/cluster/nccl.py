@@ -279,6 +279,12 @@ class NcclCrew:
         """Why somebody outside wants the run to end."""
         return self._crew.wish
 
+    @property
+    def room(self) -> int | None:
+        """Bytes that the worker may still take; see `DaskCrew`."""
+        room: int | None = getattr(self._crew, "room", None)
+        return room
+
     def allgather(self, value: Any) -> list[Any]:
         """Show every member a small value."""
         own = plain(value)

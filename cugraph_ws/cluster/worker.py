@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import psutil
+from dask import config
 from distributed import Worker, get_worker
 from distributed.comm.addressing import get_address_host
 from distributed.diagnostics.plugin import WorkerPlugin
@@ -107,10 +109,12 @@ class CrewPlugin(WorkerPlugin):
         self._mail: dict[tuple[str, int], dict[int, Any]] = {}
         self._wishes: dict[str, str] = {}
         self._abandoned: dict[str, str] = {}
+        self._begun: set[str] = set()  # runs that a member is at work for
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
         worker.handlers["cugraph_ws_call"] = self.call
         worker.handlers["cugraph_ws_post"] = self.receive
         worker.handlers["cugraph_ws_ping"] = self.ping
+        worker.handlers["cugraph_ws_begun"] = self.has_begun
         worker.handlers["cugraph_ws_wish"] = self.wish
         worker.handlers["cugraph_ws_abandon"] = self.abandon
         worker.handlers["cugraph_ws_end"] = self.end
@@ -194,6 +198,15 @@ class CrewPlugin(WorkerPlugin):
         """Say that this worker lives."""
         return True
 
+    def begin(self, run: str) -> None:
+        """Note that a member is at work here."""
+        with self._changed:
+            self._begun.add(run)
+
+    def has_begun(self, run: str) -> bool:
+        """Tell whether a member of a run is at work here, or has been."""
+        return run in self._begun or run in self._ended
+
     def wish(self, run: str, wish: str) -> None:
         """Ask a run to end at its next meeting."""
         with self._changed:
@@ -217,6 +230,7 @@ class CrewPlugin(WorkerPlugin):
             if run not in self._ended:
                 self._ended.append(run)
             self._changed.notify_all()
+            self._begun.discard(run)
             self._wishes.pop(run, None)
             self._abandoned.pop(run, None)
             for key in [key for key in self._mail if key[0] == run]:
@@ -292,6 +306,16 @@ class DaskCrew:
     def wish(self) -> str | None:
         """Why somebody outside wants the run to end."""
         return self._plugin.wished(self._run)
+
+    @property
+    def room(self) -> int | None:
+        """Bytes that the worker may take until its nanny ends it; None where nobody would."""
+        manager = self._plugin.worker.memory_manager
+        limit, share = manager.memory_limit, config.get("distributed.worker.memory.terminate")
+        if not limit or not share:
+            return None
+        held: int = psutil.Process().memory_info().rss
+        return max(0, int(limit * share) - held)
 
     @property
     def transport(self) -> Transport:
