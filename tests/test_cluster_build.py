@@ -721,7 +721,7 @@ def test_a_share_that_its_worker_has_no_room_for(kind):
         hands = [[], [(0, frame)]]
         return build_shard(small, hands[crew.rank], *names)
 
-    small = 50_000 if kind == "integers" else 200_000
+    small = 10_000 if kind == "integers" else 200_000
     needed = r"a worker needs .* for its share of the graph .* KiB are left.*memory_limit="
     with pytest.raises(GraphMemoryError, match=needed):
         together(2, lambda crew: member(crew, small))
