@@ -343,8 +343,21 @@ def test_the_users_own_mistakes_are_not_logged(pair):
     assert "ZeroDivisionError" in "".join(complaints(pair.client)[before:])
 
 
-def of_the_users_own() -> Any:
-    raise ZeroDivisionError("of the user's own")
+def of_the_users_own(kind: type[Exception] = ZeroDivisionError) -> Any:
+    raise kind("of the user's own")
+
+
+@pytest.mark.parametrize("kind", [TimeoutError, ConnectionError, OSError])
+def test_errors_of_the_users_own_tasks_are_not_taken_for_the_clusters(pair, kind):
+    meta = edge_frame(SKEWED).iloc[:0]
+    failing = dd.from_delayed([dask.delayed(of_the_users_own)(kind)], meta=meta)
+    with pytest.raises(kind, match="of the user's own"):
+        ws.bfs(failing, 0)
+    with (
+        on_workers(SKEWED) as graph,
+        pytest.raises(kind, match="of the user's own"),
+    ):
+        ws.pagerank(graph, personalization=failing)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from cugraph_ws.memory import format_bytes
 __all__ = [
     "BROKEN",
     "FrameLostError",
+    "OfTheFrameError",
     "PausedWorkers",
     "is_closed",
     "refuse_killed_for_memory",
@@ -32,6 +33,19 @@ BROKEN = (CommClosedError, CancelledError, TimeoutError)  # a connection, or wha
 
 class FrameLostError(WorkerLostError):
     """Partitions of the user's frame are lost: to try again does not bring them back."""
+
+
+class OfTheFrameError(Exception):
+    """Carries what the user's own tasks have raised, of whatever type, past `translated`.
+
+    Parameters
+    ----------
+    error : Exception
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 def is_closed(client: Client) -> bool:
@@ -56,9 +70,13 @@ def translated(client: Client, name: str) -> Iterator[None]:
     WorkerLostError
         If a connection broke, or tasks were cancelled; FrameLostError if workers died over the user's
         own tasks.
+    Exception
+        What the user's own tasks have raised, as it is.
     """
     try:
         yield
+    except OfTheFrameError as carrier:
+        raise carrier.error from None
     except Exception as error:
         if is_closed(client):
             raise EngineError(

@@ -22,6 +22,7 @@ from typing import Any, get_args
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps
+from distributed.scheduler import KilledWorker
 
 from cugraph_ws.cluster.driver import (
     Crewed,
@@ -33,6 +34,7 @@ from cugraph_ws.cluster.driver import (
 )
 from cugraph_ws.cluster.faults import (
     FrameLostError,
+    OfTheFrameError,
     PausedWorkers,
     refuse_killed_for_memory,
     translated,
@@ -591,13 +593,23 @@ def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
         workers.refuse(lambda paused: paused if len(paused) == len(client.nthreads()) else [])
     for place, part in enumerate(parts):
         if part.status == "error":
-            part.result()  # raises what went wrong
+            _raise(part)
         if part.status in ("lost", "cancelled"):
             raise FrameLostError(
                 f"graph: partition {place} of {len(parts)} of a frame is {part.status}: it was held by a "
                 "worker that is gone, and nothing tells how to compute it again; load the frame again"
             )
     return parts
+
+
+def _raise(part: Future[Any]) -> None:
+    """Raise what went wrong with a partition."""
+    try:
+        part.result()
+    except (KilledWorker, CancelledError):
+        raise
+    except Exception as error:
+        raise OfTheFrameError(error) from error
 
 
 def _are_lost_for_good(client: Client, parts: Sequence[Future[Any]]) -> bool:
