@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import dask
 import dask.dataframe as dd
 import pandas as pd
-from distributed import Client, LocalCluster, Nanny, Scheduler, SpecCluster
+import pytest
+from distributed import Client, LocalCluster, Nanny, Scheduler, Security, SpecCluster
 from distributed.utils import get_mp_context
 from shapes import edge_frame, vertex_frame
 from verify import Edges
@@ -24,6 +28,7 @@ import cugraph_ws as ws
 __all__ = [
     "Workers",
     "assert_same",
+    "certificates",
     "eventually",
     "on_workers",
     "spread_edges",
@@ -103,6 +108,29 @@ def workers_in(environments: Sequence[Mapping[str, str]]) -> Iterator[Client]:
     with SpecCluster(workers=specified, scheduler=scheduler) as cluster, Client(cluster) as client:
         client.wait_for_workers(len(specified))
         yield client
+
+
+def certificates(folder: Path) -> Security:
+    """Make a certificate for a cluster on this machine, or skip the test."""
+    command = shutil.which("openssl")
+    if command is None:
+        pytest.skip("there is no openssl to make certificates with")
+    key, certificate = str(folder / "key.pem"), str(folder / "certificate.pem")
+    subprocess.run(
+        [
+            command, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+            "-nodes", "-days", "1", "-subj", "/CN=localhost",
+            "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+        ],
+        check=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+    roles = ("client", "worker", "scheduler")
+    named = {
+        f"tls_{role}_{what}": file
+        for role in roles
+        for what, file in (("key", key), ("cert", certificate))
+    }
+    return Security(tls_ca_file=certificate, require_encryption=True, **named)
 
 
 def spread_edges(edges: Edges, partitions: int = 3, *, weighted: bool = True) -> Any:

@@ -706,6 +706,40 @@ def test_a_share_that_does_not_fit(monkeypatch):
     together(2, member)
 
 
+class Small(ThreadCrew):
+    """A member whose worker has so much room."""
+
+    room: int | None = None
+
+
+@pytest.mark.parametrize("kind", ["integers", "sparse integers", "text", "pairs"])
+def test_a_share_that_its_worker_has_no_room_for(kind):
+    """It is refused before ids are hashed: there would be room for those that need not be."""
+    frame = some_edges(5000, 1000)
+    ends = ["source", "destination"]
+    names: list[list[str]] = [["source"], ["destination"]]
+    if kind == "sparse integers":
+        frame[ends] = frame[ends] * 10**12
+    if kind == "text":
+        frame[ends] = frame[ends].astype(str)
+    if kind == "pairs":
+        names = [ends, ends]
+
+    def member(crew, room):
+        small = Small(crew.rank, crew.size, crew._board, crew._barrier)
+        small.room = room
+        hands = [[], [(0, frame)]]
+        return build_shard(small, hands[crew.rank], *names)
+
+    small = 10_000 if kind == "integers" else 200_000
+    needed = r"a worker needs .* for its share of the graph .* KiB are left.*memory_limit="
+    with pytest.raises(GraphMemoryError, match=needed):
+        together(2, lambda crew: member(crew, small))
+    for room in (None, 1 << 30, *([200_000] if kind == "integers" else [])):
+        shards = together(2, lambda crew, room=room: member(crew, room))
+        assert sum(one.own_arcs for one in shards) == len(frame)
+
+
 # memory
 
 

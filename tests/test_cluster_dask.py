@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -116,11 +117,7 @@ def test_every_function_gives_the_same(crowd, place):
                 if isinstance(expected, Exception):
                     assert type(found) is type(expected), found
                     assert isinstance(found, ws.ConvergenceError) or str(found) == str(expected)
-                elif function in (
-                    "k_core",
-                    "many searches",
-                    "many paths",
-                ):  # rows are in an order of owners
+                elif function == "k_core":  # rows are in an order of owners
                     pd.testing.assert_frame_equal(by_rows(found.compute()), by_rows(expected))
                 else:
                     assert_same(found, expected, **tolerance)
@@ -262,6 +259,128 @@ def test_results_lie_where_they_were_computed_and_are_sorted(crowd):
     vertices = frame["vertex"].compute()  # outlives its graph
     assert vertices.is_monotonic_increasing
     assert len(vertices) == SKEWED.n
+
+
+def test_rows_of_many_searches_are_in_the_order_of_one_machine(pair):
+    """By source, as they were given, and vertex; where they were computed, and those that are done of a run that is stopped."""
+    sources = [5, 0, 5, 17]
+    with build(SKEWED) as whole, on_workers(SKEWED) as graph:
+        found = ws.multi_source_bfs(graph, sources)
+        assert found.npartitions == len(sources) * len(graph.partitions)
+        assert_same(found, ws.multi_source_bfs(whole, sources))
+        assert_same(ws.multi_source_bfs(graph, [3]), ws.multi_source_bfs(whole, [3]))
+        assert len(ws.multi_source_bfs(graph, []).compute()) == 0
+        with pytest.raises(ws.ConvergenceError) as caught:
+            ws.multi_source_bfs(graph, sources * 500, progress=lambda update: False)
+        rows = caught.value.result.frame.compute()
+        searches = len(rows) // SKEWED.n
+        assert 0 < searches < 500 * len(sources)
+        some = (sources * 500)[:searches]
+        pd.testing.assert_frame_equal(
+            rows[["source", "vertex"]].reset_index(drop=True),
+            ws.multi_source_bfs(whole, some)[["source", "vertex"]],
+        )
+
+
+@pytest.mark.parametrize("search", ["bfs", "sssp", "widest_path", "run"])
+def test_paths_of_a_clusters_result(pair, search):
+    calls: dict[str, Callable[[Any], Any]] = {
+        "bfs": lambda g: ws.bfs(g, 0),
+        "sssp": lambda g: ws.sssp(g, 0),
+        "widest_path": lambda g: ws.widest_path(g, 0),
+        "run": lambda g: ws.run(ws.SSSP, g, source=0),
+    }
+    targets = [3, 0, 40, 3, 11]
+    with build(SKEWED) as whole, on_workers(SKEWED) as graph:
+        expected = ws.shortest_path(calls[search](whole), targets)
+        found = ws.shortest_path(calls[search](graph), targets)
+        assert len(expected) > len(targets)
+        if search == "bfs":  # of equal parents, one is chosen alike
+            pd.testing.assert_frame_equal(found, expected)
+        else:
+            ends = ["target", "position"]
+            pd.testing.assert_frame_equal(found[ends], expected[ends])
+            value = expected.columns[-1]
+            pd.testing.assert_series_equal(found[value], expected[value])
+        lazy = dd.from_pandas(pd.DataFrame({"vertex": targets}), npartitions=2)
+        again = ws.shortest_path(calls[search](graph), lazy)
+        pd.testing.assert_frame_equal(again[ends := ["target", "position"]], found[ends])
+
+
+def test_paths_of_a_clusters_result_that_are_not_there(pair):
+    with on_workers(SKEWED) as graph:
+        tree = ws.bfs(graph, 0)
+        with pytest.raises(ws.InputError, match=r"targets: 10000 is not a vertex"):
+            ws.shortest_path(tree, 10_000)
+        with pytest.raises(ws.InputError, match="no column 'predecessor'"):
+            ws.shortest_path(ws.pagerank(graph), 0)
+        with pytest.raises(ws.InputError, match="one search"):
+            ws.shortest_path(ws.multi_source_bfs(graph, [0, 1]), 0)
+
+
+def complaints(client: Any) -> list[str]:
+    """Return the pages about tasks that have failed, of all workers."""
+    logs = client.get_worker_logs()
+    return [text for log in logs.values() for _, text in log if "Compute Failed" in text]
+
+
+def test_the_users_own_mistakes_are_not_logged(pair):
+    before = len(complaints(pair.client))
+    with on_workers(SKEWED) as graph:
+        for call in (
+            lambda: ws.bfs(graph, 10_000),
+            lambda: ws.sssp(graph, "a"),
+            lambda: ws.pagerank(graph, personalization={10_000: 1.0}),
+            lambda: ws.shortest_path(ws.bfs(graph, 0), 10_000),
+            lambda: ws.multi_source_bfs(graph, [0, 10_000]),
+        ):
+            with pytest.raises(ws.InputError):
+                call()
+    assert complaints(pair.client)[before:] == []
+    failing = dd.from_delayed([dask.delayed(of_the_users_own)()], meta=edge_frame(SKEWED).iloc[:0])
+    with pytest.raises(ZeroDivisionError):
+        ws.bfs(failing, 0)
+    assert "ZeroDivisionError" in "".join(complaints(pair.client)[before:])
+
+
+def of_the_users_own(kind: type[Exception] = ZeroDivisionError) -> Any:
+    raise kind("of the user's own")
+
+
+@pytest.mark.parametrize("kind", [TimeoutError, ConnectionError, OSError])
+def test_errors_of_the_users_own_tasks_are_not_taken_for_the_clusters(pair, kind):
+    meta = edge_frame(SKEWED).iloc[:0]
+    failing = dd.from_delayed([dask.delayed(of_the_users_own)(kind)], meta=meta)
+    with pytest.raises(kind, match="of the user's own"):
+        ws.bfs(failing, 0)
+    with (
+        on_workers(SKEWED) as graph,
+        pytest.raises(kind, match="of the user's own"),
+    ):
+        ws.pagerank(graph, personalization=failing)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"source": "sourze"}, r"source='sourze'.*did you mean 'source'"),
+        ({"destination": ["a", "b"]}, "as many columns"),
+        ({"weight": "wait"}, "weight='wait'"),
+        ({"attributes": ["x"]}, "attributes='x'"),
+        ({"duplicates": "sometimes"}, "duplicates='sometimes'"),
+        ({"self_loops": "sometimes"}, "self_loops='sometimes'"),
+        ({"vertices": pd.DataFrame({"a": [1], "b": [2]})}, "vertices: the ids must be in"),
+        ({"vertices": dd.from_dict({"a": [1], "b": [2]}, npartitions=1)}, "vertices: the ids must"),
+    ],
+)
+def test_columns_are_checked_before_anything_is_sent(pair, monkeypatch, options, told):
+    def sent(*given: Any, **named: Any) -> None:
+        raise AssertionError("something was sent")
+
+    for name in ("_partitions", "run_crew", "placed", "workers_of"):
+        monkeypatch.setattr(f"cugraph_ws.cluster.graph.{name}", sent)
+    with pytest.raises(ws.InputError, match=told):
+        ws.Graph(spread_edges(SKEWED), **options)
 
 
 def test_a_frame_a_graph_and_a_method_are_alike(crowd):

@@ -6,24 +6,36 @@ import asyncio
 import gc
 import os
 import signal
+import ssl
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import WITHIN, Workers, assert_same, eventually, on_workers, workers
-from distributed import Event, Worker, wait
+from clusters import (
+    WITHIN,
+    Workers,
+    assert_same,
+    certificates,
+    eventually,
+    on_workers,
+    spread_edges,
+    workers,
+)
+from distributed import Client, Event, Worker, wait
 from distributed.core import ConnectionPool
 from programs import Endless
-from shapes import build, rmat
+from shapes import build, rmat, vertex_frame
 
 import cugraph_ws as ws
 from cugraph_ws.cluster import driver, early, members
 from cugraph_ws.cluster.early import Early, EarlyStarts, Summons
+from cugraph_ws.cluster.lifelines import Lifelines
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -258,6 +270,89 @@ class TestEarlyStarts:
         for number in range(5):
             starts.claim(number)
         assert list(starts._past) == [2, 3, 4]
+
+
+def test_two_clients_on_one_cluster(pair, graph, tree, counts):
+    """Each has calls of its own begin, at the same time, on graphs of its own and of the other's workers."""
+    with Client(pair.cluster.scheduler_address, set_as_default=False) as other:
+        theirs = ws.Graph(
+            spread_edges(SKEWED), weight="weight", directed=SKEWED.directed,
+            vertices=vertex_frame(SKEWED), client=other,
+        )  # fmt: skip
+        before = counts()
+
+        def three(which: Any) -> list[Any]:
+            return [ws.bfs(which, 0) for _ in range(3)]
+
+        with ThreadPoolExecutor(2) as executor:
+            own, others = executor.map(three, (graph, theirs))
+            for one in own:
+                assert_same(one, tree)
+            for one in others:
+                parts = other.gather(other.compute(one.to_delayed()))
+                found = pd.concat(parts, ignore_index=True)
+                pd.testing.assert_frame_equal(found, tree)
+        assert {one: now - before[one] for one, now in counts().items()} == dict.fromkeys(before, 6)
+        theirs.close()
+    assert_same(ws.bfs(graph, 0), tree)
+    eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
+
+
+def test_workers_that_are_started_again(pair, tree):
+    """The graph is built again, and calls begin early as before."""
+    with on_workers(SKEWED) as graph:
+        frame = ws.bfs(graph, 0)
+        assert_same(frame, tree)
+        pair.client.restart()
+        pair.wait_for(2)
+        assert_same(ws.bfs(graph, 0), tree)
+        pair.client.run(counting)
+        assert_same(ws.bfs(graph, 0), tree)
+        assert set(pair.client.run(counted).values()) == {1}
+
+
+def linked(duty: Any) -> tuple[bool, int, bytes]:
+    """Open the control channel between members, and send each other a word."""
+    with members.at_work(duty) as crew:
+        lines = Lifelines(crew, duty.addresses)
+        encrypted = all(isinstance(one._line, ssl.SSLSocket) for one in lines._mail.values())
+        lines.begin(duty.run)
+        other = 1 - crew.rank
+        came = lines.swap({other: b"from %d" % crew.rank}, crew.check)[other]
+        crew.allgather(None)
+        lines.close()
+        return encrypted, crew.room, came
+
+
+def told_of_channels(crowd: Workers) -> list[tuple[bool, int, bytes]]:
+    addresses = crowd.wait_for(2)
+    told = driver.run_crew(crowd.client, addresses, linked, [(), ()], "linked", ["", ""])
+    return crowd.client.gather(told)
+
+
+def test_the_control_channel_of_a_cluster_without_certificates(pair):
+    (first, room, one), (second, other_room, other) = told_of_channels(pair)
+    assert (first, second) == (False, False)
+    assert min(room, other_room) > 0
+    assert (one, other) == (b"from 1", b"from 0")
+
+
+def test_a_cluster_with_certificates(tmp_path, tree):
+    """Calls begin early there too, and the control channel is encrypted."""
+    with (
+        workers(2, protocol="tls://", security=certificates(tmp_path)) as crowd,
+        on_workers(SKEWED) as graph,
+        build(SKEWED) as whole,
+    ):
+        assert all(one["worker"].startswith("tls://") for one in graph.partitions)
+        crowd.client.run(counting)
+        assert_same(ws.bfs(graph, 0), tree)
+        assert_same(ws.pagerank(graph), ws.pagerank(whole), rtol=1e-5)
+        assert set(crowd.client.run(counted).values()) == {2}
+        assert [(one, came) for one, _, came in told_of_channels(crowd)] == [
+            (True, b"from 1"),
+            (True, b"from 0"),
+        ]
 
 
 async def asked_for_nobody(dask_worker: Worker) -> Any:

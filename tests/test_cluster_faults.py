@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from clusters import WITHIN, Workers, assert_same, eventually, spread_edges, workers
-from distributed import Security, Worker
+from distributed import Worker
 from programs import Endless
 from shapes import edge_frame, rmat
 
@@ -275,36 +272,3 @@ def test_a_worker_without_memory_is_named(crowd, graph, tree, rank):
     assert time.monotonic() - begun < WITHIN
     assert_same(ws.bfs(graph, 0), tree)
     eventually(lambda: is_clean(crowd, shares=1))
-
-
-def certificates(folder: Path) -> Security:
-    """Make a certificate for a cluster on this machine, or skip the test."""
-    command = shutil.which("openssl")
-    if command is None:
-        pytest.skip("there is no openssl to make certificates with")
-    key, certificate = str(folder / "key.pem"), str(folder / "certificate.pem")
-    subprocess.run(
-        [
-            command, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-            "-nodes", "-days", "1", "-subj", "/CN=localhost",
-            "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
-        ],
-        check=True, capture_output=True, timeout=60,
-    )  # fmt: skip
-    roles = ("client", "worker", "scheduler")
-    named = {
-        f"tls_{role}_{what}": file
-        for role in roles
-        for what, file in (("key", key), ("cert", certificate))
-    }
-    return Security(tls_ca_file=certificate, require_encryption=True, **named)
-
-
-def test_a_cluster_with_certificates(tmp_path):
-    with (
-        workers(2, protocol="tls://", security=certificates(tmp_path)),
-        ws.Graph(spread_edges(EDGES, 3), weight="weight") as graph,
-        ws.Graph(edge_frame(EDGES), weight="weight") as whole,
-    ):
-        assert all(one["worker"].startswith("tls://") for one in graph.partitions)
-        assert_same(ws.pagerank(graph), ws.pagerank(whole), rtol=1e-9)

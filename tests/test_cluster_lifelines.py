@@ -7,6 +7,7 @@ import os
 import queue
 import signal
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,9 +16,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from clusters import certificates
 from crews import ThreadCrew, together
 
-from cugraph_ws.cluster import lifelines
+from cugraph_ws.cluster import channel, lifelines
+from cugraph_ws.cluster.channel import PairKeys, Transport
 from cugraph_ws.cluster.crew import RunAbandonedError
 from cugraph_ws.cluster.lifelines import Lifelines
 from cugraph_ws.errors import WorkerLostError
@@ -26,11 +29,35 @@ WHO = [f"tcp://127.0.0.1:{rank}" for rank in range(3)]
 WAIT = 30.0
 
 
+PLAIN = Transport("run", ["127.0.0.1"])
+
+
 class Checked(ThreadCrew):
     """A crew that nobody gives up."""
 
+    transport = PLAIN
+
     def check(self) -> None:
         pass
+
+
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory: Any) -> Transport:
+    security = certificates(tmp_path_factory.mktemp("certificates"))
+    return Transport(
+        "run",
+        ["127.0.0.1"],
+        security.get_listen_args("worker")["ssl_context"],
+        security.get_connection_args("worker")["ssl_context"],
+    )
+
+
+@pytest.fixture(autouse=True, params=["plain", "TLS"])
+def transport(request: Any, encrypted: Transport, monkeypatch: Any) -> Transport:
+    """Have the test run over connections of one kind, and then of the other."""
+    chosen = encrypted if request.param == "TLS" else PLAIN
+    monkeypatch.setattr(Checked, "transport", chosen)
+    return chosen
 
 
 def joined(crew: Any) -> Lifelines:
@@ -181,7 +208,7 @@ def swapped(made: list[Lifelines], texts: Any) -> list[dict[int, bytes]]:
         return list(executor.map(swap, range(len(made))))
 
 
-@pytest.mark.parametrize("length", [0, 1, lifelines.CHUNK, 5_000_000])
+@pytest.mark.parametrize("length", [0, 1, channel.CHUNK, 5_000_000])
 def test_texts_of_any_length_are_swapped(length: int) -> None:
     """Also of more than a connection holds on its way: nobody waits for others to read first."""
     with lines() as (made, told):
@@ -239,38 +266,117 @@ def test_who_waits_for_mail_can_be_called_off(monkeypatch: Any) -> None:
         made[0].swap({1: b"", 2: b""}, given_up)
 
 
-def test_strangers_are_turned_away(monkeypatch: Any) -> None:
-    """Who is no member, or says he is another one, does not take his place."""
-    ports: queue.Queue[int] = queue.Queue()
-    listen = lifelines._server
+def test_connections_are_encrypted_where_the_cluster_is(transport: Transport) -> None:
+    with lines() as (made, _):
+        for one in made:
+            for line in (*one._lines.values(), *one._mail.values()):
+                assert isinstance(line._line, ssl.SSLSocket) == transport.encrypts
 
-    def server(address: str) -> socket.socket:
-        made = listen(address)
-        if address == WHO[0]:
-            ports.put(made.getsockname()[1])
-        return made
 
-    def intrude() -> bytes:
-        with socket.create_connection(("127.0.0.1", ports.get(timeout=WAIT)), WAIT) as line:
-            line.sendall(lifelines.HELLO.pack(b"0" * 32, 1, lifelines.MAIL))
-            return line.recv(1)
+def test_one_member_without_certificates_makes_all_go_without(encrypted: Transport) -> None:
+    """Otherwise half of them would wait for a handshake that never comes."""
 
-    monkeypatch.setattr(lifelines, "_server", server)
-    call = Lifelines._called
-    with ThreadPoolExecutor(1) as executor:
-        answer = executor.submit(intrude)
+    def mixed(crew: Any) -> Lifelines:
+        checked: Any = Checked(crew.rank, crew.size, crew._board, crew._barrier)
+        checked.transport = PLAIN if crew.rank == 1 else encrypted
+        return Lifelines(checked, WHO)
 
-        def later(own: Lifelines, *given: Any) -> socket.socket:
-            answer.exception(WAIT)  # the stranger comes first
-            return call(own, *given)
-
-        monkeypatch.setattr(Lifelines, "_called", later)
-        made = together(len(WHO), joined)
-        assert answer.result() == b""
-    for lines_of in ("_lines", "_mail"):
-        assert [sorted(getattr(one, lines_of)) for one in made] == [[1, 2], [0, 2], [0, 1]]
+    made = together(len(WHO), mixed)
     for one in made:
+        assert not any(isinstance(line._line, ssl.SSLSocket) for line in one._lines.values())
         one.close()
+
+
+@pytest.mark.parametrize("number", [8, 40])
+def test_silent_strangers_hold_nobody_up(monkeypatch: Any, number: int) -> None:
+    """They are there before any member calls, and have for ever to say who they are."""
+    monkeypatch.setattr(channel, "HANDSHAKE", 3600.0)
+    monkeypatch.setattr(channel, "PENDING", 32)
+    strangers: list[socket.socket] = []
+    listen, call = lifelines.listen, lifelines.call
+    there = threading.Event()
+
+    def crowded(transport: Transport) -> socket.socket:
+        server = listen(transport)
+        strangers.extend(
+            socket.create_connection(server.getsockname(), WAIT) for _ in range(number)
+        )
+        if len(strangers) == number * len(WHO):
+            there.set()
+        return server
+
+    def later(*given: Any) -> Any:
+        assert there.wait(WAIT)
+        return call(*given)
+
+    monkeypatch.setattr(lifelines, "listen", crowded)
+    monkeypatch.setattr(lifelines, "call", later)
+    try:
+        with lines() as (made, told):
+            for one in made:
+                one.begin("run")
+            assert swapped(made, lambda a, b: bytes([a, b]))[0] == {1: b"\1\0", 2: b"\2\0"}
+            assert all(one.empty() for one in told)
+    finally:
+        for stranger in strangers:
+            stranger.close()
+
+
+def test_lengths_that_nobody_sends_end_a_connection() -> None:
+    with lines() as (made, _):
+        made[0].begin("run")
+        made[1]._mail[0].send(lifelines.LETTER.pack(lifelines._word("run"), lifelines.LONGEST + 1))
+        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 is gone"):
+            made[0].swap({1: b"", 2: b""}, list)
+
+
+def test_who_takes_no_word_is_taken_for_gone(monkeypatch: Any) -> None:
+    def full(*given: Any) -> None:
+        raise TimeoutError("nothing could be sent")
+
+    with lines() as (made, told):
+        monkeypatch.setattr(made[0]._lines[1], "send_all", full)
+        made[0]._say(lifelines._word("run"), lifelines.FREE)
+        assert str(told[0].get(timeout=WAIT)) == "worker tcp://127.0.0.1:1 is gone"
+        assert str(told[1].get(timeout=WAIT)) == "worker tcp://127.0.0.1:0 is gone"
+
+
+def test_a_member_that_cannot_be_reached_is_named(monkeypatch: Any) -> None:
+    def unreachable(*given: Any) -> None:
+        raise OSError("no way there")
+
+    def member(crew: Any) -> None:
+        if crew.rank == 1:
+            joined(crew)
+        else:
+            crew.allgather((1, PairKeys().public, False))
+
+    monkeypatch.setattr(lifelines, "call", unreachable)
+    with pytest.raises(WorkerLostError, match=r"tcp://127\.0\.0\.1:0 cannot be reached \(no way"):
+        together(2, member)
+
+
+def test_a_member_that_shows_no_public_number_ends_it() -> None:
+    def member(crew: Any) -> None:
+        if crew.rank < 2:
+            joined(crew)
+        else:
+            crew.allgather((1, b"", False))
+
+    with pytest.raises(WorkerLostError, match="cannot agree on keys"):
+        together(3, member)
+
+
+def test_a_second_connection_for_the_same_end_is_not_kept() -> None:
+    with lines() as (made, _):
+        one, other = map(channel.Channel, socket.socketpair())
+        kept = made[0]._lines[1]
+        assert not made[0]._take(1, lifelines.WATCHED, one)
+        assert not made[0]._take(1, 9, one)
+        assert made[0]._lines[1] is kept
+        made[0]._call(1, lifelines.WATCHED, lambda: one)
+        assert one.fileno() == -1
+        other.close()
 
 
 def test_a_member_that_never_comes_is_named(monkeypatch: Any) -> None:
@@ -281,35 +387,42 @@ def test_a_member_that_never_comes_is_named(monkeypatch: Any) -> None:
         if crew.rank < 2:
             joined(crew).close()
         else:
-            crew.allgather((1, ""))  # and dies
+            crew.allgather((1, PairKeys().public, True))  # and dies
 
     with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:2 does not come"):
         together(3, member)
 
 
-def _live(ports: Any, address: str) -> None:
-    """Listen, and wait to be killed."""
-    with lifelines._server(address) as server:
-        ports.put(server.getsockname()[1])
-        server.settimeout(WAIT)
-        line, _ = server.accept()
-        threading.Event().wait(WAIT)
-        line.close()
+class Piped(Checked):
+    """One of two members, in processes of their own."""
+
+    def __init__(self, rank: int, pipe: Any) -> None:
+        super().__init__(rank, 2, [], threading.Barrier(1))
+        self._pipe = pipe
+
+    def allgather(self, value: Any) -> list[Any]:
+        self._pipe.send(value)
+        assert self._pipe.poll(WAIT)
+        other = self._pipe.recv()
+        return [value, other] if self.rank == 0 else [other, value]
 
 
+def _live(pipe: Any) -> None:
+    """Be the first member, and wait to be killed."""
+    first: Any = Piped(0, pipe)
+    one = Lifelines(first, WHO[:2])
+    threading.Event().wait(WAIT)
+    one.close()
+
+
+@pytest.mark.parametrize("transport", ["plain"], indirect=True)  # contexts of TLS stay here
 def test_a_killed_process_is_noticed_at_once() -> None:
     context = multiprocessing.get_context("spawn")
-    ports = context.Queue()
-    process = context.Process(target=_live, args=(ports, WHO[0]), daemon=True)
+    pipe, theirs = context.Pipe()
+    process = context.Process(target=_live, args=(theirs,), daemon=True)
     process.start()
-    port = ports.get(timeout=WAIT)
-
-    class Second(Checked):
-        def allgather(self, value: Any) -> list[Any]:
-            return [(port, "0" * 32), value]
-
     told: queue.Queue[Exception] = queue.Queue()
-    second: Any = Second(1, 2, [], threading.Barrier(1))  # of threads
+    second: Any = Piped(1, pipe)
     one = Lifelines(second, WHO[:2])
     one.watch(told.put)
     assert process.pid is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column, Frame, Masked, VertexNumbers, open_frame
 from cugraph_ws.graph import Graph
@@ -33,7 +35,8 @@ def shortest_path(result: Any, targets: Any) -> Any:
     ----------
     result : DataFrame or Result
         What `bfs`, `sssp` or `widest_path` returned, with all of its rows, or what `run` returned
-        for a program with a predecessor.
+        for a program with a predecessor.  Of a Dask frame, or a cluster's result, one worker must
+        have room for three columns: vertices, predecessors, and distances or widths.
     targets : id or list of ids
         Where the paths end (an id of several columns is a tuple).  A Series, an array and a frame
         of ids will do as well.
@@ -41,7 +44,7 @@ def shortest_path(result: Any, targets: Any) -> Any:
     Returns
     -------
     DataFrame
-        Of the kind of the result, one row for each vertex on each path: `target`; `position`
+        Of the kind of the result (of a Dask frame, of the kind of its partitions), one row for each vertex on each path: `target`; `position`
         (int64), 0 for the start; `vertex`; and `distance` or `width`, from the result.  Targets
         are in the order in which they were given, a repeated one once.  A target that is not
         reachable has no rows; a start has one.
@@ -63,6 +66,9 @@ def shortest_path(result: Any, targets: Any) -> Any:
     1         1      b         1
     2         2      c         2
     """
+    rows = getattr(result, "frame", result) if not isinstance(result, Result) else result
+    if is_dask_frame(rows):
+        return _on_worker(rows, targets)
     tree = _tree_of_result(result) if isinstance(result, Result) else _tree_of_frame(result)
     numbers = tree.graph.numbers(_listed(targets), "targets")
     _, first = np.unique(numbers, return_index=True)
@@ -77,6 +83,31 @@ def shortest_path(result: Any, targets: Any) -> Any:
     if tree.name is not None:
         columns[tree.name] = tree.read(tree.values, vertex)
     return tree.graph.frame_like(columns)
+
+
+def _on_worker(rows: Any, targets: Any) -> Any:
+    """Return the paths in a Dask frame's rows, found by one of the workers."""
+    from dask.delayed import delayed
+
+    frame = open_frame(rows._meta, "result", on_device=True)
+    ids, before = _id_names(frame)
+    names = [*ids, *before, *[name for name in VALUES if name in frame.names][:1]]
+    if is_dask_frame(targets):
+        targets = targets.compute()
+    walk = delayed(_walked, pure=False)
+    found = walk(rows[names].to_delayed(), targets).compute()
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+def _walked(parts: Sequence[Any], targets: Any) -> Any:
+    """Return the paths in the rows of partitions, or the user's mistake, of which no worker complains."""
+    whole = nw.concat([nw.from_native(part, eager_only=True) for part in parts])
+    try:
+        return shortest_path(nw.maybe_reset_index(whole).to_native(), targets)
+    except InputError as error:
+        return error
 
 
 @dataclass(frozen=True)

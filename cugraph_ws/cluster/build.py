@@ -29,9 +29,10 @@ from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.vertices import ShardVertices
 from cugraph_ws.cuda.device import array_module
 from cugraph_ws.edges import Duplicates, Loops, refuse_loops
+from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph import Columns, named_columns
 from cugraph_ws.ids import IdType, cast_ids, read_ids
-from cugraph_ws.memory import check_memory, estimate_memory
+from cugraph_ws.memory import MemoryEstimate, check_memory, estimate_memory, format_bytes
 from cugraph_ws.queries import check_choice
 from cugraph_ws.values import read_numbers
 from cugraph_ws.vertices import id_columns
@@ -123,15 +124,18 @@ def build_shard(
     )
     rows = sum(len(part.frame) for part in parts.own)
     # the least it can be
-    attempt(crew, lambda: check_memory(expect(number_of_edges=rows, number_of_vertices=0)))
+    attempt(crew, lambda: _check_room(crew, expect(number_of_edges=rows, number_of_vertices=0)))
     types, columns = _read_ids(crew, parts, extra, names)
+    dense_up_to = 8 * (parts.rows + (0 if extra is None else extra.rows)) + (1 << 20)
+    if not _are_dense(crew, types, columns, dense_up_to):  # ids are hashed and sorted
+        attempt(crew, lambda: _check_room(crew, expect(number_of_edges=rows, dense=False)))
     values = {name: _read_values(crew, parts, name, weight) for name in carried}
     kind = parts.kind_like(names[0][0])
     numbered = number_rows_together(
         crew,
         columns,
         [wire.form_of(one) for one in types],
-        dense_up_to=8 * (parts.rows + (0 if extra is None else extra.rows)) + (1 << 20),
+        dense_up_to=dense_up_to,
     )
     del columns
     told = ShardVertices(crew, names[0], types, numbered.ids)
@@ -159,7 +163,7 @@ def build_shard(
     cuts = balanced_cuts(crew, size, route.targets(), weights)
     arcs = route.aim(crew, cuts)
     owned = int(cuts[crew.rank + 1] - cuts[crew.rank])
-    attempt(crew, lambda: check_memory(expect(number_of_edges=arcs, number_of_vertices=owned)))
+    attempt(crew, lambda: _check_room(crew, expect(number_of_edges=arcs, number_of_vertices=owned)))
     told.move(cuts)
     came = {name: route.send(crew, values.pop(name)) for name in carried}
     sources, destinations = (one.astype(np.int64) for one in route.send_ends(crew))
@@ -180,6 +184,32 @@ def build_shard(
     shard._self_loops = loops
     told.settle(shard)
     return shard
+
+
+def _check_room(crew: Crew, estimate: MemoryEstimate) -> None:
+    """Raise GraphMemoryError if a share would not fit in this machine, or in what its worker may take."""
+    check_memory(estimate)
+    room = getattr(crew, "room", None)  # a member's that is no Dask worker has no such limit
+    if room is not None and estimate.peak > room:
+        raise GraphMemoryError(
+            f"a worker needs {format_bytes(estimate.peak)} for its share of the graph while it is built, and "
+            f"{format_bytes(room)} are left of the worker's memory ({estimate}); give workers more memory "
+            "(memory_limit=), use more of them, or leave out weight= and attributes="
+        )
+
+
+def _are_dense(
+    crew: Crew, types: Sequence[IdType], columns: Sequence[Sequence[Any]], dense_up_to: int
+) -> bool:
+    """Tell whether ids are one column of integers of a range that is nearly filled, together."""
+    if len(types) > 1 or types[0].family != "integer":
+        return False
+    own = [one for one in columns[0] if len(one)]
+    ends = [[int(min(one.min() for one in own)), int(max(one.max() for one in own))]] if own else []
+    shown = [one for some in crew.allgather(ends) for one in some]
+    if not shown:
+        return True
+    return max(one[1] for one in shown) - min(one[0] for one in shown) < dense_up_to
 
 
 def _spread(crew: Crew, vertices: Any) -> Partitions:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Alone", "Crew", "RunAbandonedError", "total"]
+__all__ = ["Alone", "Crew", "RunAbandonedError", "plain", "total"]
 
 Array = npt.NDArray[Any]
 Value = TypeVar("Value")
@@ -103,3 +103,24 @@ def total(crew: Crew, number: int | np.integer[Any]) -> int:
     int
     """
     return int(np.sum(crew.allgather(int(number))))
+
+
+def plain(value: Any) -> Any:
+    """Return a value as it looks after a journey: plain Python, sequences as tuples.
+
+    Parameters
+    ----------
+    value : object
+        What `Crew.allgather` takes.
+
+    Returns
+    -------
+    object
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return tuple(map(plain, value))
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    return value

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -23,9 +24,10 @@ from distributed.protocol.pickle import loads
 
 from cugraph_ws.cluster.crew import RunAbandonedError
 from cugraph_ws.cluster.early import Summons
-from cugraph_ws.cluster.members import TOPIC, Duty, part_of, summary_of
+from cugraph_ws.cluster.faults import BROKEN, PausedWorkers
+from cugraph_ws.cluster.members import TOPIC, Duty, part_of, search_of, summary_of
 from cugraph_ws.cluster.worker import CrewPlugin
-from cugraph_ws.errors import EngineError, WorkerLostError
+from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
 from cugraph_ws.interrupts import HeldInterrupts
 
 __all__ = [
@@ -47,10 +49,17 @@ FIRST_LOOK = 0.1  # seconds until it is looked who is there at all
 LOOK = 0.5  # seconds between two looks at who is left
 ANSWER = 3.0  # seconds in which a worker that others say is lost must answer
 GRACE = 20.0  # seconds in which the members left must give a lost run up
+START = 10.0  # seconds in which a cluster without workers may start one
 LONG = 3e-2  # seconds of a call of which most is waiting for GPUs
 LATER = 1e-2  # seconds by which its tasks are submitted later
 # Tasks whose names begin so are short, says Dask's configuration: no other worker steals them
 SPLIT = "split-stage"
+
+
+AGAIN = (
+    "Run it again: the graph is built anew from its frame, by the workers that are there; with "
+    "checkpoint= a run goes on by itself"
+)
 
 
 class LeftBeforeError(WorkerLostError):
@@ -146,6 +155,8 @@ class Crewed:
     early : sequence of tuple, optional
         For each member a callable that returns what does the same before its task is there, or None,
         and what it is given between a `Duty` and the worker; see `CrewPlugin.call`.
+    advice : str
+        What to do if a worker is lost.
     lasts : float
         How many seconds that is likely to take.  To take in a task keeps a worker's interpreter busy for
         two milliseconds: of a long call it may come when the member waits for its GPU.
@@ -170,14 +181,16 @@ class Crewed:
         nccl: bool = False,
         frames: bool = False,
         early: Sequence[tuple[Any, ...]] | None = None,
+        advice: str = AGAIN,
         lasts: float = 0.0,
     ) -> None:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
-        self._name, self._losses = name, losses
+        self._name, self._losses, self._advice = name, losses, advice
         self._unheard: str | None = None  # a wish that the run is still to be told
         self._over = False  # whether all are done, or have been told to give up
         self._seconds = FIRST_LOOK  # until the next look at who is left
+        self._paused = PausedWorkers(client, name)
         if client not in _EQUIPPED:
             _equip(client)
         if frames:
@@ -212,6 +225,22 @@ class Crewed:
         if which == 0:
             return self.first
         return submit_together(self._client, self._parts(self.futures, which))
+
+    def searches(self, number: int) -> list[Future[Any]]:
+        """Have the first frame cut into searches: the first one's rows of all members, and so on.
+
+        Parameters
+        ----------
+        number : int
+            Of the searches, whose rows each member has one after the other.
+        """
+        own = self.run.rpartition("-")[2]
+        pieces = [
+            Piece(f"{SPLIT}-cugraph_ws-{own}-{rank}-0-{which}", search_of, (rows, which, number))
+            for which in range(number)
+            for rank, rows in enumerate(self.first)
+        ]
+        return submit_together(self._client, pieces)
 
     def _parts(self, returned: Sequence[Any], which: int) -> list[Piece]:
         """Return what takes one of the frames out of what each member returns.
@@ -302,7 +331,27 @@ class Crewed:
             early = bool(lost) and self._seconds == FIRST_LOOK
             self._fail(lost, LeftBeforeError if early else WorkerLostError)
         self._seconds = LOOK
+        try:
+            self._paused.refuse(self._not_begun)
+        except GraphMemoryError:
+            self._give_up("a worker is paused", self._paused.stuck)
+            self.release()
+            raise
         return False
+
+    def _not_begun(self, paused: Sequence[str]) -> list[str]:
+        """Return those of some workers whose members have not begun."""
+        theirs = [one for one in paused if one in self._addresses]
+        if not theirs:
+            return []
+        asking = self._scheduler.broadcast
+        told = self._client.sync(
+            asking,
+            msg={"op": "cugraph_ws_begun", "run": self.run},
+            workers=theirs,
+            on_error="return",
+        )
+        return [one for one in theirs if told.get(one) is False]
 
     def _fail(self, lost: list[str], kind: type[WorkerLostError]) -> None:
         """End the members that are left, and raise why."""
@@ -343,12 +392,20 @@ class Crewed:
         """Send workers a message; tell which of them answer before long."""
 
         async def answers(address: str) -> bool:
-            asking = self._scheduler.broadcast(msg=message, workers=[address], on_error="raise")
-            try:
-                await asyncio.wait_for(asking, ANSWER)
-            except Exception:
-                return False
-            return True
+            told = self._scheduler.broadcast(msg=message, workers=[address], on_error="raise")
+            asking = asyncio.ensure_future(told)
+            until = time.monotonic() + ANSWER
+            there = True
+            while there and not asking.done() and time.monotonic() < until:
+                await asyncio.wait([asking], timeout=FIRST_LOOK)
+                # Dask tries to reach one for long that is known to have gone.
+                there = asking.done() or address in await self._scheduler.ncores()
+            if not asking.done():
+                asking.cancel()
+            with suppress(Exception, asyncio.CancelledError):
+                await asking
+                return True
+            return False
 
         async def ask() -> list[bool]:
             return list(await asyncio.gather(*map(answers, addresses)))
@@ -377,8 +434,10 @@ class Crewed:
         ]
         told = [error for error in errors if isinstance(error, WorkerLostError)]
         if not lost:
-            if own:
-                raise own[0]
+            broken = [error for error in own if isinstance(error, BROKEN)]
+            if len(own) > len(broken):
+                raise next(error for error in own if error not in broken)
+            told += [_broken(self._name, error) for error in broken]
             lost = self._blamed()
         if not lost:
             raise (told or [WorkerLostError(f"{self._name} was cancelled")])[0]
@@ -387,10 +446,7 @@ class Crewed:
             f"worker {one} was lost, and with it {self._losses[rank]}"
             for one, rank in zip(lost, ranks, strict=True)
         )
-        raise kind(
-            f"{self._name}: {what}. Run it again: the graph is built anew from its frame, by the workers "
-            "that are there; with checkpoint= a run goes on by itself"
-        ) from next(iter(told), None)
+        raise kind(f"{self._name}: {what}. {self._advice}") from next(iter(told), None)
 
     def _give_up(self, reason: str, lost: Sequence[str] = ()) -> None:
         """Wake all members that are left, wait for them, and let their results go."""
@@ -435,9 +491,15 @@ def run_crew(
     losses: Sequence[str],
     *,
     nccl: bool = False,
+    advice: str = AGAIN,
 ) -> list[Future[Any]]:
     """Run a task on every member and wait; see `Crewed`."""
-    return Crewed(client, addresses, task, arguments, name, losses, nccl=nccl).join()
+    return Crewed(client, addresses, task, arguments, name, losses, nccl=nccl, advice=advice).join()
+
+
+def _broken(name: str, error: BaseException) -> WorkerLostError:
+    """Return what to raise for a connection that broke on a worker, if nothing explains it better."""
+    return WorkerLostError(f"{name}: a worker's connection broke ({error}); run it again")
 
 
 def current_client() -> Client:
@@ -482,8 +544,13 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
     """
     there = sorted(client.nthreads())
     if not there:
-        client.wait_for_workers(1, timeout=10)
+        with suppress(TimeoutError):
+            client.wait_for_workers(1, timeout=START)
         there = sorted(client.nthreads())
+    if not there:
+        raise EngineError(
+            f"the cluster has no workers, nor had one come within {START:.0f} s; start some"
+        )
     if wanted is None:
         return there
     missing = [one for one in wanted if one not in there]

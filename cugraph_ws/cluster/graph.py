@@ -13,13 +13,16 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, get_args
 
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps
+from distributed.scheduler import KilledWorker
 
 from cugraph_ws.cluster.driver import (
     Crewed,
@@ -28,6 +31,13 @@ from cugraph_ws.cluster.driver import (
     placed,
     run_crew,
     workers_of,
+)
+from cugraph_ws.cluster.faults import (
+    FrameLostError,
+    OfTheFrameError,
+    PausedWorkers,
+    refuse_killed_for_memory,
+    translated,
 )
 from cugraph_ws.cluster.members import (
     Call,
@@ -41,16 +51,20 @@ from cugraph_ws.cluster.members import (
 from cugraph_ws.cluster.scan import cluster_scan
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.conventions import AUTO, weight_column
+from cugraph_ws.edges import Duplicates, Loops
 from cugraph_ws.errors import InputError, WorkerLostError
-from cugraph_ws.frames import FrameKind
-from cugraph_ws.graph import Balance, GraphReport
+from cugraph_ws.frames import FrameKind, open_frame
+from cugraph_ws.graph import Balance, GraphReport, named_columns
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
+from cugraph_ws.queries import check_choice
 from cugraph_ws.trace import Trace
+from cugraph_ws.vertices import id_columns
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 
-RESTARTS = 5  # of a run with a checkpoint, after lost workers
+RESTARTS = 5  # of a build, or of a run with a checkpoint, after lost workers
+LOOK = 0.5  # seconds between two looks whether a frame's partitions can still be waited for
 
 
 @dataclass
@@ -137,12 +151,15 @@ class ClusterGraph:
             "duplicates": duplicates,
             "self_loops": self_loops,
         }
+        self._addresses: list[str] = []
+        self._facts: list[dict[str, Any]] = []
         self._lock = threading.RLock()  # members meet in the same order in every run
         self._shares: list[Future[Any]] | None = None
         # By columns and dtypes of results: an empty frame, and whether there is something of Python's
         self._metas: dict[bytes, tuple[Any, bool]] = {}
         self._took: dict[str, float] = {}  # seconds of the last call of each function
         self._open = True
+        self._check()
         self._build()
         self._wanted = len(self._addresses)
         if consume:
@@ -150,10 +167,42 @@ class ClusterGraph:
 
     # --------------------------------------------------------------------------------- the graph
 
+    def _check(self) -> None:
+        """Refuse, before any worker has heard of it, what the frames' columns show to be wrong."""
+        options = self._options
+        check_choice("duplicates", options["duplicates"], get_args(Duplicates))
+        check_choice("self_loops", options["self_loops"], get_args(Loops))
+        source, destination, attributes = (
+            options[name] for name in ("source", "destination", "attributes")
+        )
+        names, carried = named_columns(source, destination, self.weight, attributes)
+        edges = open_frame(self._edges._meta, "edges", on_device=True)
+        for ends in zip(*names, strict=True):
+            for name, argument in zip(ends, ("source", "destination"), strict=True):
+                edges.column(name, argument)
+        for name in carried:
+            edges.column(name, "weight" if name == self.weight else "attributes")
+        if self._vertices is not None:
+            spread = is_dask_frame(self._vertices)
+            vertices = self._vertices._meta if spread else self._vertices
+            id_columns(open_frame(vertices, "vertices", on_device=True), names[0])
+
     def _build(self) -> None:
-        """Have the workers build the graph."""
+        """Have the workers build the graph; if some are lost meanwhile, by those that are left."""
+        for attempt in range(RESTARTS + 1):
+            try:
+                with translated(self._client, "graph"):
+                    self._build_once()
+                return
+            except WorkerLostError as error:
+                refuse_killed_for_memory(self._client, "graph", self._addresses, error)
+                if attempt == RESTARTS or isinstance(error, FrameLostError):
+                    raise
+
+    def _build_once(self) -> None:
+        """Have the workers that are there build the graph."""
         if self._edges is None:
-            raise WorkerLostError(
+            raise FrameLostError(
                 "a worker was lost, and the frame that the graph was built of is not kept "
                 "(consume=True); make the graph again"
             )
@@ -186,8 +235,9 @@ class ClusterGraph:
             "graph",
             [f"{len(places)} of {len(parts)} partitions of the edge frame" for places in shares],
             nccl=self._nccl,
+            advice=f"It has been tried {RESTARTS + 1} times; see why workers are lost, and run it again",
         )
-        self._facts: list[dict[str, Any]] = client.gather(self._shares)
+        self._facts = client.gather(self._shares)
         self._report: GraphReport | None = None
         self._free = weakref.finalize(self, _release, self._shares)
 
@@ -229,13 +279,14 @@ class ClusterGraph:
 
     def _with_all(self, work: Callable[[], Any]) -> Any:
         """Have all members do something, on a graph that is whole."""
-        self._whole()
-        try:
-            return work()
-        except LeftBeforeError:  # one that is retired leaves its task's result to another
-            self._let_go()
+        for _ in range(RESTARTS):
             self._whole()
-            return work()
+            try:
+                return work()
+            except LeftBeforeError:  # one that is retired leaves its task's result to another
+                self._let_go()
+        self._whole()
+        return work()
 
     def _let_go(self) -> None:
         """Have the workers free their shares."""
@@ -289,7 +340,8 @@ class ClusterGraph:
         with self._lock:
             self._whole()
             if self._report is None:
-                self._report = self._with_all(self._reported)
+                with translated(self._client, "report"):
+                    self._report = self._with_all(self._reported)
             return self._report
 
     def _reported(self) -> GraphReport:
@@ -352,12 +404,15 @@ class ClusterGraph:
         """
         options = dict(options)
         with self._lock:
+            name = function.__name__
             for attempt in range(RESTARTS + 1):
                 try:
-                    return self._with_all(functools.partial(self._call, function, options))
-                except WorkerLostError:
+                    with translated(self._client, name):
+                        return self._with_all(functools.partial(self._call, function, options))
+                except WorkerLostError as error:
+                    refuse_killed_for_memory(self._client, name, self._addresses, error)
                     path = options.get("checkpoint")
-                    if path is None or attempt == RESTARTS:
+                    if path is None or attempt == RESTARTS or isinstance(error, FrameLostError):
                         raise
                     if os.path.exists(path):
                         options["resume"] = path
@@ -434,7 +489,10 @@ class ClusterGraph:
                 meta = asked.result()
                 kinds = {getattr(dtype, "kind", "O") for dtype in meta.dtypes}
                 self._metas[schema] = meta, "O" in kinds
-            frames.append(_frame(crewed.parts(which), *self._metas[schema]))
+            number = facts.get("searches", 0)  # of which the frame has rows, in their order
+            parts = crewed.searches(number) if number > 1 else crewed.parts(which)
+            frames.append(_frame(parts, *self._metas[schema]))
+        facts.pop("searches", None)
         if "iterations" in facts:
             result = ClusterResult(frame=frames[0], **facts)
             if error is not None:
@@ -527,12 +585,41 @@ def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
     parts = _kept_partitions(client, frame)
     if parts is None:
         parts = client.compute(frame.to_delayed())
-    with client.as_current():  # wait() looks for one
-        wait(parts)
-    for part in parts:
+    workers = PausedWorkers(client, "graph")
+    while any(part.status in ("pending", "lost") for part in parts):
+        if any(part.status == "cancelled" for part in parts) or _are_lost_for_good(client, parts):
+            break  # to wait for those would never end
+        with suppress(TimeoutError, CancelledError), client.as_current():  # wait() looks for one
+            wait(parts, timeout=LOOK)
+        # Where one still works, it may have the others' partitions.
+        workers.refuse(lambda paused: paused if len(paused) == len(client.nthreads()) else [])
+    for place, part in enumerate(parts):
         if part.status == "error":
-            part.result()  # raises what went wrong
+            _raise(part)
+        if part.status in ("lost", "cancelled"):
+            raise FrameLostError(
+                f"graph: partition {place} of {len(parts)} of a frame is {part.status}: it was held by a "
+                "worker that is gone, and nothing tells how to compute it again; load the frame again"
+            )
     return parts
+
+
+def _raise(part: Future[Any]) -> None:
+    """Raise what went wrong with a partition."""
+    try:
+        part.result()
+    except (KilledWorker, CancelledError):
+        raise
+    except Exception as error:
+        raise OfTheFrameError(error) from error
+
+
+def _are_lost_for_good(client: Client, parts: Sequence[Future[Any]]) -> bool:
+    """Tell whether some partitions are lost that the scheduler cannot have computed again."""
+    keys = [part.key for part in parts if part.status == "lost"]
+    scheduler: Any = client.scheduler
+    states = client.sync(scheduler.get_task_status, keys=keys) if keys else {}
+    return any(state in (None, "released", "forgotten") for state in states.values())
 
 
 def _kept_partitions(client: Client, frame: Any) -> list[Future[Any]] | None:

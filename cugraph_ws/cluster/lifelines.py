@@ -8,24 +8,23 @@ member has left one that others are still in, and before that whether its GPU is
 
 Beside each there is another one for what members tell each other in a run and no GPU needs to see: over
 Dask's connections, or by a copy to the GPU and one back, a word takes longer than a small superstep.  Who
-does not know the crew's token, which travels over Dask's own connections, is turned away.
+may open a connection, and how its bytes go, is in `cugraph_ws.cluster.channel`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import secrets
 import select
 import socket
 import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from distributed.comm.addressing import get_address_host
-
+from cugraph_ws.cluster.channel import Channel, Door, HandshakeError, PairKeys, call, listen
 from cugraph_ws.cluster.crew import RunAbandonedError
 from cugraph_ws.errors import WorkerLostError
 
@@ -38,17 +37,16 @@ PATIENCE = 30.0  # seconds until all are connected
 CALLED = 0.02  # seconds between two looks whether a member asks in another way
 GLANCE = 0.1  # seconds between two looks whether who waits for mail shall still wait
 LOOK = 0.5  # seconds between two looks whether who waits for others shall still wait
-HEARING = 5.0  # seconds that one who has called has to say who it is
 GRACE = 1.0  # seconds that a member has to leave a run by itself, once another one has left it
 SILENCE = (
     5  # seconds after which the other machine is asked whether it is there, and between questions
 )
 QUESTIONS = 2  # that go without an answer
-HELLO = struct.Struct("32sIB")  # the crew's token, who connects, and for what
+SPEAK = 5.0  # seconds in which a word must go, or the other one is taken for gone
 WATCHED, MAIL = range(2)
 RUN = 16  # bytes that stand for a run
 LETTER = struct.Struct(f"{RUN}sQ")  # what comes before a text: its run and length
-CHUNK = 1 << 16  # bytes that are read at a time
+LONGEST = 1 << 31  # bytes of a text
 WORD = struct.Struct(f"{RUN}sB")  # a run, and what is said of it
 LEFT, BUSY, FREE = range(3)  # it is left; the GPU is another run's; the GPU is for it
 HEARD = 1024  # runs of whose GPUs is remembered who has told what
@@ -74,14 +72,17 @@ class Lifelines:
 
     def __init__(self, crew: DaskCrew, addresses: Sequence[str]) -> None:
         self._addresses = list(addresses)
-        self._lines: dict[int, socket.socket] = {}
-        self._mail: dict[int, socket.socket] = {}
+        self._size, self._rank = crew.size, crew.rank
+        self._lines: dict[int, Channel] = {}
+        self._mail: dict[int, Channel] = {}
         self._read: dict[int, bytearray] = {}  # mail that has come, perhaps in part
+        self._words: dict[int, bytearray] = {}  # words that have come in part
         self._run = b""  # what stands for the run that goes on
         self._speaking = threading.Lock()
         self._news = threading.Condition()
         self._free: dict[bytes, dict[int, bool]] = {}  # what others have told, by run
         self._over = False  # whether nobody listens any more
+        self._unreached: WorkerLostError | None = None  # why a member cannot be called
         self._wake, self._woken = socket.socketpair()
         self._thread: threading.Thread | None = None
         try:
@@ -89,54 +90,84 @@ class Lifelines:
         except BaseException:
             self.close()
             raise
+        for rank in self._lines:
+            self._read[rank], self._words[rank] = bytearray(), bytearray()
 
     def _connect(self, crew: DaskCrew) -> None:
         """Have each member call those before it, and take the calls of those after it."""
-        deadline = time.monotonic() + PATIENCE
-        with _server(self._addresses[crew.rank]) as server:
-            told = crew.allgather((server.getsockname()[1], secrets.token_hex(16)))
-            token = told[0][1].encode()
-            for rank in range(crew.rank):
-                for what, lines in enumerate((self._lines, self._mail)):
-                    hello = HELLO.pack(token, crew.rank, what)
-                    lines[rank] = self._called(rank, told[rank][0], hello)
-            later = set(range(crew.rank + 1, crew.size))
-            while missing := later - (self._lines.keys() & self._mail.keys()):
-                crew.check()
-                if time.monotonic() > deadline:
-                    raise WorkerLostError(f"worker {self._addresses[min(missing)]} does not come")
-                with suppress(TimeoutError):
-                    line, _ = server.accept()
-                    self._welcome(line, token, missing)
-        for line in (*self._lines.values(), *self._mail.values()):
-            _notice_silence(line)
-        for rank, line in self._mail.items():
-            line.setblocking(False)
-            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._read[rank] = bytearray()
+        transport, keys = crew.transport, PairKeys()
+        with listen(transport) as server:
+            port = server.getsockname()[1]
+            shown = crew.allgather((port, keys.public, transport.encrypts))
+            ports = [one[0] for one in shown]
+            if not all(one[2] for one in shown):
+                transport = replace(transport, server=None, client=None)
+            try:
+                keys.learn(transport.run, [one[1] for one in shown])
+            except HandshakeError as error:
+                raise WorkerLostError(f"workers cannot agree on keys ({error})") from error
+            door = Door(server, transport, keys, crew.rank, self._take)
+            try:
+                for rank in range(crew.rank):
+                    for what in (WATCHED, MAIL):
+                        reach = partial(
+                            call, transport, keys, self._addresses[rank], ports[rank],
+                            (crew.rank, rank, what), PATIENCE,
+                        )  # fmt: skip
+                        threading.Thread(
+                            target=self._call, args=(rank, what, reach), daemon=True
+                        ).start()
+                self._wait_for_all(crew)
+            finally:
+                door.close()
 
-    def _called(self, rank: int, port: int, hello: bytes) -> socket.socket:
-        address = self._addresses[rank]
-        try:
-            line = socket.create_connection((get_address_host(address), port), PATIENCE)
-            line.sendall(hello)
-        except OSError as error:
-            raise WorkerLostError(f"worker {address} cannot be reached ({error})") from error
-        return line
+    def _wait_for_all(self, crew: DaskCrew) -> None:
+        """Wait until there are connections with everybody."""
+        until = time.monotonic() + PATIENCE
 
-    def _welcome(self, line: socket.socket, token: bytes, missing: set[int]) -> None:
-        """Keep a connection that a member has made; strangers are turned away."""
-        line.settimeout(HEARING)
-        hello = b""
-        with suppress(OSError):
-            hello = line.recv(HELLO.size, socket.MSG_WAITALL)
-        if len(hello) == HELLO.size:
-            shown, rank, what = HELLO.unpack(hello)
-            lines = self._mail if what == MAIL else self._lines
-            if secrets.compare_digest(shown, token) and rank in missing and rank not in lines:
-                lines[rank] = line
+        def is_settled() -> bool:
+            return self._unreached is not None or not self._missing()
+
+        while True:
+            with self._news:
+                settled = self._news.wait_for(is_settled, LOOK)
+            if self._unreached is not None:
+                raise self._unreached
+            if settled:
                 return
-        line.close()
+            crew.check()
+            if time.monotonic() > until:
+                late = self._addresses[min(self._missing())]
+                raise WorkerLostError(f"worker {late} does not come")
+
+    def _missing(self) -> set[int]:
+        """Return the ranks to which there are not both connections yet."""
+        return set(range(self._size)) - {self._rank} - (self._lines.keys() & self._mail.keys())
+
+    def _take(self, rank: int, what: int, line: Channel) -> bool:
+        """Keep a connection with a member, if there is none yet; tell whether it is kept."""
+        lines = {WATCHED: self._lines, MAIL: self._mail}.get(what)
+        with self._news:
+            if lines is None or rank in lines or self._over:
+                return False
+            line.notice_silence(SILENCE, QUESTIONS)
+            lines[rank] = line
+            self._news.notify_all()
+        return True
+
+    def _call(self, rank: int, what: int, reach: Callable[[], Channel]) -> None:
+        """Make a connection and keep it, or remember why there is none."""
+        try:
+            line = reach()
+        except Exception as error:
+            lost = WorkerLostError(f"worker {self._addresses[rank]} cannot be reached ({error})")
+            lost.__cause__ = error
+            with self._news:
+                self._unreached = self._unreached or lost
+                self._news.notify_all()
+            return
+        if not self._take(rank, what, line):
+            line.close()
 
     # ------------------------------------------------------------------------------------- runs
 
@@ -166,8 +197,10 @@ class Lifelines:
         """Tell all others something of a run."""
         with self._speaking:
             for line in self._lines.values():
-                with suppress(OSError):  # gone itself, which its own end of the line tells
-                    line.sendall(WORD.pack(run, what))
+                try:
+                    line.send_all(WORD.pack(run, what), SPEAK)
+                except OSError:  # gone itself, or takes nothing: its own end of the line tells
+                    line.shut()
 
     def are_free(self, run: str, here: bool, is_called: Callable[[], bool]) -> bool | None:
         """Tell whether the GPUs of all members are free for a run, together.
@@ -247,8 +280,6 @@ class Lifelines:
         """Send what goes at once; return the rest."""
         try:
             return text[self._mail[rank].send(text) :]
-        except BlockingIOError:
-            return text
         except OSError as error:
             raise self._gone(rank) from error
 
@@ -258,6 +289,8 @@ class Lifelines:
         while True:
             while len(read) >= LETTER.size:
                 of, length = LETTER.unpack_from(read)
+                if length > LONGEST:
+                    raise self._gone(rank)  # nobody sends that
                 end = LETTER.size + length
                 if len(read) < end:
                     break
@@ -266,11 +299,11 @@ class Lifelines:
                 if of == run:  # and no letter of a run that somebody gave up
                     return text
             try:
-                some = self._mail[rank].recv(CHUNK)
-            except BlockingIOError:
-                return None
+                some = self._mail[rank].receive()
             except OSError as error:
                 raise self._gone(rank) from error
+            if some is None:
+                return None
             if not some:
                 raise self._gone(rank)
             read += some
@@ -311,31 +344,39 @@ class Lifelines:
         for descriptor in (*ranks, self._woken.fileno()):
             poller.register(descriptor, select.POLLIN)
         left, until = b"", 0.0  # the run that a member has left, and until when others may follow
+        ready = list(ranks)  # at first all: what is here, decrypted, wakes nobody
         while True:
-            pause = max(0.0, until - time.monotonic()) * 1e3 if left else None
-            for descriptor, _ in poller.poll(pause):
+            for descriptor in ready:
                 if descriptor not in ranks:
                     return None
-                heard = self._heard(ranks[descriptor])
-                if heard is None:
+                words, gone = self._heard(ranks[descriptor])
+                for run, what in words:
+                    if what == LEFT:
+                        left, until = run, time.monotonic() + GRACE
+                    else:
+                        self._note(ranks[descriptor], run, what == FREE)
+                if gone:
                     return self._gone(ranks[descriptor])
-                run, what = heard
-                if what == LEFT:
-                    left, until = run, time.monotonic() + GRACE
-                else:
-                    self._note(ranks[descriptor], run, what == FREE)
             if left and time.monotonic() >= until:
                 if left == self._run:
                     return RunAbandonedError("another member has left the run")
                 left = b""
+            pause = max(0.0, until - time.monotonic()) * 1e3 if left else None
+            ready = [descriptor for descriptor, _ in poller.poll(pause)]
 
-    def _heard(self, rank: int) -> tuple[bytes, int] | None:
-        """Return what has come from a member, None if it is gone."""
+    def _heard(self, rank: int) -> tuple[list[tuple[bytes, int]], bool]:
+        """Return the words that have come from a member, and whether it is gone."""
+        read, gone = self._words[rank], False
         try:
-            word = self._lines[rank].recv(WORD.size, socket.MSG_WAITALL)
+            while some := self._lines[rank].receive():
+                read += some
+            gone = some is not None
         except OSError:
-            return None
-        return WORD.unpack(word) if len(word) == WORD.size else None
+            gone = True
+        size = len(read) // WORD.size * WORD.size
+        words = list(WORD.iter_unpack(read[:size]))
+        del read[:size]
+        return words, gone
 
     def _note(self, rank: int, run: bytes, free: bool) -> None:
         """Remember whether a member's GPU is free for a run, until that is asked for."""
@@ -347,32 +388,14 @@ class Lifelines:
 
     def close(self) -> None:
         """Let go of the others, who take this member for gone."""
+        with self._news:
+            self._over = True  # no connection is kept any more
         self._wake.close()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(LOOK)
-        for line in (*self._lines.values(), *self._mail.values(), self._woken):
+        for line in (*self._lines.values(), *self._mail.values()):
             line.close()
-
-
-def _server(address: str) -> socket.socket:
-    """Listen where a worker does, on a port of its own."""
-    host = get_address_host(address)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        server = socket.create_server((host, 0), family=family)
-    except OSError:  # known to others by an address that is not the machine's own
-        server = socket.create_server(("", 0), family=family)
-    server.settimeout(LOOK)
-    return server
-
-
-def _notice_silence(line: socket.socket) -> None:
-    """Have a connection break when the other machine is cut off."""
-    line.settimeout(None)
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE)
-    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, SILENCE)
-    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, QUESTIONS)
+        self._woken.close()
 
 
 def _word(run: str) -> bytes:

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +16,7 @@ from distributed import Worker, get_worker, secede
 from distributed.protocol.pickle import dumps
 
 from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cluster.crew import Crew
+from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.early import Early
 from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.shard import ShardGraph
@@ -40,11 +41,16 @@ __all__ = [
     "meta_of",
     "part_of",
     "report_member",
+    "search_of",
     "summary_of",
 ]
 
 TOPIC = "cugraph_ws"  # under which first members tell drivers what they return
 TOLD = 1 << 14  # bytes of it at most, or it has to be asked for: the scheduler keeps a thousand
+BY_SOURCE = (
+    "multi_source_bfs",
+    "multi_source_sssp",
+)  # whose rows are of one search after the other
 ANSWER = 30.0  # seconds that the scheduler has to let a task go from its worker
 
 
@@ -120,19 +126,30 @@ def at_work(duty: Duty) -> Iterator[Any]:
     if here != duty.addresses[duty.rank]:
         raise WorkerLostError(
             f"worker {duty.addresses[duty.rank]} is gone, and with it what it held of a graph or a "
-            "result; run the algorithm again"
+            "result; run the algorithm again, or go on from its checkpoint with resume="
         )
     secede()
     freeing = _unpinned(worker)
     with _in_crew(worker, duty) as crew:
         yield crew
-    freeing.result(ANSWER)
+    _wait_for(freeing, worker)
+
+
+def _wait_for(freeing: Future[Any], worker: Worker) -> None:
+    """Wait until the scheduler has let a task go; see `_unpinned`."""
+    try:
+        freeing.result(ANSWER)
+    except (OSError, CancelledError) as error:  # TimeoutError is an OSError
+        raise WorkerLostError(
+            f"worker {worker.address} does not reach the scheduler ({type(error).__name__}: {error})"
+        ) from error
 
 
 @contextmanager
 def _in_crew(worker: Worker, duty: Duty) -> Iterator[Any]:
     """Join a crew, on whatever thread this is."""
     plugin = office(worker)
+    plugin.begin(duty.run)
     try:
         with threads_at_most(max(1, worker.state.nthreads)):  # other workers have the rest
             crew = DaskCrew(plugin, duty.run, duty.rank, duty.addresses)
@@ -151,7 +168,7 @@ def _in_crew(worker: Worker, duty: Duty) -> Iterator[Any]:
         plugin.end(duty.run)
 
 
-def _unpinned(worker: Worker) -> Any:
+def _unpinned(worker: Worker) -> Future[Any]:
     """Have the scheduler run this task anywhere, should its result be lost: there it tells so.
 
     Pinned to a worker that is gone, it would wait for ever.  It is asked for while the member works,
@@ -331,7 +348,7 @@ def _taken_over(worker: Worker, early: Early) -> Returned:
     if not early.outcome.done():
         secede()
     try:
-        freeing.result(ANSWER)
+        _wait_for(freeing, worker)
     except BaseException as error:
         early.owned.set_exception(error)
         raise
@@ -353,16 +370,38 @@ def _called(worker: Worker, crew: Crew, call: Call, parts: Mapping[str, Sequence
     if crew.rank > 0:
         named.pop("timeout", None)  # the first member keeps the time
     try:
-        return _returned(call.function(**named, graph=graph))
+        returned = _returned(call.function(**named, graph=graph))
     except (ConvergenceError, Interrupted) as error:
         if error.result is None:
             raise
-        return replace(_returned(error.result), error=(type(error), str(error)))
+        returned = replace(_returned(error.result), error=(type(error), str(error)))
+    if call.function.__name__ in BY_SOURCE:
+        rows = total(crew, len(returned.frames[0]))
+        returned.facts["searches"] = rows // max(1, graph.number_of_vertices)
+    return returned
 
 
 def part_of(returned: Returned, which: int) -> Any:
     """Return one of the frames of a member's call."""
     return returned.frames[which]
+
+
+def search_of(rows: Any, which: int, searches: int) -> Any:
+    """Return a member's rows of one of several searches, each of which has equally many.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of all searches, one after the other.
+    which, searches : int
+        The search, and how many there are.
+
+    Returns
+    -------
+    DataFrame
+    """
+    size = len(rows) // searches
+    return rows.iloc[which * size : (which + 1) * size].reset_index(drop=True)
 
 
 def meta_of(returned: Returned, which: int) -> Any:

@@ -2,7 +2,8 @@
 
 The rows of a member are those of its own vertices: sources in the order in which they were given
 and, within each, vertices ascending.  Of all members together, source by source, they are the rows
-that one machine returns.
+that one machine returns: in this order the client puts them together, a partition for each source and
+member.
 """
 
 from __future__ import annotations

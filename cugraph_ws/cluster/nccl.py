@@ -6,7 +6,8 @@ on the GPU come from there and arrive there; small ones of the host travel withi
 
 from __future__ import annotations
 
-import pickle
+import math
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +16,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
-from cugraph_ws.cluster.crew import Crew
+from cugraph_ws.cluster.crew import Crew, plain
 from cugraph_ws.cluster.lifelines import Lifelines
 from cugraph_ws.cuda.device import device
+from cugraph_ws.errors import WorkerLostError
 
 if TYPE_CHECKING:
     from cugraph_ws.cluster.worker import DaskCrew
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Links", "NcclCrew", "NcclLinks"]
 
 INLINE = 1 << 14  # bytes of host arrays that go within a letter
+KIND = re.compile(r"[<>|=]?[biufc?]\d*")  # dtypes of numbers, as NumPy writes them
 SPIN = 2e-3  # seconds of waiting without a pause; after them a thread lets others run
 PAUSE = 5e-5
 LOOK = 0.1  # seconds between two looks whether links that are being made will ever be there
@@ -275,10 +279,17 @@ class NcclCrew:
         """Why somebody outside wants the run to end."""
         return self._crew.wish
 
+    @property
+    def room(self) -> int | None:
+        """Bytes that the worker may still take; see `DaskCrew`."""
+        room: int | None = getattr(self._crew, "room", None)
+        return room
+
     def allgather(self, value: Any) -> list[Any]:
         """Show every member a small value."""
-        told = self._meet([(value, [])] * self.size)
-        return [value if rank == self.rank else told[rank][0] for rank in range(self.size)]
+        own = plain(value)
+        told = self._meet([(own, [])] * self.size)
+        return [own if rank == self.rank else told[rank][0] for rank in range(self.size)]
 
     def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Give every member arrays of its own; those on the GPU arrive on the GPU."""
@@ -336,16 +347,20 @@ class _Letter:
                 continue
             listed.append((array.dtype.str, array.shape, on_host))
             self.contents.append(xp.ascontiguousarray(xp.asarray(array)))
-        self.text = pickle.dumps((value, listed), protocol=5)
+        self.text: bytes = msgpack.packb((value, listed))
 
 
 class _Reply:
     """What comes from one member; see `_Letter`."""
 
     def __init__(self, text: bytes) -> None:
-        self._value, self._listed = pickle.loads(text)  # noqa: S301 - a member's own
+        try:
+            self._value, listed = msgpack.unpackb(text, use_list=False, strict_map_key=False)
+            self._listed = [_checked(*one) for one in listed]
+        except (ValueError, TypeError, msgpack.exceptions.UnpackException) as error:
+            raise WorkerLostError(f"a worker has sent what is no message ({error})") from error
         self.contents = [
-            device().xp.empty(shape, np.dtype(kind))
+            device().xp.empty(shape, kind)
             for kind, shape, held in self._listed
             if not isinstance(held, bytes)
         ]
@@ -356,8 +371,20 @@ class _Reply:
         contents = iter(self.contents)
         for kind, shape, held in self._listed:
             if isinstance(held, bytes):
-                arrays.append(np.frombuffer(held, np.dtype(kind)).reshape(shape))
+                arrays.append(np.frombuffer(held, kind).reshape(shape))
             else:
                 array = next(contents)
                 arrays.append(device().to_host(array) if held else array)
         return self._value, arrays
+
+
+def _checked(
+    kind: str, shape: Sequence[int], held: bytes | bool
+) -> tuple[np.dtype[Any], tuple[int, ...], bytes | bool]:
+    """Return what a letter says of an array, having checked it: numbers of some shape."""
+    if not KIND.fullmatch(kind) or not all(type(one) is int and one >= 0 for one in shape):
+        raise ValueError(f"an array of {kind!r} and shape {shape!r}")
+    dtype = np.dtype(kind)
+    if isinstance(held, bytes) and len(held) != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{len(held)} bytes of an array of {kind!r} and shape {shape!r}")
+    return dtype, tuple(shape), held

@@ -7,6 +7,7 @@ worker to worker over Dask's own connections, TLS included.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections import deque
@@ -14,25 +15,60 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import psutil
+from dask import config
 from distributed import Worker, get_worker
+from distributed.comm.addressing import get_address_host
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol.pickle import loads
 from distributed.protocol.serialize import to_serialize
 
-from cugraph_ws.cluster.crew import RunAbandonedError
+from cugraph_ws.cluster.channel import Transport
+from cugraph_ws.cluster.crew import RunAbandonedError, plain
 from cugraph_ws.cluster.early import EarlyStarts
 from cugraph_ws.cluster.links import LinkPool
-from cugraph_ws.errors import WorkerLostError
+from cugraph_ws.errors import CugraphWsError, WorkerLostError
 
 __all__ = ["CrewPlugin", "DaskCrew", "office"]
 
 NAME = "cugraph_ws"
+FAILED = "Compute Failed"  # how Dask's page for a task that has raised begins
 LOOK = 1.0  # seconds between two looks for what has gone wrong
 PATIENCE = 5.0  # seconds without mail, after which the others are asked whether they live
 MISSES = 2  # questions without an answer, of PATIENCE seconds each, until a worker counts as lost
 REMEMBERED = 4096  # ended runs whose late mail is thrown away
 PROGRAMS = 64  # that a worker keeps
 OWNED = 30.0  # seconds in which the worker must have heard of the task whose work is done
+
+
+class QuietErrors(logging.Filter):
+    """Keeps pages of Dask's own off the worker's log where the client raises the library's error.
+
+    A task of a member that raises an error of the library's says what its user has to do, or that
+    another member has failed.  Errors in the user's own functions are logged as ever.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether a record is logged."""
+        told = record.args
+        if not str(record.msg).startswith(FAILED) or not isinstance(told, tuple) or len(told) < 4:
+            return True
+        ours = str(told[0]).startswith((f"{NAME}-", f"split-stage-{NAME}-"))
+        return not (ours and str(told[3]).lstrip("\"'").startswith(_names_of(CugraphWsError)))
+
+
+def _names_of(kind: type[BaseException]) -> tuple[str, ...]:
+    """Return how errors of the library's begin as text."""
+    names = [f"{RunAbandonedError.__name__}("]
+    kinds = [kind]
+    while kinds:
+        one = kinds.pop()
+        names.append(f"{one.__name__}(")
+        kinds += one.__subclasses__()
+    return tuple(names)
+
+
+QUIET = QuietErrors()  # one for all workers of a process
 
 
 class CrewPlugin(WorkerPlugin):
@@ -65,6 +101,7 @@ class CrewPlugin(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Open the post office."""
         self.worker = worker
+        logging.getLogger("distributed.worker").addFilter(QUIET)
         self.links = LinkPool()
         self.early = EarlyStarts()
         self.programs: dict[bytes, Any] = {}
@@ -72,10 +109,12 @@ class CrewPlugin(WorkerPlugin):
         self._mail: dict[tuple[str, int], dict[int, Any]] = {}
         self._wishes: dict[str, str] = {}
         self._abandoned: dict[str, str] = {}
+        self._begun: set[str] = set()  # runs that a member is at work for
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
         worker.handlers["cugraph_ws_call"] = self.call
         worker.handlers["cugraph_ws_post"] = self.receive
         worker.handlers["cugraph_ws_ping"] = self.ping
+        worker.handlers["cugraph_ws_begun"] = self.has_begun
         worker.handlers["cugraph_ws_wish"] = self.wish
         worker.handlers["cugraph_ws_abandon"] = self.abandon
         worker.handlers["cugraph_ws_end"] = self.end
@@ -94,6 +133,10 @@ class CrewPlugin(WorkerPlugin):
             self.shards.pop(key, None)
             if str(key).startswith(NAME):
                 self.early.drop(key)
+        at_work = start in ("executing", "long-running")
+        if at_work and finish in ("released", "cancelled") and str(key).startswith(NAME):
+            # Nobody wants it any more: its client is gone, and no member shall wait for another one.
+            self.abandon(_run_of(key), "its client is gone")
 
     def program(self, content: bytes) -> Any:
         """Return the program that was pickled, the same one each time."""
@@ -128,13 +171,13 @@ class CrewPlugin(WorkerPlugin):
         if early is None:
             return None
         outcome, owned = map(asyncio.wrap_future, (early.outcome, early.owned))
-        await asyncio.wait([outcome])
-        await asyncio.wait([owned], timeout=OWNED)
-        while not owned.done():
-            if key not in self.worker.state.tasks:
+        both = [outcome, owned]
+        while (await asyncio.wait(both, timeout=OWNED))[1]:
+            if not owned.done() and key not in self.worker.state.tasks:
                 self.early.drop(key)  # nobody will ever ask for it
-                return None
-            await asyncio.wait([owned], timeout=OWNED)  # the worker's threads have other work
+                if not outcome.done():
+                    self.abandon(_run_of(key), "its client is gone")
+                return None  # or else the worker's threads have other work, or the call takes long
         if outcome.exception() is not None or owned.exception() is not None:
             return None
         _, told = outcome.result()
@@ -143,16 +186,26 @@ class CrewPlugin(WorkerPlugin):
     async def receive(
         self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any
     ) -> bool:
-        """Take mail in; it waits here until its run asks for it."""
+        """Take mail in; it waits here until its run asks for it.  Tell whether the run goes on here."""
         with self._changed:
-            if run not in self._ended:
-                self._mail.setdefault((run, step), {})[source] = (arrays, value)
-                self._changed.notify_all()
+            if run in self._ended:
+                return False
+            self._mail.setdefault((run, step), {})[source] = (arrays, value)
+            self._changed.notify_all()
         return True
 
     async def ping(self) -> bool:
         """Say that this worker lives."""
         return True
+
+    def begin(self, run: str) -> None:
+        """Note that a member is at work here."""
+        with self._changed:
+            self._begun.add(run)
+
+    def has_begun(self, run: str) -> bool:
+        """Tell whether a member of a run is at work here, or has been."""
+        return run in self._begun or run in self._ended
 
     def wish(self, run: str, wish: str) -> None:
         """Ask a run to end at its next meeting."""
@@ -177,6 +230,7 @@ class CrewPlugin(WorkerPlugin):
             if run not in self._ended:
                 self._ended.append(run)
             self._changed.notify_all()
+            self._begun.discard(run)
             self._wishes.pop(run, None)
             self._abandoned.pop(run, None)
             for key in [key for key in self._mail if key[0] == run]:
@@ -206,6 +260,11 @@ class CrewPlugin(WorkerPlugin):
         """Return from whom there is no mail yet."""
         with self._changed:
             return [rank for rank in ranks if rank not in self._mail.get((run, step), {})]
+
+
+def _run_of(key: Any) -> str:
+    """Return the run that a member's task is of."""
+    return str(key).rpartition("-")[0]
 
 
 def office(worker: Worker | None = None) -> CrewPlugin:
@@ -248,6 +307,28 @@ class DaskCrew:
         """Why somebody outside wants the run to end."""
         return self._plugin.wished(self._run)
 
+    @property
+    def room(self) -> int | None:
+        """Bytes that the worker may take until its nanny ends it; None where nobody would."""
+        manager = self._plugin.worker.memory_manager
+        limit, share = manager.memory_limit, config.get("distributed.worker.memory.terminate")
+        if not limit or not share:
+            return None
+        held: int = psutil.Process().memory_info().rss
+        return max(0, int(limit * share) - held)
+
+    @property
+    def transport(self) -> Transport:
+        """How connections beside Dask's are opened: where the worker is, with its TLS contexts."""
+        worker = self._plugin.worker
+        security = worker.security
+        return Transport(
+            self._run,
+            [get_address_host(self._addresses[self.rank]), get_address_host(worker.listen_address)],
+            security.get_listen_args("worker")["ssl_context"],
+            security.get_connection_args("worker")["ssl_context"],
+        )
+
     def check(self) -> None:
         """Raise RunAbandonedError if the run has been given up."""
         self._plugin.wait_for(self._run, -1, 1, 0.0)
@@ -269,9 +350,9 @@ class DaskCrew:
 
     def allgather(self, value: Any) -> list[Any]:
         """Show every member a small value."""
-        plain = _plain(value)
-        told = self._meet(dict.fromkeys(self._others, ((), plain)))
-        return [plain if rank == self.rank else told[rank][1] for rank in range(self.size)]
+        own = plain(value)
+        told = self._meet(dict.fromkeys(self._others, ((), own)))
+        return [own if rank == self.rank else told[rank][1] for rank in range(self.size)]
 
     def swap(self, rank: int, arrays: Sequence[Any]) -> list[Any]:
         """Meet one member alone: give it arrays, and take those that it gives.
@@ -357,7 +438,7 @@ class DaskCrew:
         async def post(rank: int) -> None:
             arrays, value = mail[rank]
             try:
-                await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_post(
+                goes_on = await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_post(
                     run=self._run,
                     step=step,
                     source=self.rank,
@@ -367,19 +448,10 @@ class DaskCrew:
             except OSError as error:
                 raise self._lost(rank, f"cannot be reached ({error})") from error
             self._unheard.discard(rank)
+            if not goes_on:  # as for a worker that is started again, at the address that it had
+                raise RunAbandonedError(f"the run is over for worker {self._addresses[rank]}")
 
         await asyncio.gather(*map(post, mail))
 
     def _lost(self, rank: int, how: str) -> WorkerLostError:
         return WorkerLostError(f"worker {self._addresses[rank]} {how}")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as it looks after a journey: plain Python, sequences as tuples."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_plain, value))
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return value
