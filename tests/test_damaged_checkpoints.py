@@ -295,7 +295,7 @@ def test_a_mate_of_nobody(tmp_path, written):
 
 
 def test_proposals_that_nobody_returns_end(tmp_path):
-    """Three edges in a circle of proposals, none of them mutual: they are made again."""
+    """Proposals in a circle, none of them mutual, or none at all: they are made again."""
     pairs = pd.DataFrame({"source": [0, 0, 1, 1, 2, 2], "destination": [3, 4, 4, 5, 5, 3]})
     path = tmp_path / "state.parquet"
     with ws.Graph(pairs) as graph:
@@ -303,11 +303,14 @@ def test_proposals_that_nobody_returns_end(tmp_path):
         expected = ws.run(loop([0, 1, 2]), graph)
         ws.run(loop([0, 1, 2]), graph, checkpoint=path, timeout=1e-12)
         arrays, facts = contents(path)
-        arrays["best"][:] = [3, 4, 5, 2, 0, 1]
-        write_checkpoint(path, arrays, facts)
-        found = ws.run(loop([0, 1, 2]), graph, resume=path, timeout=60)
-    assert found.stopped == "converged"
-    assert values_of(found) == values_of(expected)
+        for best in ([3, 4, 5, 2, 0, 1], [-1] * 6, [-1, -2, -2, -2, -1, -2]):
+            arrays["best"][:] = best
+            write_checkpoint(path, arrays, facts)
+            for engine in ("cpu", "cuda"):
+                with emulated(seed=4):
+                    found = ws.run(loop([0, 1, 2]), graph, engine=engine, resume=path, timeout=60)
+                assert found.stopped == "converged"
+                assert values_of(found) == values_of(expected)
 
 
 def test_a_number_that_its_type_does_not_hold(tmp_path):

@@ -150,10 +150,8 @@ class MaximalBipartiteMatching:
     def step(self) -> Step:
         """Let free vertices propose, and match those whose proposals are mutual."""
         mate, best, free = self._mate, self._best, self._free
-        ranges = cut_evenly(len(free), min(8 * number_of_threads(), 1 + len(free) // GRAIN))
-        proposals = [(self._adjacency, mate, best, free, self._key, *cut) for cut in ranges]
-        read = sum(parallel(propose, proposals))
-        parallel(accept, [(mate, best, free, *cut) for cut in ranges])
+        read = self._propose()
+        parallel(accept, [(mate, best, free, *cut) for cut in self._ranges()])
         active = len(free)
         self._free = free[(mate[free] < 0) & (best[free] >= 0)]
         return Step(active, read, direction="pull", filter="list")
@@ -173,12 +171,27 @@ class MaximalBipartiteMatching:
     def restore(self, state: dict[str, Array]) -> None:
         """Go on with some vertices matched."""
         self._mate = state["mate"].astype(self._mate.dtype)
-        self._best = reconsidered(state["best"]).astype(self._best.dtype)
+        # Proposals are made again: one that is not the best would never be mutual.  So it is looked
+        # whether those who found nobody have nobody.
+        self._best[:] = UNDECIDED
+        alone = np.flatnonzero((self._mate < 0) & (state["best"] == -1))
+        self._free = alone.astype(self._mate.dtype)
+        self._propose()
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:
         """Return the mate of each vertex."""
         return {"mate": VertexNumbers(self._mate, nullable=True)}
+
+    def _propose(self) -> int:
+        """Let free vertices propose; return the arcs read."""
+        head = self._adjacency, self._mate, self._best, self._free, self._key
+        return int(sum(parallel(propose, [(*head, *cut) for cut in self._ranges()])))
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        """Cut the free vertices into ranges."""
+        size = len(self._free)
+        return cut_evenly(size, min(8 * number_of_threads(), 1 + size // GRAIN))
 
     def _find_free(self) -> None:
         """List the vertices that may still find a mate."""
@@ -207,24 +220,6 @@ def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
         state.require(name, across.all(), "joins two vertices of one side")
         if name == "mate":
             state.require(name, (chosen[chosen[known]] == known).all(), "has a mate of nobody")
-
-
-def reconsidered(best: Array) -> Array:
-    """Return what vertices proposed last, to be found again where it is a proposal.
-
-    The best free neighbour is what it was; proposals that are none of that might never be mutual.
-
-    Parameters
-    ----------
-    best : ndarray of int, shape (vertices,)
-        From a checkpoint.
-
-    Returns
-    -------
-    ndarray of int, shape (vertices,)
-    """
-    again: Array = np.where(best >= 0, UNDECIDED, best)
-    return again
 
 
 def _check_sides(graph: Graph, left: npt.NDArray[np.bool_]) -> None:

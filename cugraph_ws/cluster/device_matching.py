@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.matching import reconsidered
 from cugraph_ws.cluster.device_mirror import DeviceMirror
 from cugraph_ws.cluster.device_post import DevicePost
 from cugraph_ws.cluster.matching import CrewMatching, refuse_inside
@@ -84,12 +83,8 @@ class DeviceCrewMatching(CrewMatching):
     def step(self) -> Step:
         """Let free vertices propose, and match those whose proposals are mutual."""
         active, post, ends = self._all_free, self._exchange, self._exchange.ends
-        rows = self._graph.csc
         self._counts[:] = 0
-        self._launch(
-            "propose", (*rows, *rows), 1, self._numbers, self._mate, self._best, self._free,
-            self._count, self._key, self._counts,
-        )  # fmt: skip
+        self._propose()
         best, (first, last) = self._best[ends], self._theirs
         changed = (best != self._said) & (best >= first) & (best < last)
         self._said = best
@@ -121,18 +116,38 @@ class DeviceCrewMatching(CrewMatching):
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on with some vertices matched."""
         xp = device().xp
-        state = {**state, "best": reconsidered(state["best"])}
-        for name, array in (("mate", self._mate), ("best", self._best)):
-            numbers = xp.full(len(array), UNDECIDED, np.int64)
-            numbers[self._own] = xp.asarray(state[name].astype(np.int64))
-            self._exchange.refresh(numbers)
-            array[:] = self._placed(numbers)
+        self._spread(self._mate, xp.asarray(state["mate"].astype(np.int64)))
+        # Proposals are made again: one that is not the best would never be mutual.  So it is looked
+        # whether those who found nobody have nobody.
+        self._best[:] = UNDECIDED
+        alone = xp.zeros(len(self._best), np.bool_)
+        alone[self._own] = xp.asarray(state["best"] == -1)
+        alone &= self._mate < 0
+        self._free = xp.flatnonzero(alone).astype(self._mate.dtype)
+        self._count = len(self._free)
+        self._propose()
+        self._spread(self._best, self._named(self._best[self._own]).astype(np.int64))
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:
         """Return the mate of each own vertex."""
         mates = self._named(self._mate[self._own]).astype(np.int64)
         return {"mate": VertexNumbers(mates, nullable=True)}
+
+    def _spread(self, array: DeviceArray, own: DeviceArray) -> None:
+        """Fill an array of positions with own vertices' numbers, and with ghosts' from their owners."""
+        numbers = device().xp.full(len(array), UNDECIDED, np.int64)
+        numbers[self._own] = own
+        self._exchange.refresh(numbers)
+        array[:] = self._placed(numbers)
+
+    def _propose(self) -> None:
+        """Let free own vertices propose."""
+        rows = self._graph.csc
+        self._launch(
+            "propose", (*rows, *rows), 1, self._numbers, self._mate, self._best, self._free,
+            self._count, self._key, self._counts,
+        )  # fmt: skip
 
     def _find_free(self) -> None:
         """List the own vertices that may still find a mate, together."""

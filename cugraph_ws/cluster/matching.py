@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.matching import reconsidered, side_error
+from cugraph_ws.algorithms.matching import side_error
 from cugraph_ws.cluster.mirror import both_ways
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
@@ -90,11 +90,7 @@ class CrewMatching:
         """Let free vertices propose, and match those whose proposals are mutual."""
         active = self._all_free
         numbers, free, choice = self._shard.positions, self._free, self._choice
-        rows = self._shard.csc
-        ranges = cut_evenly(len(free), min(8 * number_of_threads(), 1 + len(free) // GRAIN))
-        head = rows.offsets, rows.indices, numbers, self._mate, choice, free, self._key
-        read = sum(parallel(propose_share, [(*head, *cut) for cut in ranges]))
-        chosen = np.where(choice[free] >= 0, numbers[choice[free]], -1)
+        read, chosen = self._choose()
         changed = np.zeros(self._shard.owned, np.bool_)
         # Who proposes to nobody has no free neighbour left to be told.
         changed[free] = (chosen != self._best[free]) & (chosen >= 0)
@@ -127,13 +123,28 @@ class CrewMatching:
     def restore(self, state: dict[str, Array]) -> None:
         """Go on with some vertices matched."""
         self._mate = self._shard.with_ghosts(state["mate"].astype(np.int64))
-        self._best = self._shard.with_ghosts(reconsidered(state["best"]).astype(np.int64))
-        self._choice = self._best[: self._shard.owned].copy()
+        # Proposals are made again: one that is not the best would never be mutual.  So it is looked
+        # whether those who found nobody have nobody.
+        self._best[:] = UNDECIDED
+        self._choice[:] = UNDECIDED
+        self._free = np.flatnonzero((self._mate[: self._shard.owned] < 0) & (state["best"] == -1))
+        _, self._best[self._free] = self._choose()
+        self._best = self._shard.with_ghosts(self._best[: self._shard.owned])
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:
         """Return the mate of each own vertex."""
         return {"mate": VertexNumbers(self._mate[: self._shard.owned], nullable=True)}
+
+    def _choose(self) -> tuple[int, Integers]:
+        """Let free own vertices choose; return the arcs read, and the numbers of whom they chose."""
+        numbers, free, choice = self._shard.positions, self._free, self._choice
+        rows = self._shard.csc
+        ranges = cut_evenly(len(free), min(8 * number_of_threads(), 1 + len(free) // GRAIN))
+        head = rows.offsets, rows.indices, numbers, self._mate, choice, free, self._key
+        read = sum(parallel(propose_share, [(*head, *cut) for cut in ranges]))
+        chosen: Integers = np.where(choice[free] >= 0, numbers[choice[free]], -1)
+        return int(read), chosen
 
     def _find_free(self) -> None:
         """List the own vertices that may still find a mate, together."""

@@ -122,10 +122,7 @@ class DeviceMatching:
         active, here = self._count, self._device
         self._counts[:] = 0
         blocks = here.blocks_for(active, BLOCK)
-        self._module.launch(
-            "propose", blocks, BLOCK, self._adjacency, self._parts, self._graph.numbers,
-            self._mate, self._best, self._free, active, self._key, self._counts,
-        )  # fmt: skip
+        self._propose()
         self._module.launch(
             "accept", blocks, BLOCK, self._mate, self._best, self._free, active, self._spare,
             self._counts,
@@ -151,14 +148,18 @@ class DeviceMatching:
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on with some vertices matched."""
-        from cugraph_ws.algorithms.matching import reconsidered
-
         graph, xp = self._graph, self._device.xp
-        state = {**state, "best": reconsidered(state["best"])}
-        for name, array in self._arrays():
-            values = graph.by_position(state[name].astype(array.dtype))
-            known = xp.take(graph.positions, xp.maximum(values, 0)) if graph.size else values
-            array[:] = xp.where(values >= 0, known, values)
+        values = graph.by_position(state["mate"].astype(self._mate.dtype))
+        known = xp.take(graph.positions, xp.maximum(values, 0)) if graph.size else values
+        self._mate[:] = xp.where(values >= 0, known, values)
+        # Proposals are made again: one that is not the best would never be mutual.  So it is looked
+        # whether those who found nobody have nobody.
+        self._best[:] = UNDECIDED
+        alone = (graph.by_position(state["best"]) == -1) & (self._mate < 0)
+        self._free = xp.flatnonzero(alone).astype(self._mate.dtype)
+        self._count = len(self._free)
+        if self._count:
+            self._propose()
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:
@@ -173,6 +174,14 @@ class DeviceMatching:
         graph, xp = self._graph, self._device.xp
         known = xp.take(graph.numbers, xp.maximum(array, 0)) if graph.size else array
         return graph.by_number(xp.where(array >= 0, known, array))
+
+    def _propose(self) -> None:
+        """Let free vertices propose."""
+        self._module.launch(
+            "propose", self._device.blocks_for(self._count, BLOCK), BLOCK, self._adjacency,
+            self._parts, self._graph.numbers, self._mate, self._best, self._free, self._count,
+            self._key, self._counts,
+        )  # fmt: skip
 
     def _find_free(self) -> None:
         """List the vertices that may still find a mate."""
