@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fuzz.programs import Case, Choices, Tally, check, quick_loops, write_case
 
-UNCOMPILED, BUNDLES, MEMBERS, ALONE = 2_000, 18, 4, 28
+UNCOMPILED, BUNDLES, MEMBERS, ALONE = 2_000, 18, 5, 10
 NUMBERS = [st.integers(0, most) for most in range(40)]
 
 
