@@ -396,6 +396,7 @@ def adaptors(
     sums = [f"np.float64({_call(program, name)})" for name in program.aggregates]
     lines = [
         f"ANY = {program.combine == 'any'}",
+        f"CHANGES = {program.asynchronous or 'active' not in program.functions}",
         f"KEEPS = {keeps_when_silent(program)}",
         f"FIELDS = {len(fields)}",
         f"ORDERED = {'priority' in program.functions}",
@@ -672,11 +673,17 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     text = adaptors(program, types_, checked=True)
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
     for loop in LOOPS:
-        path = kernel_file("cpu", loop)
-        tree = parse(path.read_text("utf-8"))
-        tree.body = [_plain_import(node) for node in without_interface(tree)]
-        exec(compile(tree, str(path), "exec"), space)  # noqa: S102 - the library's own file
+        exec(_plain_loop(loop), space)  # noqa: S102 - the library's own file
     return module
+
+
+@lru_cache
+def _plain_loop(loop: str) -> types.CodeType:
+    """Return a loop module's own file, compiled for plain Python."""
+    path = kernel_file("cpu", loop)
+    tree = parse(path.read_text("utf-8"))
+    tree.body = [_plain_import(node) for node in without_interface(tree)]
+    return compile(tree, str(path), "exec")
 
 
 def _fitting(program: VertexProgram, types_: Types) -> Callable[[int, Any], Any]:

@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -185,7 +186,7 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
             f"{owner}.{name} is a {type(function).__name__}; write it as a plain function"
         )
     try:
-        lines, first_line = inspect.getsourcelines(function)
+        lines, first_line = _lines(function)
     except (OSError, TypeError) as error:
         raise ProgramError(
             f"{owner}.{name}: its source cannot be found ({error}); define the program in a file or "
@@ -210,6 +211,16 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
         )
     ast.increment_lineno(node, first_line - 2)
     return node, first_line, filename
+
+
+_known: WeakKeyDictionary[Callable[..., Any], tuple[list[str], int]] = WeakKeyDictionary()
+
+
+def _lines(function: Callable[..., Any]) -> tuple[list[str], int]:
+    """Return a function's source as it was when it was first read: files may have changed since."""
+    if function not in _known:
+        _known[function] = inspect.getsourcelines(function)
+    return _known[function]
 
 
 class _Reader:

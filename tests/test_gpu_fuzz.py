@@ -17,7 +17,9 @@ def test_two_frames_are_compared_value_by_value():
     frame = pd.DataFrame({"vertex": [1, 2, 3], "distance": pd.array([0, None, 4], "Int64")})
     assert compare(frame, frame.copy()) is None
     assert "distance, row 2: np.float64(5.0)" in compare(frame, frame.assign(distance=[0, None, 5]))
-    assert "distance, row 1: np.int64(7), not <NA>" in compare(frame, frame.assign(distance=[0, 7, 4]))
+    assert "distance, row 1: np.int64(7), not <NA>" in compare(
+        frame, frame.assign(distance=[0, 7, 4])
+    )
     assert "2 rows, not" in compare(frame, frame.head(2))
     ranks = pd.DataFrame({"vertex": [1, 2], "pagerank": [0.5, 0.5]})
     assert compare(ranks, ranks.assign(pagerank=[0.5, 0.5 + 1e-7])) is None

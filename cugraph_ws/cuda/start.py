@@ -51,7 +51,7 @@ def mark_starters(
     """
     n = part.size
     flags[:] = 1
-    if not may_be_quiet(bound, n, part.vertices):
+    if not may_be_quiet(bound, part):
         return
     example = _common_position(device, state, n)
     counts = device.xp.zeros(2, np.int64)

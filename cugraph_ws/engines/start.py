@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from cugraph_ws.binding import BoundProgram
@@ -41,7 +43,7 @@ def first_frontier(context: Context) -> Array:
             0, part.size, context.state, part.constants, context.values, found
         )
         return found[:count].copy()
-    if not may_be_quiet(context.bound, part.size, part.vertices):
+    if not may_be_quiet(context.bound, part):
         return everyone
     example = _common_vertex(context)
     count = context.loops.list_unlike(0, part.size, context.state, part.constants, example, found)
@@ -68,24 +70,29 @@ def reads_constants(program: VertexProgram) -> bool:
     return any(names & set(program.constants) for one in read for names in one)
 
 
-def may_be_quiet(bound: BoundProgram, size: int, vertices: int) -> bool:
+class Whole(Protocol):
+    """What tells a whole graph from a part of one."""
+
+    vertices: int
+    owned: int
+
+
+def may_be_quiet(bound: BoundProgram, part: Whole) -> bool:
     """Tell whether it is worth asking who has nothing to send at first, and safe.
 
     Parameters
     ----------
     bound : BoundProgram
         The program and its traits.
-    size : int
-        Positions of the partition, ghosts included.
-    vertices : int
-        Number of vertices of the whole graph. A part of it does not show the arcs between parts, so
-        there everyone is active.
+    part : Partition
+        A part of a graph does not show the arcs into other parts, so there everyone is active.
 
     Returns
     -------
     bool
     """
-    return 2 <= size == vertices and bound.order_free and not reads_constants(bound.program)
+    whole = 2 <= part.owned == part.vertices
+    return whole and bound.order_free and not reads_constants(bound.program)
 
 
 def _is_quiet(context: Context, example: int, others: Array) -> bool:

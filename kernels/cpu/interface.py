@@ -16,6 +16,7 @@ from typing import Any
 
 __all__ = [
     "ANY",
+    "CHANGES",
     "FIELDS",
     "KEEPS",
     "ORDERED",
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 ANY = True  # one message is as good as all of them: reading may stop at the first
+CHANGES = True  # only a vertex that has changed can be active
 KEEPS = True  # a vertex without in-edges keeps its state where all gather from all
 FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices

@@ -8,6 +8,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cpu.interface import (
     ANY,
+    CHANGES,
     SETTLES,
     is_active,
     is_enough,
@@ -69,7 +70,7 @@ def pull(
         if not found:
             continue
         new = update(old, gathered, values)
-        if same(old, new):
+        if CHANGES and same(old, new):
             continue
         if is_active(old, new, values):
             active += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from cugraph_ws.kernels.cpu.interface import (
+    CHANGES,
     SETTLES,
     is_active,
     is_settled,
@@ -71,7 +72,7 @@ def absorb(
         if SETTLES and is_settled(old, values):
             continue
         new = update(old, take_message(inbox, vertex), values)
-        if same(old, new):
+        if CHANGES and same(old, new):
             continue
         if is_active(old, new, values):
             following[size] = vertex

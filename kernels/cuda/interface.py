@@ -13,6 +13,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cpu.interface import (
     ANY,
+    CHANGES,
     KEEPS,
     ORDERED,
     SETTLES,
@@ -46,6 +47,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 
 __all__ = [
     "ANY",
+    "CHANGES",
     "CODED",
     "FRONTIER",
     "KEEPS",

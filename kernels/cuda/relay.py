@@ -27,6 +27,7 @@ import numpy as np
 from cugraph_ws.kernels.cuda.bitmaps import add, drop, list_words
 from cugraph_ws.kernels.cuda.interface import (
     ANY,
+    CHANGES,
     SETTLES,
     TERMS,
     is_active,
@@ -326,18 +327,20 @@ def answer(
     (int64, int64)
         Whether that is news, and to how many out-neighbours.
     """
-    changed, news = False, False
+    told, news = False, False
     if found:
         old = load(state, constants, row)
         new = update(old, gathered, values)
-        changed = not same(old, new)
-        if changed:
-            put(fresh, row, new)
+        told = not same(old, new)
+        if told or not CHANGES:
             news = is_active(old, new, values)
+        told = told or news
+        if told:
+            put(fresh, row, new)
     degree = np.int64(0)
-    if any_of(FULL, changed):
-        slot = reserve(counters, which, np.int32(changed))
-        if changed:
+    if any_of(FULL, told):
+        slot = reserve(counters, which, np.int32(told))
+        if told:
             listed[slot] = row
         if news:
             flags[row] = np.uint8(1)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cuda.interface import (
+    CHANGES,
     FRONTIER,
     KEEPS,
     LANES,
@@ -249,7 +250,7 @@ def finish(
         new = update(old, gathered, values)
     news = found and is_active(old, new, values)
     if FRONTIER:
-        news = news and not same(old, new)
+        news = news and not (CHANGES and same(old, new))
         flags[vertex] = np.uint8(1) if news else np.uint8(0)
     if news:
         active += 1
