@@ -84,8 +84,8 @@ def estimate_memory(
 ) -> MemoryEstimate:
     """Tell how much memory a graph would take.
 
-    Of a frame the ids are looked at, once and in blocks: their type, their range, and about how many
-    there are.  A build on the CPU takes what is told here to within a fourth, from some tens of
+    Of a frame the ids are looked at, once and in blocks (a cuDF frame's on the host): their type, their
+    range, and about how many there are.  A build on the CPU takes what is told here to within a fourth, from some tens of
     megabytes on; below that allocators keep more than is used.
 
     Parameters
@@ -248,11 +248,16 @@ def _look_at(
     rows = len(frame)
     names = [[one] if isinstance(one, str) else list(one) for one in (source, destination)]
     known = {*names[0], *names[1]} <= set(frame.names)
-    if frame.on_device or (not known and (source, destination) == ("source", "destination")):
+    if not known and (source, destination) == ("source", "destination"):
         count = rows // 2 if vertices is None else vertices
         return _expected(
             rows, count, (weight is not None or weighted) + _count(attributes), True, None
         )
+    if frame.on_device:
+        read = [*names[0], *names[1], *([] if weight is None else [weight])]
+        read += [] if isinstance(attributes, int) else _listed(attributes)
+        some = frame.native[[name for name in dict.fromkeys(read) if name in frame.names]]
+        frame = open_frame(some, "edges")  # a copy on the host
     ids, parts, given = [], [], 0
     for one, other in zip(*names, strict=True):
         columns = [frame.column(one, "source"), frame.column(other, "destination")]
@@ -295,8 +300,11 @@ def _on_device(told: _Told, directed: bool) -> MemoryEstimate:
 
     arcs = told.edges * (1 if directed else 2)
     built = estimate(arcs, told.vertices, told.value_bytes, not directed)
-    dense = all(shape.kind in ("dense", "sparse") for shape in told.ids)
-    ids, numbers, peak = estimate_numbering(told.edges, told.vertices, dense=dense)
+    shape, span = told.ids[0], None
+    if len(told.ids) == 1 and shape.kind in ("dense", "sparse"):
+        span = max(shape.span, told.vertices) if shape.kind == "sparse" else told.vertices
+    kept = sum(one.each for one in told.ids) + 8 * (len(told.ids) > 1)
+    ids, numbers, peak = estimate_numbering(told.edges, told.vertices, span=span, each=kept)
     return MemoryEstimate(
         input=told.input,
         numbering=built.numbering + ids,

@@ -5,15 +5,19 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import stand_in_cudf
 from emulator.device import emulated
+from footprint import MeasuredDevice
 from shapes import random_edges
 
 from cugraph_ws.cuda import grouping
-from cugraph_ws.cuda.device import device, has_device
+from cugraph_ws.cuda.device import device, has_device, installed
 from cugraph_ws.cuda.graph import build
 from cugraph_ws.cuda.grouping import Ends
 from cugraph_ws.cuda.memory import check_device_memory, estimate, estimate_transpose
 from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.graph import Graph
+from cugraph_ws.memory import estimate_memory
 
 
 class Ledger:
@@ -52,6 +56,8 @@ class WatchedNumpy:
 
     def __getattr__(self, name):
         function = getattr(np, name)
+        if isinstance(function, type):
+            return function
 
         def watched(*args, **options):
             made = function(*args, **options)
@@ -150,6 +156,32 @@ def test_estimates_are_true_to_a_tenth(ledger, value_bytes, directed, sparse):
 def test_peak_is_at_most_two_and_a_half_times_the_csc(arcs, degree, value_bytes, undirected):
     told = estimate(arcs, arcs // degree, value_bytes, undirected)
     assert told.peak <= 2.5 * (told.csc + told.values)
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected, weighted"])
+@pytest.mark.parametrize("vertices", [60, 1500])
+@pytest.mark.parametrize("kind", ["int32", "int64", "gaps", "random"])
+def test_builds_of_every_kind_of_ids_take_what_was_told(monkeypatch, kind, vertices, directed):
+    weight = None if directed else "weight"
+    monkeypatch.setattr(grouping, "LEAST_PIECE", 50)
+    rng, edges = np.random.default_rng(0), 1000
+    names = np.arange(vertices)
+    if kind == "gaps":
+        names = 3 * names + 7
+    elif kind == "random":
+        names = rng.permutation(10**6)[:vertices] * 10**9
+    ends = names[rng.integers(0, vertices, (2, edges))].astype(
+        "int32" if kind == "int32" else "int64"
+    )
+    columns = {"source": ends[0], "destination": ends[1], "weight": rng.random(edges)}
+    frame, here = stand_in_cudf.DataFrame(columns), MeasuredDevice()
+    with installed(here), stand_in_cudf.installed():
+        told = estimate_memory(frame, weight=weight, directed=directed, engine="cuda")
+        peak, graph = here.peak(lambda: Graph(frame, weight=weight, directed=directed))
+        numbering = graph._vertices.numbering.nbytes + 2 * 4 * graph.number_of_vertices
+        graph.close()
+    assert peak == pytest.approx(told.peak, rel=0.25)
+    assert told.numbering == pytest.approx(numbering, rel=0.1)
 
 
 def test_an_estimate_is_readable():

@@ -109,8 +109,7 @@ def build(
     frame = edges(kind, rows, vertices, weighted)
     source, destination = names_of(frame, "source"), names_of(frame, "destination")
     columns = {"source": source, "destination": destination, "weight": "w" if weighted else None}
-    given = {"number_of_vertices": vertices} if engine == "cuda" else {}
-    told = ws.estimate_memory(frame, **columns, **given, directed=directed, engine=engine)
+    told = ws.estimate_memory(frame, **columns, directed=directed, engine=engine)
     if engine == "cuda":
         import cudf
 

@@ -33,6 +33,8 @@ __all__ = [
     "estimate_transpose",
 ]
 
+_CHUNK = 1 << 26  # rows that `cuda.numbering` translates at a time
+
 
 @dataclass(frozen=True)
 class DeviceEstimate:
@@ -111,29 +113,44 @@ def estimate(
     )
 
 
-def estimate_numbering(edges: int, vertices: int, *, dense: bool) -> tuple[int, int, int]:
+def estimate_numbering(
+    edges: int, vertices: int, *, span: int | None, each: float = 8
+) -> tuple[int, int, int]:
     """Tell how much memory it takes on the GPU to number ids that are integers.
 
     Parameters
     ----------
     edges, vertices : int
-    dense : bool
-        Whether they are 0 … n-1; others are sorted.
+    span : int or None
+        Size of their range: `vertices` where it has no gaps; None where it is so large that they are
+        sorted.
+    each : float
+        Bytes that are kept for one id.
 
     Returns
     -------
     kept : int
         Bytes of the ids.
     numbers : int
-        Bytes of the columns of vertex numbers, until the edges are grouped.
+        Bytes beside the input's columns, or in their place, until the edges are grouped.
     peak : int
         The most until the columns are numbered.
     """
-    if dense:
-        return 0, 0, vertices  # one byte for each integer of the range
-    kept, numbers = 8 * vertices, 2 * number_dtype(vertices).itemsize * edges
-    # a copy of the ids, its sort's buffer and a mask; the distinct ones
-    return kept, numbers, 17 * edges + 2 * kept + numbers
+    kept, index = int(each * vertices), number_dtype(vertices).itemsize
+    numbers = 2 * index * edges
+    some = min(edges, _CHUNK)
+    if span is None:
+        # a sorted copy of a column, the sort's buffer and a mask; the distinct ones of both columns
+        sorting = 17 * edges + 16 * min(vertices, edges)
+        return kept, numbers, max(sorting, kept + numbers + 8 * some)
+    counts = number_dtype(edges).itemsize * span if span <= edges else 0
+    if span <= vertices:
+        return 0, 0, counts + span
+    table = index * span
+    found = counts + span + table + 16 * vertices + kept
+    if span <= edges:
+        return kept, table, found
+    return kept, numbers, max(found, table + kept + numbers + (16 + index) * some)
 
 
 def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
