@@ -283,6 +283,11 @@ def _run_loops() -> None:
         ws.run(loop, graph, engine="cuda", resume=saved)
 
 
+def _directed(program: Any, graph: Any, direction: Any) -> None:
+    """Run a search to its end, held to one direction."""
+    ws.run(program, graph, start=0, direction=direction, engine="cuda")
+
+
 def _run_programs(recorder: Recorder) -> None:
     """Run the library's programs, and those that stand for what users write."""
     edges = cases.stable(cases.medley((5, 2), 10))
@@ -303,13 +308,16 @@ def _run_programs(recorder: Recorder) -> None:
         ("BFS", lambda: ws.bfs(bare, 0, engine="cuda")),
         ("WidestPath", lambda: ws.widest_path(graph, 0, engine="cuda")),
         ("SSSP", lambda: ws.sssp(graph, 0, engine="cuda")),
-        ("SSSP gathered", lambda: ws.run(ws.SSSP, graph, start=0, direction="gather", **once)),
-        ("SSSP pushed", lambda: ws.run(ws.SSSP, graph, start=0, direction="push", **once)),
-        ("SSSP pulled", lambda: ws.run(ws.SSSP, graph, start=0, direction="pull", **once)),
-        (
-            "WidestPath pulled",
-            lambda: ws.run(ws.WidestPath, graph, start=0, direction="pull", engine="cuda"),
-        ),
+        ("SSSP in supersteps", lambda: ws.run(ws.SSSP, graph, start=0, **once)),
+        *[
+            (f"{program.name} {way}ed", partial(_directed, program, graph, way))
+            for program, way in (
+                (ws.SSSP, "gather"),
+                (ws.SSSP, "push"),
+                (ws.SSSP, "pull"),
+                (ws.WidestPath, "pull"),
+            )
+        ],
         ("DeltaPageRank", lambda: ws.run(ws.DeltaPageRank, graph, **once)),
     ]
     for kind in (np.int64, np.float32):

@@ -254,10 +254,10 @@ class _Run:
             gathered = self.fold(messages)
             following[v] = self.kept(_call(functions["apply"], old=old, gathered=gathered, p=p))
             new = self.at(v, following[v])
-            if "active" in functions:
+            is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
+            # Where order does not matter, only a change can be news.
+            if "active" in functions and (is_active or not program.asynchronous):
                 is_active = bool(_call(functions["active"], old=old, new=new, p=p))
-            else:
-                is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
             if is_active:
                 news.add(v)
         return following, news, self.residual(states, following)
