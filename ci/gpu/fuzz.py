@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,14 +81,16 @@ class Drawn:
         self.edges = pd.DataFrame({**self._ends("source", u, n), **self._ends("destination", v, n)})
         weight = rng.integers(1, 100, len(u)).astype(self.weight_type)
         self.edges["weight"] = weight
-        into = np.bincount(np.concatenate([v, u]), minlength=n)
-        self.edges["share"] = 0.9 / np.maximum(into[u], into[v])
         columns = [name for name in self.edges if name.startswith("source")]
         self.source: Any = columns if len(columns) > 1 else columns[0]
         pairs = len(columns) > 1
         self.destination: Any = (
             [name.replace("source", "destination") for name in columns] if pairs else "destination"
         )
+        ends = [self._listed([one.replace("source", to) for one in columns])
+                for to in ("source", "destination")]  # fmt: skip
+        met = Counter(one for end in ends for one in end)
+        self.edges["share"] = [0.9 / max(met[a], met[b]) for a, b in zip(*ends, strict=True)]
         known = list(dict.fromkeys(self._listed(columns)))
         self.ids, self.left = known[:4], known[::2]
         self.n = n
@@ -267,7 +270,7 @@ def main() -> int:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ws.GraphWarning)
                 drawn = draw(number)
-                for name, found in differences(drawn, cudf.DataFrame.from_pandas, "cuda"):
+                for name, found in differences(drawn, cudf.DataFrame, "cuda"):
                     counts["functions"] += 1
                     if found is not None:
                         where = f"{drawn.id_type} ids, {drawn.weight_type} weights"
