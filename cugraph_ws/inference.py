@@ -15,7 +15,8 @@ import linecache
 import math
 import re
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -241,11 +242,12 @@ class _Inferrer:
         function = _function(text, f"user_{name}")
         context = cpu_target.typing_context
         try:
-            context.refresh()
-            code = compiler.run_frontend(function)
-            found = typed_passes.type_inference_stage(
-                context, cpu_target.target_context, code, tuple(given), None
-            ).return_type
+            with _compiler_on():
+                context.refresh()
+                code = compiler.run_frontend(function)
+                found = typed_passes.type_inference_stage(
+                    context, cpu_target.target_context, code, tuple(given), None
+                ).return_type
         except NumbaError as error:
             raise compile_error(self.program, error, name) from error
         if isinstance(found, types.BaseTuple):
@@ -313,6 +315,19 @@ def _function(text: str, name: str) -> Any:
         if key != name and callable(value) and not isinstance(value, type):
             space[key] = CPUDispatcher(py_func=value, targetoptions={"nopython": True})
     return function
+
+
+@contextmanager
+def _compiler_on() -> Iterator[None]:
+    """Let Numba type its own functions, also where NUMBA_DISABLE_JIT says that nothing is compiled."""
+    from numba.core import config
+
+    before = config.DISABLE_JIT
+    config.DISABLE_JIT = 0
+    try:
+        yield
+    finally:
+        config.DISABLE_JIT = before
 
 
 def _without_infinity(text: str) -> str:

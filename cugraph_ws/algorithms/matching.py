@@ -109,7 +109,7 @@ class MaximalBipartiteMatching:
     _free: Array  # vertices that may still find a mate
 
     def __init__(self, left: Any, seed: int = 0) -> None:
-        check_count("seed", seed)
+        check_count("seed", seed, most=2**64 - 1)
         self._left, self._seed = left, seed
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
 
