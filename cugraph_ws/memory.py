@@ -11,6 +11,15 @@ from typing import Any, Literal
 import numpy as np
 import psutil
 
+from cugraph_ws.arguments import (
+    check_choice,
+    check_columns,
+    check_count,
+    check_flag,
+    check_number,
+    shown,
+)
+from cugraph_ws.conventions import AUTO, weight_column
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.footprints import IdShape, estimate_build, estimate_run, shape_of_ids
 from cugraph_ws.interning import count_distinct
@@ -71,7 +80,7 @@ def estimate_memory(
     *,
     source: str | Sequence[str] = "source",
     destination: str | Sequence[str] = "destination",
-    weight: str | None = None,
+    weight: str | None = AUTO,
     number_of_edges: int | None = None,
     number_of_vertices: int | None = None,
     weighted: bool = False,
@@ -95,8 +104,9 @@ def estimate_memory(
         rows only.
     source, destination : str or sequence of str
         Its columns of ids.
-    weight : str, optional
-        Its weight column; counted as it is stored, where `weighted` counts eight bytes.
+    weight : str or None
+        Its weight column; counted as it is stored, where `weighted` counts eight bytes. By default the
+        column named `weight`, if there is one, as a `Graph` reads it.
     number_of_edges : int, optional
         Instead of `edges`.
     number_of_vertices : int, optional
@@ -134,17 +144,25 @@ def estimate_memory(
     >>> print(ws.estimate_memory(number_of_edges=10**9, number_of_vertices=10**8).csc)
     4800000008
     """
-    if engine not in ("cpu", "cuda"):
-        raise InputError(f"engine={engine!r}: choose one of 'cpu', 'cuda'")
-    for name, value in (
-        ("number_of_edges", number_of_edges),
-        ("number_of_vertices", number_of_vertices),
-        ("attributes", attributes),
-        ("text_bytes", text_bytes),
-    ):
-        if isinstance(value, (int, float)) and value < 0:
-            raise InputError(f"{name}={value}: give 0 or more")
+    check_choice("engine", engine, ("cpu", "cuda"))
+    check_columns(source, destination, weight, directed)
+    check_flag("weighted", weighted)
+    check_flag("dense", dense)
+    number_of_edges = _whole("number_of_edges", number_of_edges)
+    number_of_vertices = _whole("number_of_vertices", number_of_vertices)
+    if text_bytes is not None:
+        check_number("text_bytes", text_bytes, finite=True)
+    if program is not None and not hasattr(program, "name"):
+        raise InputError(
+            f"program={shown(program)} is neither a vertex program nor a loop; give what is to be run"
+        )
+    if isinstance(attributes, int):
+        check_count("attributes", attributes)
+    else:
+        check_columns(source, destination, weight, directed, attributes)
     if edges is not None:
+        if weight == AUTO:
+            weight = None if weighted else weight_column(edges, weight, source, destination)
         told = _look_at(
             edges, source, destination, weight, attributes, number_of_vertices, weighted=weighted
         )
@@ -153,7 +171,7 @@ def estimate_memory(
             raise InputError("estimate_memory: give edges=, a frame, or number_of_edges=")
         if number_of_vertices is None:
             number_of_vertices = number_of_edges // 2
-        columns = (weight is not None or weighted) + _count(attributes)
+        columns = (weight not in (None, AUTO) or weighted) + _count(attributes)
         told = _expected(number_of_edges, number_of_vertices, columns, dense, text_bytes)
     if engine == "cuda":
         estimate = _on_device(told, directed)
@@ -210,6 +228,14 @@ class _Told:
     copied_values: int = 0
 
 
+def _whole(name: str, count: Any) -> int | None:
+    """Return a count as a Python integer, which does not overflow."""
+    if count is None:
+        return None
+    check_count(name, count)
+    return int(count)
+
+
 def _count(attributes: int | Sequence[str]) -> int:
     if isinstance(attributes, str):
         return 1
@@ -242,11 +268,12 @@ def _look_at(
 ) -> _Told:
     """Describe an edge frame."""
     from cugraph_ws.frames import open_frame
+    from cugraph_ws.graph import named_columns
     from cugraph_ws.ids import agree, read_ids
 
     frame = open_frame(edges, "edges", on_device=True)
     rows = len(frame)
-    names = [[one] if isinstance(one, str) else list(one) for one in (source, destination)]
+    names, _ = named_columns(source, destination, weight, ())
     known = {*names[0], *names[1]} <= set(frame.names)
     if not known and (source, destination) == ("source", "destination"):
         count = rows // 2 if vertices is None else vertices

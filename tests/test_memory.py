@@ -106,7 +106,7 @@ def test_hashed_ids_and_text_without_a_frame():
     assert (dense.numbering, hashed.numbering, text.numbering) == (0, 800_000, 4_400_000)
     assert dense.peak < hashed.peak < text.peak
     assert dense.input == hashed.input == 16 * 10**6
-    with pytest.raises(InputError, match=r"text_bytes=-1: give 0 or more"):
+    with pytest.raises(InputError, match=r"text_bytes=-1 must be a number, 0 or more"):
         estimate_memory(number_of_edges=1, text_bytes=-1)
 
 

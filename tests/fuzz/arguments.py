@@ -322,6 +322,10 @@ def function_targets() -> list[Target]:
     result = ws.run(ws.SSSP, graph, start=0)
     paths = {"result": result.frame, "targets": [3]}
     found += [
+        Target("estimate_memory", ws.estimate_memory, {"edges": EDGES}, _parameters(ws.estimate_memory)),
+        Target("estimate_memory of numbers", ws.estimate_memory, {"number_of_edges": 9},
+               _parameters(ws.estimate_memory)),
+        Target("check", ws.check, {"program": Own, "graph": graph, "root": 0}, _parameters(ws.check)),
         Target("shortest_path", ws.shortest_path, paths, ("result", "targets")),
         Target("shortest_path of a Result", functools.partial(ws.shortest_path, result), {"targets": 3},
                ("targets",)),
