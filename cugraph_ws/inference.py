@@ -18,7 +18,10 @@ from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,7 +34,7 @@ from cugraph_ws.program import AGGREGATE, FUNCTIONS, VertexProgram
 
 __all__ = ["CompileError", "Inference", "compile_error", "infer"]
 
-LAYOUT = 1  # of what is kept on disk
+LAYOUT = 2  # of what is kept on disk; another one wherever types may come out otherwise
 ROUNDS = 4  # after which a combine whose result is of ever wider types is given up
 
 
@@ -83,7 +86,7 @@ def infer(
         not fit the declared state: a float for an integer or a boolean field.
     """
     described = (
-        LAYOUT, state, edges, constants, parameters, tuple(program.state), tuple(program.edges),
+        LAYOUT, _compiler(), state, edges, constants, parameters, tuple(program.state), tuple(program.edges),
         tuple(program.constants), program.parameter_names, program.combine,
         repr(program.identity), [(key, one.text) for key, one in sorted(program.sources.items())],
     )  # fmt: skip
@@ -93,6 +96,12 @@ def infer(
         known = _Inferrer(program, state, edges, constants, parameters).run()
         _write(key, known)
     return known
+
+
+@lru_cache
+def _compiler() -> str:
+    """Return Numba's version, without importing it."""
+    return metadata.version("numba")
 
 
 def _entry(key: str) -> Path | None:
@@ -235,7 +244,7 @@ class _Inferrer:
 
     def typed(self, name: str, text: str, given: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
         """Infer what the function in `text` returns for arguments of the given types."""
-        from numba.core import compiler, typed_passes, types
+        from numba.core import compiler, rewrites, typed_passes, types
         from numba.core.errors import NumbaError
         from numba.core.registry import cpu_target
 
@@ -245,6 +254,8 @@ class _Inferrer:
             with _compiler_on():
                 context.refresh()
                 code = compiler.run_frontend(function)
+                state = SimpleNamespace(func_ir=code, typemap=None, calltypes=None)
+                rewrites.rewrite_registry.apply("before-inference", state)
                 found = typed_passes.type_inference_stage(
                     context, cpu_target.target_context, code, tuple(given), None
                 ).return_type

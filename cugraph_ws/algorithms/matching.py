@@ -23,6 +23,7 @@ __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
 Array = npt.NDArray[Any]
 
 GRAIN = 1 << 12  # vertices that are worth a task of their own
+GREATEST_SEED = 2**128 - 1
 
 
 @spreads
@@ -109,7 +110,7 @@ class MaximalBipartiteMatching:
     _free: Array  # vertices that may still find a mate
 
     def __init__(self, left: Any, seed: int = 0) -> None:
-        check_count("seed", seed, most=2**64 - 1)
+        check_count("seed", seed, most=GREATEST_SEED)
         self._left, self._seed = left, seed
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
 
