@@ -46,6 +46,7 @@ class Second:
         return src.first, src.second
 
     combine = min
+    asynchronous = True
 
     def apply(old, gathered):
         better = gathered < (old.first, old.second)
