@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import InputError
+from cugraph_ws.paths import native_path
 
 __all__ = [
     "check_choice",
@@ -161,8 +162,7 @@ def check_path(argument: str, value: Any) -> None:
     if not text or "\0" in text:
         raise InputError(f"{argument}={shown(value)} names no file; give a path")
     try:
-        text.encode()
-        os.lstat(text)
+        os.lstat(native_path(text))
     except UnicodeEncodeError:
         raise InputError(f"{argument}={shown(value)} is not UTF-8; give another path") from None
     except OSError as error:
@@ -228,8 +228,12 @@ def check_columns(
     """
     named = {"source": source, "destination": destination, "attributes": attributes}
     for argument, names in named.items():
-        listed = isinstance(names, (list, tuple)) and all(is_label(name) for name in names)
-        if not is_label(names) and not listed:
+        # A label of several levels gets an error of its own, where the frame is read.
+        listed = isinstance(names, (list, tuple)) and all(
+            is_label(name) or isinstance(name, tuple) for name in names
+        )
+        absent = names is None and argument == "attributes"
+        if not (is_label(names) or listed or absent):
             raise InputError(
                 f"{argument}={shown(names)} must be the name of a column, or a list of names"
             )

@@ -280,7 +280,7 @@ def vertex_program(cls: type) -> VertexProgram:
 
         Arguments are bound by name, in any order; those that a function does not need are left
         out.  Optional are ``starts(state, p)`` (which vertices are active at first; the others have
-        nothing to send), ``settled(state, p)`` (a state that is final: it takes no more messages),
+        nothing to send; where all gather from all, everyone is), ``settled(state, p)`` (a state that is final: it takes no more messages),
         ``priority(state, p)`` (least first), ``residual`` (`ws.l1_norm` or `ws.max_norm`), ``tol``,
         ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``, ``asynchronous``,
         ``validate(graph, values)``, which is called before the run, and functions marked with

@@ -24,7 +24,7 @@ from cugraph_ws.engines.cpu import CpuExecutor
 from cugraph_ws.engines.queues import check_piles
 from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.graph import Graph
-from cugraph_ws.plan import Filter, Plan, WantedDirection
+from cugraph_ws.plan import Filter, Plan, WantedDirection, gathers_from_all
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Loop, Method, Step, as_columns
 from cugraph_ws.saved_state import SavedState
@@ -199,6 +199,8 @@ class VertexLoop:
         for executor in self._executors:
             executor.start()
         self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
+        if gathers_from_all(bound):  # all send, whichever vertices `starts` names
+            self._counts.active = graph.number_of_vertices
 
     def moved(self, bound: BoundProgram, graph: Graph) -> VertexLoop:
         """Return the same run, begun on another graph of the same vertices.

@@ -213,6 +213,7 @@ class _Run:
             v
             for v in range(self.graph.n)
             if "starts" not in program.functions
+            or hears_all(program)  # all send, whichever vertices `starts` names
             or _call(program.functions["starts"], state=self.at(v, states[v]), p=before)
         }
         number, residual = 0, math.nan

@@ -81,7 +81,7 @@ def test_every_function_on_edges_is_in_a_table():
         for name, value in vars(ws).items()
         if inspect.isfunction(value) and "graph" in inspect.signature(value).parameters
     }
-    assert functions == {*ALL, "run"}
+    assert functions == {*ALL, "run", "check"}
 
 
 # ------------------------------------------------------------------------------------- weights

@@ -254,3 +254,20 @@ def test_programs_read_parameters_aggregates_and_the_superstep():
     assert space["Parameters"](*values)._asdict() == {
         "base": 2.0, "mass": 7.0, "empty": 8.0, "number_of_vertices": 12, "superstep": 3,
     }  # fmt: skip
+
+
+def test_a_function_that_the_gpus_compiler_lacks_is_named(monkeypatch):
+    from numba import cuda
+
+    from cugraph_ws.cuda.compiler import compile_kernel
+
+    def lacks(*_, **__):
+        raise KeyError(np.log1p)
+
+    def superstep():
+        return None
+
+    monkeypatch.setattr(cuda, "compile", lacks)
+    superstep.__module__ = "cugraph_ws_cuda_Mine"
+    with pytest.raises(ws.ProgramError, match=r"Mine: its kernel `superstep` cannot .*'log1p'"):
+        compile_kernel(superstep, (), (9, 0))

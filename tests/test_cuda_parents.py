@@ -323,6 +323,7 @@ class Guarded:
     init = at_the_start
     compute = a_hop_on
     combine = min
+    asynchronous = True
     apply = the_nearer
     settled = is_reached
 
@@ -342,6 +343,7 @@ class Renamed:
     init = at_the_start
     compute = a_hop_on
     combine = min
+    asynchronous = True
     apply = the_nearer
     settled = is_reached
 

@@ -47,7 +47,7 @@ def test_commands_and_functions_are_all_there(targets):
     names = {target.name for target in targets}
     assert {*arguments.commands.commands} - {"generate"} <= names
     public = {name for name in ws.__all__ if callable(getattr(ws, name)) and name.islower()}
-    elsewhere = {"run", "any_message", "cluster_scan", "local_cluster", "estimate_memory"}
+    elsewhere = {"run", "any_message", "cluster_scan", "local_cluster"}
     assert public - elsewhere <= names
 
 

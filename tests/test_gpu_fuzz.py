@@ -13,7 +13,7 @@ import cugraph_ws as ws
 
 
 def test_two_frames_are_compared_value_by_value():
-    compare = of("fuzz").compare
+    compare = of("random_graphs").compare
     frame = pd.DataFrame({"vertex": [1, 2, 3], "distance": pd.array([0, None, 4], "Int64")})
     assert compare(frame, frame.copy()) is None
     assert "distance, row 2: np.float64(5.0)" in compare(frame, frame.assign(distance=[0, None, 5]))
@@ -27,7 +27,7 @@ def test_two_frames_are_compared_value_by_value():
 
 
 def test_graphs_are_of_every_type():
-    fuzz = of("fuzz")
+    fuzz = of("random_graphs")
     drawn = [fuzz.draw(number, 40) for number in range(150)]
     assert {one.id_type for one in drawn} == set(fuzz.ID_TYPES)
     assert {one.weight_type for one in drawn} == set(fuzz.WEIGHT_TYPES)
@@ -35,7 +35,7 @@ def test_graphs_are_of_every_type():
 
 
 def test_functions_and_programs_are_alike_on_an_emulated_gpu():
-    fuzz = of("fuzz")
+    fuzz = of("random_graphs")
     jobs = {"bfs, limited", "components", "matching"}
     with warnings.catch_warnings(), emulated(seed=2):
         warnings.simplefilter("ignore", ws.GraphWarning)

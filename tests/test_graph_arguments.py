@@ -80,12 +80,14 @@ def test_absurd_arrays_and_matrices_get_our_error(kind):
     with pytest.raises(InputError):
         ws.Graph.from_matrix(value)
     if value is not True:
-        with pytest.raises(InputError, match=r"(?s)directed=.*give True or False"):
+        with pytest.raises(InputError, match=r"directed=.* must be True or False"):
             ws.Graph.from_matrix(sp.csr_array(np.eye(2)), value)
 
 
 def test_attributes_of_arrays_are_named():
-    with pytest.raises(InputError, match="attributes: a dict of names and arrays is needed, not "):
+    with pytest.raises(
+        InputError, match=r"attributes=.* must be a mapping of names to arrays, or None"
+    ):
         ws.Graph.from_arrays([0], [1], attributes=["a"])
     with pytest.raises(InputError, match="attributes: 1 is no name of a column; names are text"):
         ws.Graph.from_arrays([0], [1], attributes={1: [1]})
@@ -94,11 +96,12 @@ def test_attributes_of_arrays_are_named():
 @pytest.mark.parametrize("value", [None, 3.5, "yes", np.array([1, 2]), ["weight"]])
 def test_functions_on_a_graph_that_is_made(value):
     graph = ws.Graph(EDGES, weight="weight")
-    with pytest.raises(InputError, match=r"(?s)directed=.*: give True or False"):
+    with pytest.raises(InputError, match=r"directed=.* must be True or False"):
         ws.core_number(graph, directed=value)
     if value is not None:
         with pytest.raises(
-            InputError, match=r"weight=.*: the graph was built with weight='weight'"
+            InputError,
+            match=r"weight=.*(the graph was built with weight='weight'|must be the name)",
         ):
             ws.core_number(graph, weight=value)
 

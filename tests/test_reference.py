@@ -156,9 +156,8 @@ def test_active_without_a_change():
     assert outcome.supersteps == 3  # 0 is heard, then 1, then 0 and 2, and nobody speaks up again
 
 
-def test_nobody_starts_nobody_is_active():
-    assert run(zoo.NobodyStarts, PATH).supersteps == 0
-    assert after(zoo.NobodyStarts, PATH) == [0, 3, 6, 9]
+def test_where_all_send_everyone_starts():
+    assert after(zoo.NobodyStarts, PATH, None, 1) == [1, 1, 4, 7]
     outcome = run(zoo.NeverActive, PATH)
     assert (outcome.states["x"], outcome.supersteps) == ([1, 1, 2, 3], 1)
 

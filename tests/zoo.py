@@ -1928,9 +1928,10 @@ class NeverActive:
 
 @entry()
 class NobodyStarts:
-    """Nobody starts: no superstep at all."""
+    """Nobody starts, which does not matter where all send."""
 
     x: ws.int64
+    max_iter = 3
 
     def init(vertex):
         return vertex * 3
@@ -1949,7 +1950,7 @@ class NobodyStarts:
 
 @entry()
 class OneStarts:
-    """One starts, and all send: in a sum of all `starts` decides only whether there is an end."""
+    """One starts, and all send: in a sum of all `starts` does not matter."""
 
     x: ws.int64
     max_iter = 3
@@ -2689,7 +2690,7 @@ class Mathematics:
         return math.sin(float(vertex)) + math.pi
 
     def compute(src, edge):
-        return math.exp(-abs(src.x)) * math.sqrt(edge.weight) + np.log1p(edge.weight)
+        return math.exp(-abs(src.x)) * math.sqrt(edge.weight) + math.log1p(edge.weight)
 
     combine = sum
 

@@ -278,7 +278,7 @@ def leaks() -> Facts:
 def fuzz() -> Facts:
     """Compare random graphs, all functions and the zoo of programs with the CPU engine."""
     seconds = float(os.environ.get("GPU_FUZZ_SECONDS", FUZZED))
-    script = str(Path(__file__).parent / "fuzz.py")
+    script = str(Path(__file__).parent / "random_graphs.py")
     command = [sys.executable, script, "--seconds", str(seconds)]
     return fuzzed(side_by_side(command, seconds + SECONDS))
 

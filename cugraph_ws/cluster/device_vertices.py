@@ -14,7 +14,7 @@ from cugraph_ws.cluster.crew import Crew
 from cugraph_ws.cluster.identities import OwnRange, ShardNumbering
 from cugraph_ws.cluster.parts import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.cluster.vertices import ShardVertices
-from cugraph_ws.cuda.columns import DeviceColumn, cast_device_numbers
+from cugraph_ws.cuda.columns import DeviceColumn, cast_device_numbers, widened
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.grouping import number_dtype
 from cugraph_ws.cuda.numbering import Integers, look_up, name_vertices, read_scalars
@@ -324,7 +324,7 @@ class _OwnIds:
     renumbered: Renumbered = "compacted"
 
     def __init__(self, ids: DeviceArray) -> None:
-        self._integers = Integers(ids, len(ids), self.renumbered)
+        self._integers = Integers(widened(ids), len(ids), self.renumbered)
 
     @property
     def ends(self) -> tuple[int, int]:

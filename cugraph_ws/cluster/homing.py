@@ -94,8 +94,11 @@ class HomingLoop:
             return self._hear()
         step = self._spread.step()
         for active, _ in step.history:
+            if (
+                self._number
+            ):  # of the first superstep, in which everyone may be active, nothing follows
+                self._active += active
             self._number += 1
-            self._active += active
         return step
 
     @property

@@ -21,6 +21,7 @@ from typing import Any
 
 from cugraph_ws.atomic_files import is_private, private_folder
 from cugraph_ws.cuda.signature import Kind
+from cugraph_ws.errors import ProgramError
 from cugraph_ws.machine_code import code_folder, read_entry, write_entry
 
 __all__ = ["Binary", "Capability", "compile_kernel", "load_or_compile"]
@@ -150,9 +151,15 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     -------
     Binary
         The machine code, and what it takes of a multiprocessor.
+
+    Raises
+    ------
+    ProgramError
+        If the compiler refuses the kernel.
     """
     import numba.cuda.dispatcher as dispatcher
     from numba import cuda
+    from numba.core.errors import NumbaError
 
     # The dispatcher of an inner device function asks the current GPU for its capability.
     present = dispatcher.get_current_device
@@ -163,6 +170,13 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
             function, tuple(_numba_type(kind) for kind in kinds), cc=capability, device=False,
             abi="numba", output="ptx",
         )  # fmt: skip
+    except (NumbaError, KeyError) as error:  # the latter for a function that the GPU's Numba lacks
+        program = function.__module__.removeprefix("cugraph_ws_cuda_")
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise ProgramError(
+            f"{program}: its kernel `{function.__name__}` cannot be compiled for a GPU: {reason}; use "
+            "functions of math instead of NumPy's, or engine='cpu'"
+        ) from error
     finally:
         dispatcher.get_current_device = present
     entries = re.findall(r"\.entry\s+(\w+)", ptx)

@@ -42,8 +42,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "cores": (ws.core_number, {}),
     "cores by arcs out": (ws.core_number, {"degree_type": "out"}),
     "core": (ws.k_core, {"k": 5}),
-    "searches from many": (ws.multi_source_bfs, {"sources": [3, 21, 99]}),
-    "paths from many": (ws.multi_source_sssp, {"sources": [21, 3]}),
+    "searches from many": (ws.multi_source_bfs, {"starts": [3, 21, 99]}),
+    "paths from many": (ws.multi_source_sssp, {"starts": [21, 3]}),
 }
 
 
