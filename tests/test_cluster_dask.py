@@ -139,6 +139,7 @@ def test_every_exchange(crowd, exchange):
             assert_same(result.frame, ws.run(program, whole, **options).frame, **tolerance)
             assert result.converged
             assert result.stopped == "converged"
+            assert result.synchronous == (program is not ws.SSSP or "max_iter" in options)
             assert len(result.trace) == result.iterations == len(result.rows.superstep)
             assert result.trace is result.trace, "it is made once, and where it is asked for"
             assert (result.trace["bytes_sent"] > 0).any()
@@ -466,6 +467,7 @@ def test_progress_and_stopping(pair):
         assert seen[-1].max_iter == 12
         stopped = ws.run(Endless, graph, progress=lambda update: update.superstep < 20)
         assert stopped.stopped == "callback"
+        assert stopped.synchronous
         assert stopped.iterations >= 20
         assert stopped.frame["value"].compute().eq(stopped.iterations % 2).all(), (
             "one state for all"

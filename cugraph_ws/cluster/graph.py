@@ -80,6 +80,7 @@ class ClusterResult:
     converged : bool
     residual : float
     stopped : str
+    synchronous : bool
     trace : DataFrame
         One row a superstep, over all workers; made where it is asked for.
     """
@@ -91,6 +92,7 @@ class ClusterResult:
     stopped: str
     rows: Trace = field(repr=False)
     kind: FrameKind = field(repr=False)
+    synchronous: bool = True
 
     @functools.cached_property
     def trace(self) -> Any:

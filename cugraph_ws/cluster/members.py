@@ -98,7 +98,7 @@ class Returned:
     frames : list of DataFrame
         The member's own rows of each frame that the function returned.
     facts : dict
-        Of a run: iterations, converged, residual, stopped, the first member's rows of the trace, and of
+        Of a run: iterations, converged, residual, stopped, synchronous, the first member's rows of the trace, and of
         what kind frames are.
     error : tuple of (type, str), optional
         Of an error that carries a result.
@@ -458,6 +458,7 @@ def _returned(value: Any) -> Returned:
             "converged": value.converged,
             "residual": value.residual,
             "stopped": value.stopped,
+            "synchronous": value.synchronous,
             "rows": value.rows,
             "kind": value.graph._kind,
         }
