@@ -162,8 +162,10 @@ def check_path(argument: str, value: Any) -> None:
     if not text or "\0" in text:
         raise InputError(f"{argument}={shown(value)} names no file; give a path")
     try:
-        os.lstat(native_path(text))
-    except UnicodeEncodeError:
+        path = native_path(text)
+        os.fsencode(path).decode("utf-8")
+        os.lstat(path)
+    except UnicodeError:
         raise InputError(f"{argument}={shown(value)} is not UTF-8; give another path") from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:

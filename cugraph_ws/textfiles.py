@@ -166,22 +166,27 @@ class TextFile:
         self, layout: Layout, types: dict[str, pa.DataType], threads: bool = True
     ) -> pa.Table:
         with pa.input_stream(arrow_path(self.path), compression=self.compression) as stream:
-            guarded: Any = Guarded(stream, self.path, self._need_of_rows(layout))
-            if layout.comments:
-                guarded = Cleaned(guarded, layout.separator == " ")
-            return csv.read_csv(
-                pa.PythonFile(guarded, mode="r"),
-                csv.ReadOptions(
-                    skip_rows=layout.skip,
-                    column_names=layout.columns,
-                    use_threads=threads,
-                    block_size=BLOCK,
-                ),
-                csv.ParseOptions(
-                    delimiter=layout.separator, quote_char=False if layout.comments else '"'
-                ),
-                csv.ConvertOptions(column_types=types),
-            )
+            guarded = Guarded(stream, self.path, self._need_of_rows(layout), layout.separator)
+            text: Any = Cleaned(guarded, layout.separator == " ") if layout.comments else guarded
+            try:
+                table = csv.read_csv(
+                    pa.PythonFile(text, mode="r"),
+                    csv.ReadOptions(
+                        skip_rows=layout.skip,
+                        column_names=layout.columns,
+                        use_threads=threads,
+                        block_size=BLOCK,
+                    ),
+                    csv.ParseOptions(
+                        delimiter=layout.separator, quote_char=False if layout.comments else '"'
+                    ),
+                    csv.ConvertOptions(column_types=types),
+                )
+            except pa.ArrowInvalid:  # of text that has been cut short, that is no news
+                guarded.raise_what_stopped_it()
+                raise
+            guarded.raise_what_stopped_it()
+            return table
 
     def _checked(self, table: pa.Table) -> pa.Table:
         """Give columns without a value a type, and refuse text in another encoding."""
@@ -286,7 +291,7 @@ class Guarded:
 
     closed = False
 
-    def __init__(self, stream: Any, path: Path, need: Need) -> None:
+    def __init__(self, stream: Any, path: Path, need: Need, separator: str) -> None:
         self._stream = stream
         self._path = path
         self._need = need
@@ -294,14 +299,33 @@ class Guarded:
         self._length = 0  # of the line that has not ended
         self._room = available_memory()
         self._held = 0
+        self._error: Exception | None = None
+        self._row_that_stops = f"1{separator}".encode() * 4096
 
     def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, none only at the end."""
-        block: bytes = self._stream.read(size)
-        self._held += self._need.of(block)  # now: Arrow reads ahead of what it parses
-        check_room(str(self._path), self._held, self._room)
-        self._watch(block)
+        """Return up to `size` bytes, none at the end.
+
+        Nothing is raised here: Arrow reads in threads of its own, and one that still unwinds an error
+        when the process ends would wait for Python for ever.  Once something is wrong Arrow is given
+        a row of too many columns, at which it stops.
+        """
+        if self._error is not None:
+            return b""
+        try:
+            block: bytes = self._stream.read(size)
+            self._held += self._need.of(block)  # now: Arrow reads ahead of what it parses
+            # Blocks of text are on their way while rows are made of those before.
+            check_room(str(self._path), self._held * 5 // 4, self._room)
+            self._watch(block)
+        except Exception as error:
+            self._error = error
+            return b"\n" + self._row_that_stops[: size - 1]
         return block
+
+    def raise_what_stopped_it(self) -> None:
+        """Raise what was wrong with what was read, if anything was."""
+        if self._error is not None:
+            raise self._error
 
     def _watch(self, block: bytes) -> None:
         """Refuse a line that is too long; looks at a line's end, not at every line."""

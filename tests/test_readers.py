@@ -574,7 +574,7 @@ def test_a_line_without_an_end_is_an_error_at_once(tmp_path, monkeypatch, name, 
     sizes = count_reads(monkeypatch)
     with pytest.raises(FileError, match=rf"line {line} is longer than 1\.0 MiB; this is no list"):
         read_edges(path)
-    assert sizes == []  # the first block is refused
+    assert sum(sizes) < 1 << 20  # the first block is refused
 
 
 def test_lines_up_to_the_longest_are_read(tmp_path, monkeypatch):
