@@ -60,10 +60,8 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
         return "combine is any, and its state is no flag"
     if program.residual is not None:
         return "its residual may end a run before the fixpoint"
-    changing = {"superstep", *program.aggregates}
-    for name, source in program.sources.items():
-        if any(changing & read for read in source.attributes.values()):
-            return f"{name} reads what changes from superstep to superstep"
+    if program.reads_supersteps:
+        return "it reads what changes from superstep to superstep"
     field = next(iter(program.state))
     if not _keeps_the_better(program, field):
         wanted = {"any": f"old.{field} or gathered"}

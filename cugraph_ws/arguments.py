@@ -210,7 +210,7 @@ def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
     """
     if not isinstance(value, str) or value not in allowed:
         choices = ", ".join(map(repr, allowed))
-        raise InputError(f"{argument}={shown(value)} is not known; choose one of {choices}")
+        raise InputError(f"{argument}={shown(value)}: choose one of {choices}")
 
 
 def check_columns(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
-from cugraph_ws.arguments import check_columns, check_flag, is_label, shown
+from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
 from cugraph_ws.conventions import AUTO, weight_column
@@ -29,7 +29,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.memory import format_bytes
 from cugraph_ws.numbering import Renumbered
-from cugraph_ws.queries import Queries, check_choice
+from cugraph_ws.queries import Queries
 from cugraph_ws.warn import warn_caller
 
 if TYPE_CHECKING:

@@ -253,6 +253,14 @@ class VertexProgram:
         return self.combine in {"min", "max", "any"}
 
     @property
+    def reads_supersteps(self) -> bool:
+        """Whether a function reads what changes from superstep to superstep: its number, an aggregate."""
+        changing = {"superstep", *self.aggregates}
+        return any(
+            changing & read for one in self.sources.values() for read in one.attributes.values()
+        )
+
+    @property
     def parameter_names(self) -> tuple[str, ...]:
         """Names that `p` has in the program's functions, in the order in which they are passed."""
         return (*self.parameters, *self.aggregates, *BUILT_IN_PARAMETERS)

@@ -6,7 +6,7 @@ it is wanted elsewhere: on the host unless `on_device` says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs, Order
-from cugraph_ws.arguments import check_flag, check_word, is_number, shown
+from cugraph_ws.arguments import check_choice, check_flag, check_word, is_number, shown
 from cugraph_ws.cuda.device import array_module, as_host, mark
 from cugraph_ws.errors import InputError
 from cugraph_ws.vertices import Vertices
@@ -22,7 +22,7 @@ from cugraph_ws.vertices import Vertices
 if TYPE_CHECKING:
     from cugraph_ws.cuda.arcs import DeviceArcs
 
-__all__ = ["EXAMPLES", "Queries", "check_choice"]
+__all__ = ["EXAMPLES", "Queries"]
 
 Array = npt.NDArray[Any]
 
@@ -496,23 +496,3 @@ def _placed(array: Any, on_device: bool) -> Any:
     from cugraph_ws.cuda.device import device
 
     return device().xp.asarray(array) if on_device else device().to_host(array)
-
-
-def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
-    """Raise InputError if an argument is none of the words that it may be.
-
-    Parameters
-    ----------
-    argument : str
-        Its name.
-    value : object
-    allowed : sequence of str
-
-    Raises
-    ------
-    InputError
-        With the words.
-    """
-    if not isinstance(value, str) or value not in allowed:
-        choices = ", ".join(map(repr, allowed))
-        raise InputError(f"{argument}={shown(value)}: choose one of {choices}")

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-__all__ = ["IDLE_SUPERSTEPS", "Repetition"]
+__all__ = ["FIRST_COMPARED", "IDLE_SUPERSTEPS", "Repetition"]
 
 IDLE_SUPERSTEPS = 100  # in which no vertex was active and no edge read, before a run is given up
-FIRST = 1024  # superstep before which no states are compared
+FIRST_COMPARED = 1024  # supersteps before which it is not worth while to compare states
 
 
 class Repetition:
@@ -39,8 +39,6 @@ class Repetition:
         -------
         int or None
         """
-        if number < FIRST:
-            return None
         if self._kept and all(
             column.tobytes() == kept for column, kept in zip(columns, self._kept, strict=True)
         ):

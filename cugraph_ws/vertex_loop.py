@@ -28,7 +28,7 @@ from cugraph_ws.plan import Filter, Plan, WantedDirection, gathers_from_all
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Loop, Method, Step, as_columns
 from cugraph_ws.saved_state import SavedState
-from cugraph_ws.stall import Repetition
+from cugraph_ws.stall import FIRST_COMPARED, Repetition
 
 if TYPE_CHECKING:
     from cugraph_ws.cluster.nccl import Links
@@ -273,7 +273,8 @@ class VertexLoop:
         """Return what notices states that come again, where every superstep gathers from all."""
         whole = self.engine != "cuda" and not isinstance(graph, ShardGraph)
         endless = self.max_iter is None and not self.has_frontier
-        return Repetition() if whole and endless else None
+        alike = not self._program.reads_supersteps  # equal states are followed by equal ones
+        return Repetition() if whole and endless and alike else None
 
     def _on_cuda(self, bound: BoundProgram, graph: Graph) -> list[Executor]:
         """Make the plan, the partitions and their exchange, and an executor for each."""
@@ -402,13 +403,7 @@ class VertexLoop:
 
     def _watch(self) -> None:
         """Give up a run without a limit whose states come again, so that they always will."""
-        program = self._program
-        changing = {"superstep", *program.aggregates}
-        if self._repetition is None or any(
-            changing & read
-            for source in program.sources.values()
-            for read in source.attributes.values()
-        ):
+        if self._repetition is None or self._number < FIRST_COMPARED:
             return
         columns = [one for executor in self._executors for one in executor.columns().values()]
         period = self._repetition.period(self._number, columns)

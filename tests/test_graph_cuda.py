@@ -1055,7 +1055,7 @@ def test_the_estimate_for_a_gpu():
     )
     assert hashed.peak > small.peak
     assert hashed.numbering > small.numbering
-    with pytest.raises(InputError, match=r"engine='gpu' is not known; choose one of 'cpu', 'cuda'"):
+    with pytest.raises(InputError, match=r"engine='gpu': choose one of 'cpu', 'cuda'"):
         estimate_memory(number_of_edges=1, engine="gpu")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.adjacency import index_dtype
+from cugraph_ws.arguments import check_choice
 from cugraph_ws.cluster import wire
 from cugraph_ws.cluster.agreement import attempt, in_order
 from cugraph_ws.cluster.crew import Crew, total
@@ -33,7 +34,6 @@ from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph import Columns, named_columns
 from cugraph_ws.ids import IdType, cast_ids, read_ids
 from cugraph_ws.memory import MemoryEstimate, check_memory, estimate_memory, format_bytes
-from cugraph_ws.queries import check_choice
 from cugraph_ws.values import read_numbers
 from cugraph_ws.vertices import id_columns
 

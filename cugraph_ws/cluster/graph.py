@@ -24,6 +24,7 @@ from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps
 from distributed.scheduler import KilledWorker
 
+from cugraph_ws.arguments import check_choice
 from cugraph_ws.cluster.driver import (
     Crewed,
     LeftBeforeError,
@@ -57,7 +58,6 @@ from cugraph_ws.frames import FrameKind, open_frame
 from cugraph_ws.graph import Balance, GraphReport, named_columns
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
-from cugraph_ws.queries import check_choice
 from cugraph_ws.trace import Trace
 from cugraph_ws.vertices import id_columns
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import Adjacency, EdgeList
 from cugraph_ws.arcs import Arcs, Order
+from cugraph_ws.arguments import check_choice
 from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.agreement import attempt, in_order
 from cugraph_ws.cluster.crew import Crew, total
@@ -28,7 +29,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames import FrameKind, VertexNumbers
 from cugraph_ws.graph import Graph, GraphReport
 from cugraph_ws.numbering import number_integers
-from cugraph_ws.queries import EXAMPLES, check_choice
+from cugraph_ws.queries import EXAMPLES
 
 if TYPE_CHECKING:
     from cugraph_ws.cuda.graph import DeviceGraph
