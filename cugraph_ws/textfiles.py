@@ -25,6 +25,7 @@ SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".mtx": "matrix-market",
 }  # fmt: skip
 BLOCK = 1 << 22  # bytes that a thread parses at a time
+IN_FLIGHT = 8 * BLOCK  # bytes of text that have been read, and that Arrow has not let go yet
 HEAD = 1 << 16  # bytes that tell the format
 LONGEST = 1 << 20  # bytes of a line
 BOM = b"\xef\xbb\xbf"
@@ -298,7 +299,8 @@ class Guarded:
         self._lines = 0  # that have ended
         self._length = 0  # of the line that has not ended
         self._room = available_memory()
-        self._held = 0
+        self._read = 0  # bytes
+        self._held = 0  # bytes that rows take
         self._error: Exception | None = None
         self._row_that_stops = f"1{separator}".encode() * 4096
 
@@ -314,8 +316,10 @@ class Guarded:
         try:
             block: bytes = self._stream.read(size)
             self._held += self._need.of(block)  # now: Arrow reads ahead of what it parses
+            self._read += len(block)
             # Blocks of text are on their way while rows are made of those before.
-            check_room(str(self._path), self._held * 5 // 4, self._room)
+            needed = self._held * 5 // 4 + min(self._read, IN_FLIGHT)
+            check_room(str(self._path), needed, self._room)
             self._watch(block)
         except Exception as error:
             self._error = error
