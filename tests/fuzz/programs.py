@@ -430,9 +430,8 @@ def _any_member(
         low = wrap.format(choose.pick("0", "1"))
         sent = f"{low} if {condition(choose, sending)} else {sent}"
     if pair:
-        sent = f"({sent}), {number(choose, [one for one in sending if one != 'edge.w'], 1, False)}"
-        if real:  # its second number is whole
-            sent = sent.rpartition("), ")[0] + "), edge.k"
+        whole = number(choose, [one for one in sending if one != "edge.w"], 1, False)
+        sent = f"({sent}), {'edge.k' if real else whole}"
     heard = ["gathered[0]", "gathered[1]"] if pair else ["gathered"]
     first = ""
     if guarded:
