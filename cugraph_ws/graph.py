@@ -388,6 +388,20 @@ class Graph(Queries):
                 self._copy = from_host(self)
             return self._copy
 
+    def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
+        """Return the graph as the CUDA engine reads it, as the part of a single rank.
+
+        Returns
+        -------
+        graph : DeviceGraph
+        numbers : device array, shape (size,)
+            Vertex number of each of its positions.
+        boundaries : list of device array
+            For each rank, the positions that it holds as ghosts: none.
+        """
+        laid = self.on_device()
+        return laid, laid.numbers, [laid.numbers[:0]]
+
     def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> Any:
         """Return a frame of all vertices, in the caller's kind, sorted by vertex.
 

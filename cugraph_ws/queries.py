@@ -6,7 +6,7 @@ it is wanted elsewhere: on the host unless `on_device` says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs, Order
 from cugraph_ws.arguments import check_choice, check_flag, check_word, is_number, shown
+from cugraph_ws.cluster.crew import Alone, Crew
 from cugraph_ws.cuda.device import array_module, as_host, mark
 from cugraph_ws.errors import InputError
 from cugraph_ws.vertices import Vertices
@@ -55,6 +56,36 @@ class Queries:
     def owned(self) -> int:
         """Entries that are no ghosts' in an array by vertex; they come first."""
         return self._numbered()
+
+    # What a rank's part of a graph has besides; a whole graph is the part of a single rank.
+
+    crew: Crew = Alone()
+    low = 0
+
+    @property
+    def cuts(self) -> npt.NDArray[np.int64]:
+        """Rank r owns the vertices numbered from cuts[r] to cuts[r + 1]."""
+        return np.array([0, self._numbered()])
+
+    @property
+    def ghosts(self) -> list[tuple[int, int]]:
+        """For each rank, the range of positions of its vertices that are ghosts here."""
+        return [(self._numbered(), self._numbered())]
+
+    @property
+    def boundaries(self) -> list[Array]:
+        """For each rank, the owned positions that it holds as ghosts."""
+        return [np.empty(0, np.int64)]
+
+    @property
+    def positions(self) -> npt.NDArray[np.int64]:
+        """Vertex number at each position."""
+        return np.arange(self._numbered())
+
+    @property
+    def binds_on_device(self) -> bool:
+        """Whether arrays by vertex are made on the device where a run computes there."""
+        return True
 
     def _numbered(self) -> int:
         self._open()
@@ -414,6 +445,19 @@ class Queries:
         """
         self._open()
         return self._vertices.describe(number)
+
+    def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
+        """Return the ids of any vertices as text for errors; collective, all ranks for the same ones.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+
+        Returns
+        -------
+        list of str
+        """
+        return [self.describe(number) for number in numbers]
 
     def vertex_values(
         self,

@@ -12,8 +12,8 @@ from shapes import FRAME_KINDS, SHAPES, column, edge_frame, frame, vertex_frame
 from verify import Array, Edges, check_matching
 
 import cugraph_ws as ws
-from cugraph_ws.algorithms import matching as algorithm
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
+from cugraph_ws.backends.cpu.loops import matching as algorithm
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose, rank_of
 
 
@@ -219,11 +219,11 @@ def test_a_choice_is_looked_for_again_only_when_it_is_gone():
     adjacency = offsets, indices, offsets, indices[:0]
     mate, best = np.full(3, -1, np.int32), np.full(3, UNDECIDED, np.int32)
     free = np.arange(3, dtype=np.int32)
-    assert propose(adjacency, mate, best, free, 1, 0, 3) == 4
-    assert propose(adjacency, mate, best, free, 1, 0, 3) == 0
+    assert propose(adjacency, None, mate, best, free, 1, 0, 3) == 4
+    assert propose(adjacency, None, mate, best, free, 1, 0, 3) == 0
     assert accept(mate, best, free, 0, 3) == 2
     free = free[mate < 0]
-    assert propose(adjacency, mate, best, free, 1, 0, 1) == 1
+    assert propose(adjacency, None, mate, best, free, 1, 0, 1) == 1
     assert sorted(best.tolist()) == [-1, 0, mate[0]]
 
 

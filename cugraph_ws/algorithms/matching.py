@@ -9,20 +9,21 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
+from cugraph_ws.backends import loops
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
+from cugraph_ws.cuda.device import as_host
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
-from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose
+from cugraph_ws.kernels.cpu.matching import UNDECIDED
+from cugraph_ws.partition.part import Part, all_neighbours
 from cugraph_ws.run import Loop, Step, run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
 
-Array = npt.NDArray[Any]
+Array = Any  # NumPy's or CuPy's
 
-GRAIN = 1 << 12  # vertices that are worth a task of their own
 GREATEST_SEED = 2**128 - 1
 
 
@@ -91,7 +92,11 @@ def maximal_bipartite_matching(
 
 
 class MaximalBipartiteMatching:
-    """The algorithm as a loop for `run`: each step is a round of proposals.
+    """The algorithm as a loop for `run`: each step is a round of proposals, wherever the graph is.
+
+    Ranks of edges are those of their ends' numbers, so the outcome, which is that of the greedy algorithm
+    on edges in the order of rank, does not depend on who owns what.  Mates and proposals are positions.
+    Of a ghost it is known whether it has a mate, and which owned vertex it has proposed to last, if any.
 
     Parameters
     ----------
@@ -104,100 +109,136 @@ class MaximalBipartiteMatching:
     name = "maximal_bipartite_matching"
     outputs: ClassVar = {"mate": True}
     by_vertex = True
+    by_vertex_state: tuple[str, ...] = ("mate", "best")
     diverged = False
     max_iter: int | None = None
     tol: float | None = None
-    _free: Array  # vertices that may still find a mate
+    _free: Array  # owned vertices that may still find a mate
+    _all_free: int  # of all ranks
+    _said: Array  # by entry of the boundaries: the last proposal, and whether there is a mate
+    _matched: Array
 
     def __init__(self, left: Any, seed: int = 0) -> None:
         check_count("seed", seed, most=GREATEST_SEED)
-        self._left, self._seed = left, seed
+        self._left, self._seed, self._on_device = left, seed, False
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
 
     def on_cuda(self) -> Loop:
-        """Return the same loop for the CUDA engine."""
-        from cugraph_ws.cuda.matching import DeviceMatching
-
-        return DeviceMatching(self._left, self._seed, self._key)
+        """Return the loop itself, for the CUDA engine from now on."""
+        self._on_device = True
+        return self
 
     def on_crew(self) -> Loop:
-        """Return the same loop for a share of a graph."""
-        from cugraph_ws.cluster.matching import CrewMatching
-
-        return CrewMatching(self._left, self._seed, self._key)
+        """Return the loop itself."""
+        return self
 
     def start(self, graph: Graph) -> None:
         """Read which vertices are on the left, and refuse edges within a side."""
-        vertices, rows = graph.number_of_vertices, graph.csc
+        backend = loops("matching", on_device=self._on_device)
+        there = self._on_device and graph.binds_on_device
         if isinstance(self._left, str):
-            left, _ = graph.vertex_values(self._left, "left", np.bool_, default=False)
+            left, _ = graph.vertex_values(
+                self._left, "left", np.bool_, default=False, on_device=there
+            )
         else:
-            left = np.zeros(vertices, np.bool_)
-            left[graph.numbers(self._left, "left")] = True
-        _check_sides(graph, left)
+            left = graph.members(self._left, "left", on_device=there)
         self._is_left = left
-        back = graph.csr
-        more = back.indices if graph.directed else back.indices[:0]
-        self._adjacency = rows.offsets, rows.indices, back.offsets, more
-        self._mate = np.full(vertices, -1, rows.indices.dtype)
-        self._best = np.full(vertices, UNDECIDED, rows.indices.dtype)
+        given = Part(graph, on_device=self._on_device)
+        if self._on_device:
+            left = given.laid.by_position(left)
+        _refuse_inside(given, backend.edge_inside(given, left))
+        self._part = part = all_neighbours(graph, on_device=self._on_device)
+        self._rounds = backend.Rounds(part, self._key)
+        # By entry of the boundaries: the range of positions of its holder's vertices.
+        firsts, lasts = zip(*part.ghosts, strict=True)
+        self._theirs = part.halo.by_holder(firsts), part.halo.by_holder(lasts)
+        self._mate = part.xp.full(part.size, -1, part.index)
+        self._best = part.xp.full(part.size, UNDECIDED, part.index)
         self._find_free()
 
     @property
     def converged(self) -> bool:
         """Whether no free vertex has a free neighbour."""
-        return len(self._free) == 0
+        return self._all_free == 0
 
     def step(self) -> Step:
         """Let free vertices propose, and match those whose proposals are mutual."""
-        mate, best, free = self._mate, self._best, self._free
-        read = self._propose()
-        parallel(accept, [(mate, best, free, *cut) for cut in self._ranges()])
-        active = len(free)
-        self._free = free[(mate[free] < 0) & (best[free] >= 0)]
-        return Step(active, read, direction="pull", filter="list")
+        active, mate, best = self._all_free, self._mate, self._best
+        self._rounds.propose(mate, best, self._free)
+        self._tell_proposals()
+        self._free, read = self._rounds.accept(mate, best, self._free)
+        self._tell_mates()
+        self._all_free, read, sent = self._part.halo.totals(len(self._free), read)
+        return Step(active, read, direction="pull", filter="list", bytes_sent=sent)
 
     def inputs(self) -> dict[str, Any]:
         """Return which vertices are on the left, and the seed."""
-        return {"left": self._is_left, "seed": self._seed}
+        return {"left": as_host(self._is_left), "seed": self._seed}
 
     def state(self) -> dict[str, Array]:
-        """Return the mates, and what each vertex proposed last."""
-        return {"mate": self._mate, "best": self._best}
+        """Return owned vertices' mates, and what each proposed last, as numbers."""
+        return {
+            name: as_host(self._numbers(array)).astype(np.int64)
+            for name, array in (("mate", self._mate), ("best", self._best))
+        }
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse what is no state of such a run; alone."""
-        check_mates(state, self._is_left)
+        if self._part.halo.alone:
+            check_mates(state, as_host(self._is_left))
+        for name, least in (("mate", -1), ("best", UNDECIDED)):
+            state.integers(name, graph.owned, least, graph.number_of_vertices - 1)
 
     def restore(self, state: dict[str, Array]) -> None:
         """Go on with some vertices matched."""
-        self._mate = state["mate"].astype(self._mate.dtype)
+        part = self._part
+        self._mate[:] = part.placed(part.spread(state["mate"].astype(np.int64)))
         # Proposals are made again: one that is not the best would never be mutual.  So it is looked
         # whether those who found nobody have nobody.
         self._best[:] = UNDECIDED
-        alone = np.flatnonzero((self._mate < 0) & (state["best"] == -1))
-        self._free = alone.astype(self._mate.dtype)
-        self._propose()
+        alone = part.xp.zeros(part.size, np.bool_)
+        alone[part.order] = part.xp.asarray(state["best"] == -1)
+        free = part.xp.flatnonzero(alone & (self._mate < 0)).astype(self._mate.dtype)
+        self._rounds.propose(self._mate, self._best, free)
+        self._best[:] = part.placed(part.spread(self._numbers(self._best).astype(np.int64)))
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:
-        """Return the mate of each vertex."""
-        return {"mate": VertexNumbers(self._mate, nullable=True)}
+        """Return the mate of each owned vertex."""
+        return {"mate": VertexNumbers(self._numbers(self._mate), nullable=True)}
 
-    def _propose(self) -> int:
-        """Let free vertices propose; return the arcs read."""
-        head = self._adjacency, self._mate, self._best, self._free, self._key
-        return int(sum(parallel(propose, [(*head, *cut) for cut in self._ranges()])))
+    def _numbers(self, places: Array) -> Array:
+        """Return positions, by position of owned vertices, as numbers in the order of numbers."""
+        return self._part.named(self._part.by_number(places))
 
-    def _ranges(self) -> list[tuple[int, int]]:
-        """Cut the free vertices into ranges."""
-        size = len(self._free)
-        return cut_evenly(size, min(8 * number_of_threads(), 1 + size // GRAIN))
+    def _tell_proposals(self) -> None:
+        """Tell owners who newly proposes to their vertices; other proposals are nobody's business."""
+        halo, part, best = self._part.halo, self._part, self._best
+        if halo.alone:
+            return
+        (first, last), mine = self._theirs, best[halo.ends]
+        changed = (mine != self._said) & (mine >= first) & (mine < last)
+        self._said = mine
+        for ghosts, (chosen,) in halo.update_changed(changed, lambda own: [part.named(best[own])]):
+            best[ghosts] = part.placed(chosen)
+
+    def _tell_mates(self) -> None:
+        """Tell who is newly matched."""
+        halo, mate = self._part.halo, self._mate
+        if halo.alone:
+            return
+        matched = mate[halo.ends] >= 0
+        for ghosts, _ in halo.update_changed(matched & ~self._matched, lambda _: []):
+            mate[ghosts] = ghosts
+        self._matched = matched
 
     def _find_free(self) -> None:
-        """List the vertices that may still find a mate."""
-        free = np.flatnonzero((self._mate < 0) & (self._best != -1))
+        """List the owned vertices that may still find a mate, together."""
+        own, ends = slice(self._part.owned), self._part.halo.ends
+        free = self._part.xp.flatnonzero((self._mate[own] < 0) & (self._best[own] != -1))
         self._free = free.astype(self._mate.dtype)
+        self._said, self._matched = self._best[ends], self._mate[ends] >= 0
+        self._all_free, _ = self._part.halo.totals(len(self._free))
 
 
 def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
@@ -223,36 +264,15 @@ def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
             state.require(name, (chosen[chosen[known]] == known).all(), "has a mate of nobody")
 
 
-def _check_sides(graph: Graph, left: npt.NDArray[np.bool_]) -> None:
-    """Raise InputError naming an edge whose ends are on one side."""
-    rows = graph.csc
-    pieces = min(4 * number_of_threads(), 1 + rows.number_of_arcs // (1 << 16))
-    tasks = [(rows.offsets, rows.indices, left, *cut) for cut in cut_offsets(rows.offsets, pieces)]
-    for destination, source in parallel(find_inside, tasks):
-        if destination < 0:
-            continue
-        raise side_error(
-            graph.describe(source), graph.describe(destination), on_left=bool(left[source])
+def _refuse_inside(part: Part, own: tuple[int, int, bool] | None) -> None:
+    """Raise InputError for the first edge within a side that a rank has found, together."""
+    shown = [one for one in part.halo.comm.allgather(own) if one is not None]
+    if shown:
+        *ends, on_left = shown[0]
+        source, destination = part.graph.describe_vertices(ends)
+        side = "left" if on_left else "right"
+        raise InputError(
+            f"left: the edge {source} -> {destination} has both "
+            f"ends on the {side}; every edge must join the left with the right: correct `left`, "
+            f"or leave such edges out"
         )
-
-
-def side_error(source: str, destination: str, *, on_left: bool) -> InputError:
-    """Return the error about an edge within a side.
-
-    Parameters
-    ----------
-    source, destination : str
-        The ids of its ends, as text.
-    on_left : bool
-        Which side it is.
-
-    Returns
-    -------
-    InputError
-    """
-    side = "left" if on_left else "right"
-    return InputError(
-        f"left: the edge {source} -> {destination} has both "
-        f"ends on the {side}; every edge must join the left with the right: correct `left`, "
-        f"or leave such edges out"
-    )

@@ -7,7 +7,7 @@ in the order of theirs, so that those of one owner lie together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -128,7 +128,7 @@ class ShardGraph(Graph):
     ) -> None:
         """Note what every share is told, and make room for what it finds out."""
         self.crew = crew
-        self.cuts = cuts
+        self._cuts = cuts
         self._owned = int(cuts[crew.rank + 1] - cuts[crew.rank])
         self.directed = directed
         self.weight = weight
@@ -148,9 +148,19 @@ class ShardGraph(Graph):
     def _find_ghosts(self, bounds: npt.NDArray[np.int64]) -> None:
         """Note where each member's vertices are among the ghosts, given where they begin."""
         self._below = int(bounds[self.crew.rank])
-        self.ghosts: list[tuple[int, int]] = list(pairwise((bounds + self.owned).tolist()))
+        self._ghosts = list(pairwise((bounds + self.owned).tolist()))
 
     # ------------------------------------------------------------------------------ geometry
+
+    @property
+    def cuts(self) -> npt.NDArray[np.int64]:
+        """Rank r owns the vertices numbered from cuts[r] to cuts[r + 1]."""
+        return self._cuts
+
+    @property
+    def ghosts(self) -> list[tuple[int, int]]:
+        """For each rank, the range of positions of its vertices that are ghosts here."""
+        return self._ghosts
 
     @property
     def length(self) -> int:
@@ -175,7 +185,7 @@ class ShardGraph(Graph):
         return self._owned
 
     @property
-    def low(self) -> int:
+    def low(self) -> int:  # type: ignore[override]
         """Number of the first own vertex."""
         return int(self.cuts[self.crew.rank])
 
@@ -365,6 +375,26 @@ class ShardGraph(Graph):
             kept: tuple[DeviceGraph, Any, list[Any]] = self.kept["device"]
             return kept
 
+    def mirrored(self, *, on_device: bool) -> ShardGraph:
+        """Return a shard in which the rows of own vertices hold all of their neighbours, together.
+
+        Parameters
+        ----------
+        on_device : bool
+
+        Returns
+        -------
+        ShardGraph
+            Undirected, without edge columns.
+        """
+        if on_device:
+            from cugraph_ws.cluster.device_mirror import DeviceMirror
+
+            return DeviceMirror(self) if self.directed else self
+        from cugraph_ws.cluster.mirror import both_ways
+
+        return both_ways(self)
+
     def partition(self, bound: BoundProgram) -> Partition:
         """Return what an executor works on."""
         return Partition(
@@ -545,6 +575,10 @@ class ShardGraph(Graph):
         self._open()
         text: str = self._vertices.describe_own(number)
         return text
+
+    def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
+        """Return the ids of any vertices as text, together; see `Queries.describe_vertices`."""
+        return [self._vertices.describe(number) for number in numbers]
 
     def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
         """Return the least or greatest value, and the numbers of an edge's ends, together."""

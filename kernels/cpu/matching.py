@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cugraph_ws.kernels.cpu.generate import mix
 from cugraph_ws.kernels.cpu.jit import inline, jit
 
-__all__ = ["UNDECIDED", "accept", "find_inside", "propose", "propose_share"]
+__all__ = ["UNDECIDED", "accept", "find_inside", "propose"]
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
@@ -38,6 +38,7 @@ def rank_of(key: int, one: int, other: int) -> int:
 @jit
 def propose(
     adjacency: tuple[Integers, Array, Integers, Array],
+    numbers: Integers | None,
     mate: Array,
     best: Array,
     free: Array,
@@ -47,13 +48,15 @@ def propose(
 ) -> int:
     """Choose for the vertices from `lo` to `hi` of `free` the best neighbour that is free.
 
-    Of two edges of one rank, that with the smaller neighbour is the better one; this orders all
-    edges, so the best of them is always proposed from both of its ends.
+    Of two edges of one rank, that with the neighbour of the smaller number is the better one; this
+    orders all edges, so the best of them is always proposed from both of its ends.
 
     Parameters
     ----------
     adjacency : tuple of (offsets, indices, offsets, indices)
         Rows of neighbours, in two parts; the second has no indices if there is but one part.
+    numbers : ndarray of int64, shape (vertices,), or None
+        Vertex number at each position, by which edges are ranked; None where both are the same.
     mate : ndarray of int, shape (vertices,)
         -1 for a free vertex.
     best : ndarray of int, shape (vertices,)
@@ -87,69 +90,16 @@ def propose(
                 other = others[arc]
                 if mate[other] >= 0:
                     continue
-                rank = rank_of(key, vertex, other)
-                closer = rank < chosen_rank or (rank == chosen_rank and other < chosen)
+                if numbers is None:
+                    rank = rank_of(key, vertex, other)
+                    closer = rank < chosen_rank or (rank == chosen_rank and other < chosen)
+                else:
+                    rank = rank_of(key, numbers[vertex], numbers[other])
+                    closer = rank < chosen_rank
+                    if rank == chosen_rank and chosen >= 0:
+                        closer = numbers[other] < numbers[chosen]
                 if chosen < 0 or closer:
                     chosen, chosen_rank = other, rank
-        best[vertex] = chosen
-    return read
-
-
-@jit
-def propose_share(
-    offsets: Integers,
-    indices: Array,
-    numbers: Integers,
-    mate: Array,
-    best: Array,
-    free: Array,
-    key: int,
-    lo: int,
-    hi: int,
-) -> int:
-    """Choose as `propose` does, in one member's share of a graph.
-
-    Parameters
-    ----------
-    offsets, indices : ndarray
-        Rows of the neighbours of own vertices, by position.
-    numbers : ndarray of int64, shape (length,)
-        Vertex number at each position: what edges are ranked by.
-    mate : ndarray of int64, shape (length,)
-        -1 for a free vertex.
-    best : ndarray of int, shape (owned,)
-        Position of the choice of each own vertex, -1 for none; looked for again only where it is
-        free no more.
-    free : ndarray of int
-        Own vertices.
-    key : int
-        Seed of the ranks.
-    lo, hi : int
-        Range of `free`.
-
-    Returns
-    -------
-    int
-        Arcs read.
-    """
-    read = 0
-    for place in range(lo, hi):
-        vertex = free[place]
-        chosen = best[vertex]
-        if chosen == -1 or (chosen >= 0 and mate[chosen] < 0):
-            continue
-        chosen, chosen_rank = -1, 0
-        read += offsets[vertex + 1] - offsets[vertex]
-        for arc in range(offsets[vertex], offsets[vertex + 1]):
-            other = indices[arc]
-            if mate[other] >= 0:
-                continue
-            rank = rank_of(key, numbers[vertex], numbers[other])
-            closer = rank < chosen_rank
-            if rank == chosen_rank and chosen >= 0:
-                closer = numbers[other] < numbers[chosen]
-            if chosen < 0 or closer:
-                chosen, chosen_rank = other, rank
         best[vertex] = chosen
     return read
 

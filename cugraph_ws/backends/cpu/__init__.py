@@ -1,0 +1,1 @@
+"""The CPU engine: compiled loops over ranges of vertices and arcs, on threads."""

@@ -1,0 +1,1 @@
+"""The CUDA engine: kernels, and what launches them."""

@@ -1,0 +1,90 @@
+"""Rounds of proposals on the GPU; see `cugraph_ws.algorithms.matching`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.cuda.device import device
+from cugraph_ws.partition.part import Part
+
+__all__ = ["Rounds", "edge_inside"]
+
+Array = Any  # CuPy's
+
+BLOCK = 256
+NOTHING = np.iinfo(np.int64).max
+
+
+class Rounds:
+    """What is done in a round to the free vertices of a part.
+
+    Parameters
+    ----------
+    part : Part
+        With the rows of all neighbours.
+    key : int
+        Seed of the edges' ranks.
+    """
+
+    def __init__(self, part: Part, key: int) -> None:
+        self._part, self._key = part, key
+        self._pieces = 2 if part.graph.directed else 1
+        self._adjacency = *part.csc, *(part.csr if part.graph.directed else part.csc)
+        xp = part.xp
+        self._spare = xp.empty(part.owned, part.index)
+        self._counts = xp.zeros(2, np.int64)
+
+    def propose(self, mate: Array, best: Array, free: Array) -> None:
+        """Let free vertices propose to the best of their free neighbours."""
+        self._counts[:] = 0
+        self._launch(
+            "propose", free, self._adjacency, self._pieces, self._part.numbers, mate, best, free,
+            len(free), self._key, self._counts,
+        )  # fmt: skip
+
+    def accept(self, mate: Array, best: Array, free: Array) -> tuple[Array, int]:
+        """Match those whose proposals are mutual; return who may still find a mate, and arcs read."""
+        left = self._spare
+        self._launch("accept", free, mate, best, free, len(free), left, self._counts)
+        self._spare = free
+        count, read = device().to_host(self._counts).tolist()
+        return left[:count], read
+
+    def _launch(self, name: str, free: Array, *arguments: Any) -> None:
+        if len(free):
+            here = device()
+            here.module("matching").launch(
+                name, here.blocks_for(len(free), BLOCK), BLOCK, *arguments
+            )
+
+
+def edge_inside(part: Part, left: Array) -> tuple[int, int, bool] | None:
+    """Look for an edge whose ends are on one side.
+
+    Parameters
+    ----------
+    part : Part
+    left : device array of bool, shape (size,), by position
+
+    Returns
+    -------
+    (source, destination, whether they are on the left) or None
+        The edge to the least vertex, by number; of those the one from the least.
+    """
+    here, rows, numbers = device(), part.csc, part.numbers
+    found = here.xp.full(1, NOTHING, np.int64)
+    here.module("matching").launch(
+        "find_inside", here.blocks_for(part.laid.arcs, BLOCK), BLOCK, *rows, left, numbers,
+        part.laid.size, part.laid.arcs, found,
+    )  # fmt: skip
+    destination = int(here.to_host(found)[0])
+    if destination == NOTHING:
+        return None
+    place = int(here.to_host(here.xp.flatnonzero(numbers == destination))[0])
+    begin, end = here.to_host(rows.offsets[place : place + 2]).tolist()
+    neighbours = rows.indices[begin:end]
+    inside = left[neighbours] == left[place]
+    source = int(here.to_host(numbers[neighbours[inside]].min()))
+    return source, destination, bool(here.to_host(left[place]))

@@ -1,0 +1,191 @@
+"""One rank's part of a graph, where its arrays are: rows, numbers, and the halo around them.
+
+A whole graph is the part of a single rank.  Arrays by vertex are by *position*: owned vertices come
+first, ghosts after them, those of one owner together.  On the CPU both are in the order of their numbers;
+on the GPU owned vertices are by falling in-degree.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.cuda.device import array_module
+from cugraph_ws.partition.halo import Halo
+
+__all__ = ["Part", "all_neighbours"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+class Part:
+    """What a loop reads of its rank's part of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph, or a rank's shard of one.
+    on_device : bool
+        Whether the loop computes on the GPU.
+
+    Attributes
+    ----------
+    graph : Graph
+        For what is asked by id or by column; some of that is collective.
+    xp : module
+        NumPy or CuPy.
+    owned, low, size : int
+        How many vertices are owned, the number of the first one, and how many positions there are.
+    ghosts : list of (int, int)
+        For each rank, the range of positions of its vertices.
+    halo : Halo
+    order : array of int, or slice
+        Positions of the owned vertices, in the order of their numbers.
+    laid : DeviceGraph or None
+        Rows on the device, by position.
+    """
+
+    def __init__(self, graph: Any, *, on_device: bool) -> None:
+        self.graph, self.on_device = graph, on_device
+        self.xp = array_module(on_device)
+        self.owned, self.low, self.size = graph.owned, graph.low, graph.length
+        self.ghosts = graph.ghosts
+        self.order: Any = slice(0, self.owned)
+        self.laid: Any = None
+        if on_device:
+            self.laid, self.numbers, boundaries = graph.laid_out()
+            self.order = self.laid.positions[: self.owned]
+        else:
+            boundaries = graph.boundaries
+        self.halo = Halo(graph.crew, boundaries, self.ghosts, graph.cuts, on_device=on_device)
+
+    @cached_property
+    def numbers(self) -> Array:
+        """The vertex number at each position."""
+        return self.graph.positions
+
+    @property
+    def numbers_are_positions(self) -> bool:
+        """Whether a vertex's number is its position."""
+        return not self.on_device and self.halo.alone
+
+    @property
+    def csc(self) -> Any:
+        """Rows of in-neighbours of owned vertices, by position: `offsets` and `indices`."""
+        return self.laid.csc if self.on_device else self.graph.csc
+
+    @property
+    def csr(self) -> Any:
+        """Rows of the owned out-neighbours of all positions: `offsets` and `indices`."""
+        return self.laid.csr if self.on_device else self.graph.csr
+
+    @property
+    def index(self) -> np.dtype[Any]:
+        """The dtype of positions in rows."""
+        dtype: np.dtype[Any] = self.csc.indices.dtype
+        return dtype
+
+    def named(self, places: Array) -> Array:
+        """Return positions as vertex numbers; negative ones stay.
+
+        Parameters
+        ----------
+        places : array of int
+
+        Returns
+        -------
+        array of int
+        """
+        if self.numbers_are_positions or not self.size:
+            return places
+        xp = self.xp
+        return xp.where(places >= 0, xp.take(self.numbers, xp.maximum(places, 0)), places)
+
+    def placed(self, numbers: Array) -> Array:
+        """Return vertex numbers as positions.
+
+        Parameters
+        ----------
+        numbers : array of int
+
+        Returns
+        -------
+        array of int
+            Negative ones stay; those neither owned nor ghosts become `size`.
+        """
+        if self.numbers_are_positions or not self.size:
+            return numbers
+        xp = self.xp
+        owned = (numbers >= self.low) & (numbers < self.low + self.owned)
+        places = xp.where(owned, numbers - self.low, 0)
+        if self.on_device and self.owned:
+            places = xp.take(self.order, places)
+        # Ghosts' ranks among their numbers; on the host those are their positions.
+        outside = self._outside
+        if len(outside):
+            ghosts = xp.searchsorted(outside, numbers.astype(outside.dtype))
+            known = outside[xp.minimum(ghosts, len(outside) - 1)] == numbers
+            strange = ghosts + self.owned
+            if self.on_device:
+                strange = xp.take(self.laid.positions, xp.minimum(strange, self.size - 1))
+            strange = xp.where(known, strange, self.size)
+        else:
+            strange = xp.full(len(numbers), self.size, places.dtype)
+        return xp.where(numbers < 0, numbers, xp.where(owned, places, strange))
+
+    @cached_property
+    def _outside(self) -> Array:
+        """The ghosts' numbers, ascending."""
+        if not self.on_device:
+            return self.numbers[self.owned :]
+        return self.xp.take(self.numbers, self.laid.positions[self.owned :])
+
+    def spread(self, own: Array) -> Array:
+        """Return an array by position of one by owned vertex; collective.
+
+        Parameters
+        ----------
+        own : array, shape (owned,)
+            In the order of numbers; on the host or where the part is.
+
+        Returns
+        -------
+        array, shape (size,)
+        """
+        column = self.xp.empty(self.size, own.dtype)
+        column[self.order] = self.xp.asarray(own)
+        self.halo.update(column)
+        return column
+
+    def by_number(self, column: Array) -> Array:
+        """Return the owned vertices' entries of a column by position, in the order of their numbers.
+
+        Parameters
+        ----------
+        column : array, shape (size, ...)
+
+        Returns
+        -------
+        array, shape (owned, ...)
+        """
+        return column[self.order]
+
+
+def all_neighbours(graph: Any, *, on_device: bool) -> Part:
+    """Return a part in which the rows of owned vertices hold all of their neighbours; collective.
+
+    Parameters
+    ----------
+    graph : Graph
+        A whole graph, whose CSC and CSR hold them together, or a rank's shard.
+    on_device : bool
+
+    Returns
+    -------
+    Part
+    """
+    if graph.crew.size > 1 and graph.directed:
+        return Part(graph.mirrored(on_device=on_device), on_device=on_device)
+    return Part(graph, on_device=on_device)
