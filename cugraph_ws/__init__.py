@@ -61,8 +61,8 @@ from cugraph_ws.errors import (
     ProgramError,
     WorkerLostError,
 )
+from cugraph_ws.estimates import estimate_memory
 from cugraph_ws.graph import Graph, GraphReport
-from cugraph_ws.memory import estimate_memory
 from cugraph_ws.program import (
     VertexProgram,
     aggregate,

@@ -98,7 +98,7 @@ class Job:
         from cugraph_ws.writers import check_writable
 
         if self.on_cluster and self.output is not None:
-            from cugraph_ws.cli_cluster import check_folder
+            from cugraph_ws.cli_folders import check_folder
 
             check_folder(self.output)
         elif self.output is not None:

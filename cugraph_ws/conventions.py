@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
+from cugraph_ws.arguments import is_label
 from cugraph_ws.declarations import Constant
 from cugraph_ws.errors import InputError
 from cugraph_ws.program import VertexProgram
+from cugraph_ws.queries import Queries
 
 __all__ = [
     "AUTO",
     "WEIGHT",
     "column_names",
     "columns_read",
+    "named_columns",
     "names_columns",
     "needs_weight",
     "reads_weights",
@@ -32,6 +35,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 AUTO = "auto"
 WEIGHT = "weight"  # the column that `weight="auto"` looks for
 COLUMNS = ("source", "destination", "weight")
+
+Columns = str | Sequence[str]  # of pandas and cuDF frames, whole numbers too
 
 
 def column_names(frame: Any) -> list[Any]:
@@ -256,6 +261,65 @@ def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
 
 def _is_graph(graph: Any) -> bool:
     """Tell whether something is a built graph, here or on a cluster."""
-    from cugraph_ws.graph import Graph
+    return isinstance(graph, Queries) or bool(getattr(graph, "is_spread", False))
 
-    return isinstance(graph, Graph) or bool(getattr(graph, "is_spread", False))
+
+def named_columns(
+    source: Columns, destination: Columns, weight: str | None, attributes: Columns
+) -> tuple[tuple[list[str], list[str]], list[str]]:
+    """Return the id columns of edges' ends, and the columns that a graph carries.
+
+    Parameters
+    ----------
+    source, destination : str or sequence of str
+    weight : str or None
+    attributes : str or sequence of str
+        See `Graph`.
+
+    Returns
+    -------
+    names : pair of list of str
+    carried : list of str
+        The weight first.
+
+    Raises
+    ------
+    InputError
+        If none are named, or not as many for either end.
+    """
+    names = _names(source, "source"), _names(destination, "destination")
+    if len(names[0]) != len(names[1]):
+        raise InputError(
+            f"source names {len(names[0])} columns and destination {len(names[1])}; "
+            f"give as many columns for both"
+        )
+    if weight is not None and not is_label(weight):
+        raise InputError(f"weight={weight!r}: give the name of one column, or None")
+    first = [] if weight is None else [weight]
+    more = () if attributes is None else attributes
+    return names, list(dict.fromkeys([*first, *_names(more, "attributes")]))
+
+
+def _names(columns: Any, argument: str) -> list[str]:
+    if is_label(columns):
+        return [columns]
+    if hasattr(columns, "tolist"):  # an array or an index
+        columns = columns.tolist()
+    if not isinstance(columns, Sequence) or isinstance(columns, (bytes, bytearray)):
+        raise InputError(
+            f"{argument}={columns!r}: give the name of a column, or a list of names; names are text "
+            f"or whole numbers"
+        )
+    for name in columns:
+        if isinstance(name, tuple):
+            raise InputError(
+                f"{argument}: {name!r} is a label of several levels; give the frame flat names, such "
+                f"as frame.columns = ['_'.join(label) for label in frame.columns]"
+            )
+        if not is_label(name):
+            raise InputError(
+                f"{argument}: {name!r} is no name of a column; names are text or whole numbers"
+            )
+    if not columns and argument != "attributes":
+        raise InputError(f"{argument}=[]: name at least one column")
+    return list(columns)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import EdgeList
 from cugraph_ws.arcs import Arcs
+from cugraph_ws.dispatch import provider
 from cugraph_ws.errors import InputError
 from cugraph_ws.footprints import IdShape
 from cugraph_ws.frames import Frame, FrameKind, open_frame
@@ -78,9 +79,7 @@ def read_edges(
     if vertices is not None:
         extra = open_frame(vertices, "vertices", on_device=frame.on_device)
     if frame.on_device:
-        from cugraph_ws.cuda.edges import read_device_edges
-
-        return read_device_edges(
+        read: ReadEdges = provider("device edges").read_device_edges(
             frame,
             sources,
             destinations,
@@ -92,6 +91,7 @@ def read_edges(
             duplicates=duplicates,
             consume=consume,
         )
+        return read
     rows, room, width = (
         len(frame),
         available_memory(),

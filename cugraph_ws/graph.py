@@ -22,7 +22,8 @@ from cugraph_ws.arcs import Arcs
 from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.cluster.spread import is_dask_frame
-from cugraph_ws.conventions import AUTO, weight_column
+from cugraph_ws.conventions import AUTO, Columns, named_columns, weight_column
+from cugraph_ws.dispatch import provider
 from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.errors import InputError
@@ -36,10 +37,9 @@ if TYPE_CHECKING:
     from cugraph_ws.cuda.arcs import DeviceArcs
     from cugraph_ws.cuda.graph import DeviceGraph
 
-__all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph", "named_columns"]
+__all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph"]
 
 Array = npt.NDArray[Any]
-Columns = str | Sequence[str]  # of pandas and cuDF frames, whole numbers too
 Balance = Literal["even", "auto"] | Sequence[float]
 ResultColumn = Any  # an array of the host or the device, VertexNumbers, Masked or list of str
 
@@ -152,9 +152,7 @@ class Graph(Queries):
         """Make a graph of a Dask frame with the workers of a cluster, any other one here."""
         if not is_dask_frame(edges):
             return super().__new__(cls)
-        from cugraph_ws.cluster.graph import ClusterGraph
-
-        return ClusterGraph(edges, *arguments, **options)
+        return provider("graphs of dask").ClusterGraph(edges, *arguments, **options)
 
     def __init__(
         self,
@@ -383,9 +381,7 @@ class Graph(Queries):
             return arcs.graph
         with self._lock:
             if self._copy is None:
-                from cugraph_ws.cuda.graph import from_host
-
-                self._copy = from_host(self)
+                self._copy = provider("device graph").from_host(self)
             return self._copy
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
@@ -615,64 +611,3 @@ def as_graph(
             "directed=False: the graph was built directed; give directed=False to Graph(...)"
         )
     return graph
-
-
-def named_columns(
-    source: Columns, destination: Columns, weight: str | None, attributes: Columns
-) -> tuple[tuple[list[str], list[str]], list[str]]:
-    """Return the id columns of edges' ends, and the columns that a graph carries.
-
-    Parameters
-    ----------
-    source, destination : str or sequence of str
-    weight : str or None
-    attributes : str or sequence of str
-        See `Graph`.
-
-    Returns
-    -------
-    names : pair of list of str
-    carried : list of str
-        The weight first.
-
-    Raises
-    ------
-    InputError
-        If none are named, or not as many for either end.
-    """
-    names = _names(source, "source"), _names(destination, "destination")
-    if len(names[0]) != len(names[1]):
-        raise InputError(
-            f"source names {len(names[0])} columns and destination {len(names[1])}; "
-            f"give as many columns for both"
-        )
-    if weight is not None and not is_label(weight):
-        raise InputError(f"weight={weight!r}: give the name of one column, or None")
-    first = [] if weight is None else [weight]
-    more = () if attributes is None else attributes
-    return names, list(dict.fromkeys([*first, *_names(more, "attributes")]))
-
-
-def _names(columns: Any, argument: str) -> list[str]:
-    if is_label(columns):
-        return [columns]
-    if hasattr(columns, "tolist"):  # an array or an index
-        columns = columns.tolist()
-    if not isinstance(columns, Sequence) or isinstance(columns, (bytes, bytearray)):
-        raise InputError(
-            f"{argument}={columns!r}: give the name of a column, or a list of names; names are text "
-            f"or whole numbers"
-        )
-    for name in columns:
-        if isinstance(name, tuple):
-            raise InputError(
-                f"{argument}: {name!r} is a label of several levels; give the frame flat names, such "
-                f"as frame.columns = ['_'.join(label) for label in frame.columns]"
-            )
-        if not is_label(name):
-            raise InputError(
-                f"{argument}: {name!r} is no name of a column; names are text or whole numbers"
-            )
-    if not columns and argument != "attributes":
-        raise InputError(f"{argument}=[]: name at least one column")
-    return list(columns)

@@ -28,12 +28,13 @@ from cugraph_ws.cluster.parts import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.cluster.routes import Route
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.vertices import ShardVertices
+from cugraph_ws.conventions import Columns, named_columns
 from cugraph_ws.cuda.device import array_module
 from cugraph_ws.edges import Duplicates, Loops, refuse_loops
 from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.graph import Columns, named_columns
+from cugraph_ws.estimates import estimate_memory
 from cugraph_ws.ids import IdType, cast_ids, read_ids
-from cugraph_ws.memory import MemoryEstimate, check_memory, estimate_memory, format_bytes
+from cugraph_ws.memory import MemoryEstimate, check_memory, format_bytes
 from cugraph_ws.values import read_numbers
 from cugraph_ws.vertices import id_columns
 

@@ -51,11 +51,11 @@ from cugraph_ws.cluster.members import (
 )
 from cugraph_ws.cluster.scan import cluster_scan
 from cugraph_ws.cluster.spread import is_dask_frame
-from cugraph_ws.conventions import AUTO, weight_column
+from cugraph_ws.conventions import AUTO, named_columns, weight_column
 from cugraph_ws.edges import Duplicates, Loops
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.frames import FrameKind, open_frame
-from cugraph_ws.graph import Balance, GraphReport, named_columns
+from cugraph_ws.graph import Balance, GraphReport
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.trace import Trace

@@ -375,26 +375,6 @@ class ShardGraph(Graph):
             kept: tuple[DeviceGraph, Any, list[Any]] = self.kept["device"]
             return kept
 
-    def mirrored(self, *, on_device: bool) -> ShardGraph:
-        """Return a shard in which the rows of own vertices hold all of their neighbours, together.
-
-        Parameters
-        ----------
-        on_device : bool
-
-        Returns
-        -------
-        ShardGraph
-            Undirected, without edge columns.
-        """
-        if on_device:
-            from cugraph_ws.cluster.device_mirror import DeviceMirror
-
-            return DeviceMirror(self) if self.directed else self
-        from cugraph_ws.cluster.mirror import both_ways
-
-        return both_ways(self)
-
     def partition(self, bound: BoundProgram) -> Partition:
         """Return what an executor works on."""
         return Partition(

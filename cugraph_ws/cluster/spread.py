@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import check_columns
+from cugraph_ws.dispatch import provider
 
 __all__ = ["is_dask_frame", "spreads"]
 
@@ -46,10 +47,10 @@ def spreads(function: Function) -> Function:
         del named["graph"]
         if _is_spread(graph):
             return graph.call(wrapper, named)
-        from cugraph_ws.cluster.graph import ClusterGraph
-
         bound.apply_defaults()
-        with ClusterGraph(graph, **_columns(graph, bound.arguments)) as built:
+        with provider("graphs of dask").ClusterGraph(
+            graph, **_columns(graph, bound.arguments)
+        ) as built:
             return built.call(wrapper, named)
 
     return cast(Function, wrapper)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.cuda.device import array_module
+from cugraph_ws.dispatch import provider
 from cugraph_ws.partition.halo import Halo
 
 __all__ = ["Part", "all_neighbours"]
@@ -187,5 +188,5 @@ def all_neighbours(graph: Any, *, on_device: bool) -> Part:
     Part
     """
     if graph.crew.size > 1 and graph.directed:
-        return Part(graph.mirrored(on_device=on_device), on_device=on_device)
+        graph = provider("symmetrised rows").symmetrised(graph, on_device=on_device)
     return Part(graph, on_device=on_device)
