@@ -121,7 +121,7 @@ def _errors_of(path: Path) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file; check the path") from None
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # the last of a column's name
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(
             f"{path}: cannot be read ({reason}); it may be cut short or damaged: "
