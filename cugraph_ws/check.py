@@ -20,10 +20,10 @@ import pyarrow as pa
 
 from cugraph_ws.arguments import check_count
 from cugraph_ws.binding import BoundProgram, bind
-from cugraph_ws.cluster.spread import is_dask_frame
-from cugraph_ws.conventions import AUTO
+from cugraph_ws.columns import AUTO
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.declarations import VertexParameter
+from cugraph_ws.dispatch import is_dask_frame
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.graph import Graph

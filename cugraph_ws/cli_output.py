@@ -30,7 +30,7 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
         Column whose greatest values come first where rows are shown; default: order of vertices.
     """
     from cugraph_ws.cli_folders import ranked, top_rows, write_folder
-    from cugraph_ws.cluster.spread import is_dask_frame
+    from cugraph_ws.dispatch import is_dask_frame
     from cugraph_ws.writers import write_frame
 
     if job.output is not None and is_dask_frame(frame):

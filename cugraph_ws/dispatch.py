@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["PROVIDERS", "provider"]
+__all__ = ["PROVIDERS", "is_dask_frame", "provider"]
 
 PROVIDERS = {
     # frames: `make_frame` and `join_categories`; of cuDF also `CudfFrame` and `device_column`
@@ -22,6 +22,11 @@ PROVIDERS = {
     "device edges": "cugraph_ws.cuda.edges",
     "device graph": "cugraph_ws.cuda.graph",
     "device memory": "cugraph_ws.cuda.memory",
+    # a rank's shard of a graph on the device: `number_dtype`; `laid_out`; `are_integers`,
+    # `build_on_devices`
+    "device rows": "cugraph_ws.cuda.grouping",
+    "device partitions": "cugraph_ws.cuda.partition",
+    "device shards": "cugraph_ws.cluster.device_build",
     # shards in which owned vertices have all their neighbours: `symmetrised`
     "symmetrised rows": "cugraph_ws.cluster.symmetrise",
     # graphs on a cluster: `ClusterGraph`
@@ -42,3 +47,9 @@ def provider(what: str) -> Any:
     module
     """
     return import_module(PROVIDERS[what])
+
+
+def is_dask_frame(frame: Any) -> bool:
+    """Tell whether something is a Dask frame, without importing Dask."""
+    home = type(frame).__module__.partition(".")[0]
+    return home in ("dask", "dask_expr", "dask_cudf") and hasattr(frame, "npartitions")

@@ -16,8 +16,9 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.footprints import IdShape
 from cugraph_ws.frames import Frame, FrameKind, open_frame
 from cugraph_ws.ids import IdType, agree, read_ids
-from cugraph_ws.memory import available_memory, check_memory, estimate_of_build
+from cugraph_ws.memory import check_memory, estimate_of_build
 from cugraph_ws.numbering import Numbered, number_rows
+from cugraph_ws.room import available_memory
 from cugraph_ws.values import read_numbers
 from cugraph_ws.vertices import Vertices, id_columns
 

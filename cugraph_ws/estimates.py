@@ -16,7 +16,7 @@ from cugraph_ws.arguments import (
     check_number,
     shown,
 )
-from cugraph_ws.conventions import AUTO, named_columns, weight_column
+from cugraph_ws.columns import AUTO, named_columns, weight_column
 from cugraph_ws.dispatch import provider
 from cugraph_ws.errors import InputError
 from cugraph_ws.footprints import IdShape, estimate_run, shape_of_ids

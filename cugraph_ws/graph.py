@@ -21,16 +21,15 @@ from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
 from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
-from cugraph_ws.cluster.spread import is_dask_frame
-from cugraph_ws.conventions import AUTO, Columns, named_columns, weight_column
-from cugraph_ws.dispatch import provider
+from cugraph_ws.columns import AUTO, Columns, named_columns, weight_column
+from cugraph_ws.dispatch import is_dask_frame, provider
 from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.memory import format_bytes
 from cugraph_ws.numbering import Renumbered
 from cugraph_ws.queries import Queries
+from cugraph_ws.room import format_bytes
 from cugraph_ws.warn import warn_caller
 
 if TYPE_CHECKING:

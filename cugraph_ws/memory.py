@@ -5,24 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import psutil
 
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.footprints import IdShape, estimate_build, estimate_run
+from cugraph_ws.room import LIMIT, available_memory, format_bytes
 
 __all__ = [
     "MemoryEstimate",
-    "available_memory",
     "check_memory",
     "estimate_of_build",
 ]
 
-_LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"
 _SMALL = 1 << 24  # bytes that no machine lacks: to ask for it takes as long as a small search
-_CGROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -84,24 +79,6 @@ def estimate_of_build(
     )
 
 
-def available_memory() -> int:
-    """Bytes that this process may still take: the machine's, its container's, or the set limit.
-
-    The environment variable `CUGRAPH_WS_MEMORY_LIMIT` sets a limit in bytes.
-    """
-    limits: list[int] = [psutil.virtual_memory().available]
-    asked = os.environ.get(_LIMIT, "")
-    if asked.isdigit():
-        limits.append(int(asked))
-    try:
-        allowed = (_CGROUP / "memory.max").read_text("utf-8").strip()
-        if allowed.isdigit():
-            limits.append(int(allowed) - int((_CGROUP / "memory.current").read_text("utf-8")))
-    except (OSError, ValueError):
-        pass  # no control group, or one of another version: the machine's figure stands
-    return max(0, min(limits))
-
-
 def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None:
     """Raise GraphMemoryError if a graph would not fit.
 
@@ -149,7 +126,7 @@ def check_run_memory(program: Any, graph: Any) -> None:
         each=ids.nbytes / max(1, ids.size) or 8,
         has_csr=getattr(graph._arcs, "has_csr", False),
     )
-    if needed < _SMALL and _LIMIT not in os.environ:
+    if needed < _SMALL and LIMIT not in os.environ:
         return
     available = available_memory()
     if needed > available:
@@ -158,37 +135,3 @@ def check_run_memory(program: Any, graph: Any) -> None:
             f"{format_bytes(available)} are available; close other graphs, use directed=False where "
             f"edges go both ways, or a larger machine"
         )
-
-
-def check_room(what: str, needed: float, available: int) -> None:
-    """Raise GraphMemoryError if what is read from a file would not fit.
-
-    Parameters
-    ----------
-    what : str
-        The file, for the message.
-    needed : float
-        Bytes that its rows take at least.
-    available : int
-        Bytes that there were before anything was read.
-
-    Raises
-    ------
-    GraphMemoryError
-        With both numbers and the remedies.
-    """
-    if needed > available:
-        raise GraphMemoryError(
-            f"{what}: its rows need {format_bytes(needed)} or more in memory and "
-            f"{format_bytes(available)} are available; read it with Dask into a cluster, use a larger "
-            f"machine, or raise {_LIMIT} if that is what is set"
-        )
-
-
-def format_bytes(size: float) -> str:
-    """Return a size for people: 1.5 MiB."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from cugraph_ws.errors import FileError
 from cugraph_ws.matrix_market import read_matrix_market
-from cugraph_ws.memory import available_memory, check_room
 from cugraph_ws.paths import arrow_path, native_path
+from cugraph_ws.room import available_memory, check_room
 from cugraph_ws.textfiles import FORMATS, SUFFIXES, TextFile
 
 __all__ = ["FORMATS", "read_edges", "read_frame"]

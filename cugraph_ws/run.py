@@ -25,7 +25,8 @@ from cugraph_ws.cluster.council import Council
 from cugraph_ws.cluster.refinement import ExchangeMethod
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO, columns_read, names_columns, reads_weights
+from cugraph_ws.columns import AUTO
+from cugraph_ws.conventions import columns_read, names_columns, reads_weights
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.frames import Below, Masked, VertexNumbers

@@ -31,7 +31,7 @@ from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import FIRST_COMPARED, Repetition
 
 if TYPE_CHECKING:
-    from cugraph_ws.cluster.nccl import Links
+    from cugraph_ws.cluster.crew import Links
     from cugraph_ws.cuda.partition import DevicePartition
     from cugraph_ws.cuda.plan import CudaPlan
 
@@ -531,7 +531,4 @@ class VertexLoop:
 
 def _links_of(graph: Graph) -> Links | None:
     """Return the links between members that have a GPU each; None where there are no others, or none."""
-    from cugraph_ws.cluster.nccl import NcclCrew
-
-    crew = graph.crew if isinstance(graph, ShardGraph) else None
-    return crew.links if isinstance(crew, NcclCrew) and crew.size > 1 else None
+    return getattr(graph.crew, "links", None) if graph.crew.size > 1 else None

@@ -23,7 +23,8 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO, reads_weights
+from cugraph_ws.columns import AUTO
+from cugraph_ws.conventions import reads_weights
 from cugraph_ws.declarations import VertexSet
 from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.cluster.spread import is_dask_frame
+from cugraph_ws.dispatch import is_dask_frame
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column, Frame, Masked, VertexNumbers, open_frame
 from cugraph_ws.graph import Graph

@@ -22,7 +22,8 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO, takes_source_for_start
+from cugraph_ws.columns import AUTO
+from cugraph_ws.conventions import takes_source_for_start
 from cugraph_ws.graph import as_graph
 from cugraph_ws.program import vertex_program
 from cugraph_ws.run import run

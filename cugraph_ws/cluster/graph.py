@@ -50,8 +50,8 @@ from cugraph_ws.cluster.members import (
     report_member,
 )
 from cugraph_ws.cluster.scan import cluster_scan
-from cugraph_ws.cluster.spread import is_dask_frame
-from cugraph_ws.conventions import AUTO, named_columns, weight_column
+from cugraph_ws.columns import AUTO, named_columns, weight_column
+from cugraph_ws.dispatch import is_dask_frame
 from cugraph_ws.edges import Duplicates, Loops
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.frames import FrameKind, open_frame

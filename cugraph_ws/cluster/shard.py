@@ -23,6 +23,7 @@ from cugraph_ws.cluster.agreement import attempt, in_order
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.partition import Partition, edge_arrays
 from cugraph_ws.cuda.device import array_module, as_host, mark
+from cugraph_ws.dispatch import provider
 from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, refuse_repeated
 from cugraph_ws.errors import InputError
@@ -360,8 +361,9 @@ class ShardGraph(Graph):
         with self._lock:
             if "device" not in self.kept:
                 from cugraph_ws.cuda.device import device
-                from cugraph_ws.cuda.grouping import number_dtype
-                from cugraph_ws.cuda.partition import laid_out
+
+                number_dtype = provider("device rows").number_dtype
+                laid_out = provider("device partitions").laid_out
 
                 csc, xp = self.csc, device().xp
                 values = {name: self.edge_values(name) for name in self._carried}

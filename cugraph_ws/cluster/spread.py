@@ -8,17 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import check_columns
-from cugraph_ws.dispatch import provider
+from cugraph_ws.dispatch import is_dask_frame, provider
 
-__all__ = ["is_dask_frame", "spreads"]
+__all__ = ["spreads"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def is_dask_frame(frame: Any) -> bool:
-    """Tell whether something is a Dask frame, without importing Dask."""
-    home = type(frame).__module__.partition(".")[0]
-    return home in ("dask", "dask_expr", "dask_cudf") and hasattr(frame, "npartitions")
 
 
 def spreads(function: Function) -> Function:

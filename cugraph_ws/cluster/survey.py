@@ -26,8 +26,8 @@ from cugraph_ws.cluster.worker import DaskCrew
 from cugraph_ws.cuda.driver import installed_gpus
 from cugraph_ws.generators import rmat
 from cugraph_ws.graph import Graph
-from cugraph_ws.memory import available_memory
 from cugraph_ws.program import VertexProgram
+from cugraph_ws.room import available_memory
 from cugraph_ws.run import run
 
 __all__ = ["engine_of", "pairs", "survey_member"]

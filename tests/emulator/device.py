@@ -11,7 +11,6 @@ from unittest.mock import patch
 import numpy as np
 
 from cugraph_ws.backends.cuda.loops import matching
-from cugraph_ws.codegen import kernel_file
 from cugraph_ws.cuda import (
     belief_propagation,
     components,
@@ -23,10 +22,10 @@ from cugraph_ws.cuda import (
     numbering,
     schedule,
 )
-from cugraph_ws.cuda.codegen import LOOPS
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import kind_of
 from cugraph_ws.engines import cuda_border, cuda_frontier, cuda_relay
+from cugraph_ws.generated import kernel_file
 
 from .machine import Emulator
 from .source import load
@@ -142,7 +141,7 @@ class EmulatedDevice:
         return self._modules[name]
 
     def program_module(
-        self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
+        self, name: str, interface: str, loops: tuple[str, ...], write: Callable[[], str]
     ) -> EmulatedKernels:
         key = "\n".join([interface, *loops])
         if key not in self._modules:
