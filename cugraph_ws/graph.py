@@ -26,10 +26,11 @@ from cugraph_ws.dispatch import is_dask_frame, provider
 from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import VertexNumbers
+from cugraph_ws.frames import VertexNumbers, is_frame, open_frame
 from cugraph_ws.numbering import Renumbered
 from cugraph_ws.queries import Queries
 from cugraph_ws.room import format_bytes
+from cugraph_ws.vertices import id_columns
 from cugraph_ws.warn import warn_caller
 
 if TYPE_CHECKING:
@@ -413,6 +414,38 @@ class Graph(Queries):
         """
         self._open()
         return self._kind.make(self._beside(self._vertices.everyone(), columns))
+
+    def value_columns(
+        self, data: Any, argument: str, *, on_device: bool = False
+    ) -> list[str] | None:
+        """Return the names of the columns of a frame of vertices that are no ids; collective.
+
+        Parameters
+        ----------
+        data : frame, or anything else
+        argument : str
+            The caller's name for it, for errors.
+        on_device : bool
+            Whether the frame is to be read on the device.
+
+        Returns
+        -------
+        list of str, or None
+            None for what is no frame.
+
+        Raises
+        ------
+        InputError
+            If the frame has no columns of ids.
+        """
+        if not is_frame(data):
+            return None
+        return self._beside_ids(open_frame(data, argument, on_device=on_device))
+
+    def _beside_ids(self, frame: Any) -> list[str]:
+        """Return the names of a frame's columns that are no ids."""
+        ids = id_columns(frame, self._source_names)
+        return [name for name in frame.names if name not in ids]
 
     def check_outputs(self, outputs: Mapping[str, bool]) -> None:
         """Refuse columns of a vertex frame that would overwrite the ids, or one another.

@@ -61,6 +61,7 @@ class Queries:
 
     crew: Crew = Alone()
     low = 0
+    whole = True
 
     @property
     def cuts(self) -> npt.NDArray[np.int64]:

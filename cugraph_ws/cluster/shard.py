@@ -22,6 +22,7 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.agreement import attempt, in_order
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.partition import Partition, edge_arrays
+from cugraph_ws.cluster.parts import Partitions, Parts
 from cugraph_ws.cuda.device import array_module, as_host, mark
 from cugraph_ws.dispatch import provider
 from cugraph_ws.duplicates import Merge, refuse_infinite
@@ -77,6 +78,7 @@ class ShardGraph(Graph):
     """
 
     _vertices: Any
+    whole = False
 
     def __init__(
         self,
@@ -561,6 +563,14 @@ class ShardGraph(Graph):
     def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
         """Return the ids of any vertices as text, together; see `Queries.describe_vertices`."""
         return [self._vertices.describe(number) for number in numbers]
+
+    def value_columns(
+        self, data: Any, argument: str, *, on_device: bool = False
+    ) -> list[str] | None:
+        """Return the names of columns that are no ids, together; see `Graph.value_columns`."""
+        if isinstance(data, Partitions):
+            return self._beside_ids(Parts(self.crew, data, argument))
+        return super().value_columns(data, argument, on_device=on_device)
 
     def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
         """Return the least or greatest value, and the numbers of an edge's ends, together."""

@@ -10,9 +10,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.loops import matching
+from cugraph_ws.backends.cuda.loops import belief_propagation, matching
 from cugraph_ws.cuda import (
-    belief_propagation,
     components,
     core,
     edges,
