@@ -61,6 +61,7 @@ class Queries:
 
     crew: Crew = Alone()
     low = 0
+    is_shard = False  # whether it is one rank's, even if there is no other: checkpoints differ
 
     @property
     def cuts(self) -> npt.NDArray[np.int64]:

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.loops import matching
+from cugraph_ws.backends.cuda.loops import matching, multi_source
 from cugraph_ws.codegen import kernel_file
 from cugraph_ws.cuda import (
     belief_propagation,
@@ -19,7 +19,6 @@ from cugraph_ws.cuda import (
     edges,
     forest,
     grouping,
-    multi_source,
     numbering,
     schedule,
 )
