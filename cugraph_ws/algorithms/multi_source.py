@@ -214,9 +214,10 @@ class MultiSource:
     def step(self) -> Step:
         """Search from the next few starts."""
         first, count = self._done, len(self._numbers)
-        self._done = done = min(first + self._searches.width, count)
+        done = min(first + self._searches.width, count)
         into = [self._found[field][first:done] for field in FIELDS]
         arcs, sent = self._searches.run(self._numbers[first:done], *into)
+        self._done = done
         return Step(count - done, arcs, direction="push", filter="list", bytes_sent=sent)
 
     def inputs(self) -> dict[str, Any]:
