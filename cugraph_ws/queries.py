@@ -61,7 +61,7 @@ class Queries:
 
     crew: Crew = Alone()
     low = 0
-    whole = True
+    whole = True  # not a rank's shard; that of a single rank is still one, whose checkpoints differ
 
     @property
     def cuts(self) -> npt.NDArray[np.int64]:

@@ -10,14 +10,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.loops import belief_propagation, matching
+from cugraph_ws.backends.cuda.loops import belief_propagation, matching, multi_source
 from cugraph_ws.cuda import (
     components,
     core,
     edges,
     forest,
     grouping,
-    multi_source,
     numbering,
     schedule,
 )
