@@ -75,6 +75,7 @@ class ShardGraph(Graph):
         For each member, the range of positions of its vertices here.
     """
 
+    is_shard = True
     _vertices: Any
 
     def __init__(
