@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import device_components
+from cugraph_ws.algorithms import components
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Alone
 from cugraph_ws.cuda import forest, grouping, numbering, rows
@@ -257,7 +257,7 @@ def _run_loops() -> None:
             ws.MultiSource(ws.BFS, "start", [0, 3], engine="cpu"),
         ):
             ws.run(loop, graph, engine="cuda")
-        with patch.object(device_components, "LEAST_SHOWN", 0):
+        with patch.object(components, "LEAST_SHOWN", 0):
             crews.over_links(2, partial(_join_share, graph))
         priors = pd.DataFrame({"vertex": left, "p0": 0.5 + left / 99.0, "p1": 0.5})
         for coupling in ("weight", [[3.0, 1.0], [1.0, 2.0]]):  # one for each edge; one for all

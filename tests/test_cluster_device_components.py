@@ -16,11 +16,10 @@ from test_cluster_device_loops import Slower, path
 from verify import Array, Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import components as crew_components
-from cugraph_ws.cluster import device_components
-from cugraph_ws.cluster.device_components import DeviceCrewComponents
-from cugraph_ws.cuda import components as on_device
+from cugraph_ws.algorithms import components
+from cugraph_ws.backends.cuda.loops import components as on_device
 from cugraph_ws.cuda import grouping
+from cugraph_ws.partition import contraction, shared_labels
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +31,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def never_contracted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_components, "FEWEST", 1 << 30)
+    monkeypatch.setattr(components, "FEWEST", 1 << 30)
 
 
 def driven(
@@ -46,7 +45,6 @@ def driven(
 
     def work(crew: Any) -> Any:
         loop = ws.WeaklyConnectedComponents().on_crew().on_cuda()
-        assert isinstance(loop, DeviceCrewComponents)
         shard = share(graph, crew, cuts)
         if turned:
             _ = shard.laid_out()[0].csr
@@ -207,14 +205,14 @@ def test_what_rounds_tell(name: str) -> None:
 def test_places_of_bits_that_are_set(
     few: int, part: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_components, "FEW_BYTES", few)
+    monkeypatch.setattr(shared_labels, "FEW_BYTES", few)
     marks = np.random.default_rng(1).random(4096) < part
     bits = np.packbits(marks)
-    places = device_components._set_places(bits)
+    places = shared_labels._set_places(bits)
     assert places.dtype == np.int32
     assert np.array_equal(places, np.flatnonzero(marks))
     asked = np.arange(0, 4096, 3)
-    assert np.array_equal(device_components._are_set(bits, asked), marks[asked])
+    assert np.array_equal(shared_labels._are_set(bits, asked), marks[asked])
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["in-neighbours", "both"])
@@ -223,7 +221,7 @@ def test_largest_trees_that_members_show_each_other(
     name: str, turned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The labels are the same, whichever vertices are taken for one component before they are linked."""
-    monkeypatch.setattr(device_components, "LEAST_SHOWN", 0)
+    monkeypatch.setattr(components, "LEAST_SHOWN", 0)
     edges, cuts = CASES[name]
     labels, _ = driven(edges, cuts, over_links, turned=turned)
     assert np.array_equal(labels, oracles.components(edges))
@@ -244,17 +242,17 @@ def test_ghosts_are_taken_into_the_largest_tree(monkeypatch: pytest.MonkeyPatch)
     def adopt(self: Any) -> None:
         before = count(self)
         usual(self)
-        inside.setdefault(self._shard.crew.rank, []).append(count(self) - before)
+        inside.setdefault(self._part.halo.comm.rank, []).append(count(self) - before)
 
     def count(loop: Any) -> int:
-        tree = np.asarray(loop._local._tree).view(np.uint8)
-        return int(np.unpackbits(tree, bitorder="little")[: loop._graph.size].sum())
+        tree = np.asarray(loop._forest._tree).view(np.uint8)
+        return int(np.unpackbits(tree, bitorder="little")[: loop._part.size].sum())
 
-    usual = DeviceCrewComponents._show_trees
-    monkeypatch.setattr(DeviceCrewComponents, "_show_trees", adopt)
+    usual = ws.WeaklyConnectedComponents._show_trees
+    monkeypatch.setattr(ws.WeaklyConnectedComponents, "_show_trees", adopt)
     labels, _ = driven(edges, [0, 300, 341])
     assert not inside  # so small a graph has no need of it
-    monkeypatch.setattr(device_components, "LEAST_SHOWN", edges.n)
+    monkeypatch.setattr(components, "LEAST_SHOWN", edges.n)
     labels, _ = driven(edges, [0, 300, 341])
     assert np.array_equal(labels, oracles.components(edges))
     assert inside[0] == [0, 0]
@@ -312,12 +310,12 @@ def test_limits_of_integers(name: str, narrow: bool, monkeypatch: pytest.MonkeyP
         kinds.add(places.dtype)
         return places
 
-    packbits, set_places = np.packbits, device_components._set_places
+    packbits, set_places = np.packbits, shared_labels._set_places
     monkeypatch.setattr(np, "packbits", pack)
-    monkeypatch.setattr(device_components, "_set_places", find)
-    monkeypatch.setattr(device_components, "PACKED", 8)
+    monkeypatch.setattr(shared_labels, "_set_places", find)
+    monkeypatch.setattr(shared_labels, "PACKED", 8)
     if not narrow:
-        monkeypatch.setattr(device_components, "NARROW", 0)
+        monkeypatch.setattr(shared_labels, "NARROW", 0)
         monkeypatch.setattr(grouping, "INT32_NUMBERS", 0)
     edges, cuts = CASES[name]
     labels, steps = driven(edges, cuts)
@@ -337,8 +335,8 @@ def test_limits_of_integers(name: str, narrow: bool, monkeypatch: pytest.MonkeyP
 def test_contraction_after_ends_have_been_settled(
     edges: Edges, shared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_components, "FEWEST", 1)
-    monkeypatch.setattr(crew_components, "SHARED", shared)
+    monkeypatch.setattr(components, "FEWEST", 1)
+    monkeypatch.setattr(contraction, "SHARED", shared)
     cuts = even(edges.n, 4)
     labels, steps = driven(edges, cuts)
     oracle = Oracle(edges, cuts)
@@ -367,7 +365,7 @@ def test_members_meet_twice_a_round(name: str) -> None:
     edges, cuts = CASES[name]
 
     def work(crew: ThreadCrew) -> Any:
-        loop, meetings = DeviceCrewComponents(), []
+        loop, meetings = ws.WeaklyConnectedComponents().on_cuda(), []
         member = Counting(crew.rank, crew.size, crew._board, crew._barrier)
         loop.start(share(graph, member, cuts))
         while not loop.converged:
@@ -385,7 +383,7 @@ def test_nobody_is_met_where_nobody_else_is() -> None:
     edges = random_edges(200, 150, seed=4)
 
     def work(crew: ThreadCrew) -> Any:
-        loop = DeviceCrewComponents()
+        loop = ws.WeaklyConnectedComponents().on_cuda()
         member = Counting(crew.rank, crew.size, crew._board, crew._barrier)
         loop.start(share(graph, member))
         before, steps = member.meetings, 0

@@ -17,12 +17,11 @@ from test_cluster_crew import over_links
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import components as crew_components
+from cugraph_ws.backends.cuda.loops import components as on_device
 from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cluster.device_components import DeviceCrewComponents
 from cugraph_ws.cluster.device_shard import DeviceShard
-from cugraph_ws.cuda import components as on_device
 from cugraph_ws.cuda import grouping
+from cugraph_ws.partition import contraction
 
 
 @pytest.fixture(autouse=True)
@@ -101,8 +100,8 @@ def test_labels_are_those_of_the_whole_graph(
 ) -> None:
     frame, options = CASES[name]
     if slow is not None:
-        monkeypatch.setattr("cugraph_ws.cluster.device_components.FEWEST", 1)
-        monkeypatch.setattr(crew_components, "SHARED", slow)
+        monkeypatch.setattr("cugraph_ws.algorithms.components.FEWEST", 1)
+        monkeypatch.setattr(contraction, "SHARED", slow)
     options = {**options, "weights": options.get("weights", [1.0] * 3)[:size]}
     whole = expected(frame, **options)
 
@@ -180,7 +179,6 @@ class Slower(ThreadCrew):
 
 def driven(frame: pd.DataFrame, crew: Any, **options: Any) -> tuple[Any, list[Any]]:
     loop = ws.WeaklyConnectedComponents().on_crew().on_cuda()
-    assert isinstance(loop, DeviceCrewComponents)
     loop.start(built(frame, crew, **options))
     steps = []
     while not loop.converged:
@@ -227,7 +225,7 @@ def test_mail_by_nccl_and_by_the_host() -> None:
 def test_the_cpu_engine_computes_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = frame_of(random_edges(30, 45, seed=3))
     whole = expected(frame)
-    monkeypatch.setattr(DeviceCrewComponents, "start", None)
+    monkeypatch.setattr(on_device, "Forest", None)
 
     def work(crew: ThreadCrew) -> Any:
         shard = built(frame, crew)

@@ -12,11 +12,11 @@ from shapes import FRAME_KINDS, SHAPES, build, column, edge_frame, frame, grid, 
 from verify import Array, Edges, check_components
 
 import cugraph_ws as ws
-from cugraph_ws.algorithms import components
 from cugraph_ws.algorithms.components import (
     WeaklyConnectedComponents,
     weakly_connected_components,
 )
+from cugraph_ws.backends.cpu.loops import components
 from cugraph_ws.kernels.cpu import components as kernels
 from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
 

@@ -8,7 +8,7 @@ from emulator.device import emulated
 from shapes import SHAPES, build, grid, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
-from cugraph_ws.cuda import components as algorithm
+from cugraph_ws.backends.cuda.loops import components as algorithm
 from cugraph_ws.cuda import grouping
 
 BATTERY = {**SHAPES, "hub": hub(300)}
@@ -133,8 +133,8 @@ def test_arcs_within_the_largest_component_so_far_are_not_linked(size, monkeypat
             marked.append((bits[: len(self.trees)], np.asarray(self.trees).copy()))
         return made
 
-    usual = algorithm.DeviceComponents.step
-    monkeypatch.setattr(algorithm.DeviceComponents, "step", step)
+    usual = algorithm.Forest.step
+    monkeypatch.setattr(algorithm.Forest, "step", step)
     with build(edges) as graph, emulated(seed=7):
         expected, _ = labels(graph)
         found, _ = labels(graph, engine="cuda")
@@ -151,7 +151,7 @@ def test_arcs_within_the_largest_component_so_far_are_not_linked(size, monkeypat
     "engines", [("cuda", "cuda"), ("cuda", "cpu"), ("cpu", "cuda")], ids="to".join
 )
 def test_checkpoints_go_from_engine_to_engine(engines, steps, directed, tmp_path, monkeypatch):
-    import cugraph_ws.algorithms.components as on_cpu
+    import cugraph_ws.backends.cpu.loops.components as on_cpu
 
     monkeypatch.setattr(algorithm, "ARCS_A_STEP", 30)
     monkeypatch.setattr(on_cpu, "ARCS_A_STEP", 30)

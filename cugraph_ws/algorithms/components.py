@@ -1,34 +1,45 @@
 """Weakly connected components: union-find, most of it on a sample of the edges.
 
 Two neighbours of every vertex are enough to join most of a graph with a giant component; where
-edges stand in the rows of both ends, the rest of that component's rows need not be read (Afforest:
+edges are in the rows of both ends, the rest of that component's rows need not be read (Afforest:
 Sutton, Ben-Nun and Barak, IPDPS 2018).  They are the first and the last of the row, which differ
-most: in meshes and road networks these two alone join nearly everything.  Hooking is that of ECL-CC (Jaiganesh and Burtscher, HPDC
-2018), under the smaller root, so a label is its component's smallest vertex by construction.
+most: in meshes and road networks these two alone join nearly everything.  Hooking is that of ECL-CC
+(Jaiganesh and Burtscher, HPDC 2018).
+
+Each rank links what its own arcs join, ghosts included; the label of a tree is its least vertex.  Where
+most arcs are worth leaving out, ranks show each other their largest trees before, a bit for each vertex
+that two of them hold, and those are joined everywhere.  Then come rounds, in which labels go from rank to
+rank; most often two are enough.  Where labels have a long way to go, pairs of those that met are
+contracted instead.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.backends import loops
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
+from cugraph_ws.cuda.device import as_host
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
-from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
+from cugraph_ws.partition.contraction import Contraction
+from cugraph_ws.partition.part import Part
+from cugraph_ws.partition.shared_labels import SharedLabels
 from cugraph_ws.run import Loop, Step, run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["WeaklyConnectedComponents", "weakly_connected_components"]
 
-SAMPLED = 2  # neighbours of each vertex that are linked at first: one at each end of its row
-PROBES = 1024  # vertices asked for their label to find the largest component
-ARCS_A_STEP = 1 << 24
-GRAIN = 1 << 13  # vertices or arcs that are worth a task of their own
+Array = Any  # NumPy's or CuPy's
+
+SAMPLED = 2  # neighbours of each vertex that are linked at first
+FEWEST = 2  # rounds before it is asked whether they lead anywhere
+LEAST_SHOWN = 1 << 20  # arcs of a graph from which on ranks show each other their largest trees
 
 
 @spreads
@@ -91,57 +102,83 @@ def weakly_connected_components(
 
 
 class WeaklyConnectedComponents:
-    """The algorithm as a loop for `run`: sampled neighbours first, then the arcs in blocks."""
+    """The algorithm as a loop for `run`: sampled neighbours first, then all arcs, then the ranks' trees.
+
+    Of a whole graph each step links samples, or a range of rows or arcs.  On shards the last step that
+    links does the first round too; each further one is a round, or contracts.  Labels are contracted after
+    a round that leaves more than half as much unsettled as the one before, so there are few rounds
+    whatever the graph.
+    """
 
     name = "weakly_connected_components"
     outputs: ClassVar = {"labels": True}
     by_vertex = True
+    by_vertex_state: tuple[str, ...] = ("labels",)
+    converged = False
     diverged = False
     max_iter: int | None = None
     tol: float | None = None
+    _on_device = False
+    _shared: SharedLabels  # what other ranks hold too, once all own arcs are linked
+    _least: Array  # the label of each root
+    _found: Array | None  # labels of owned vertices, once they are known
+    _joined: Contraction | None  # labels, while they are contracted
 
     def on_cuda(self) -> Loop:
         """Return the same loop for the CUDA engine."""
-        from cugraph_ws.cuda.components import DeviceComponents
-
-        return DeviceComponents()
+        loop = copy(self)
+        loop._on_device = True
+        return loop
 
     def on_crew(self) -> Loop:
-        """Return the same loop for a share of a graph."""
-        from cugraph_ws.cluster.components import CrewComponents
-
-        return CrewComponents()
+        """Return the loop itself."""
+        return self
 
     def start(self, graph: Graph) -> None:
         """Make every vertex a tree of its own."""
-        self._rows = graph.csc
-        self._both_ways = not graph.directed
-        self._parent = np.arange(graph.number_of_vertices, dtype=self._rows.indices.dtype)
-        self._sampled = 0  # neighbours of every vertex linked so far
-        self._arc = 0  # arcs before this one are done
-        self._largest = -1  # the root whose rows are skipped
-
-    @property
-    def converged(self) -> bool:
-        """Whether every arc has been linked or skipped."""
-        return self._arc >= self._rows.number_of_arcs
+        self._backend = loops("components", on_device=self._on_device)
+        self._part = Part(graph, on_device=self._on_device)
+        lead, self._to_link = (0, 0) if graph.whole else self._plan()
+        self._forest = self._backend.Forest(self._part, lead)
+        self._found = self._joined = None
+        self._rounds = self._unsettled = 0  # what another rank may know better, of all ranks
+        self._slow = False  # whether labels are contracted from now on
+        self.converged = graph.number_of_arcs == 0
 
     def step(self) -> Step:
-        """Link one more neighbour of every vertex, or a block of arcs."""
-        return self._sample() if self._sampled < SAMPLED else self._link()
+        """Link own arcs, let labels go one rank farther, or contract those that have met."""
+        if self._part.whole:
+            direction = "sample" if self._forest.sampling else "link"
+            active, read, rows = self._forest.step()
+            self.converged = self._forest.converged
+            return Step(active, read, direction=direction, filter=rows)
+        if self._to_link:
+            return self._link()
+        return self._contract() if self._slow else self._round(len(self._shared))
 
     def inputs(self) -> dict[str, Any]:
         """Return nothing: the graph alone decides."""
         return {}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the forest, and how far the edges have been linked."""
-        reached = np.array([self._sampled, self._arc, self._largest], np.int64)
-        return {"parent": self._parent, "reached": reached}
+        """Return a vertex of its component for each owned vertex, and how far that is the least.
+
+        Of a whole graph also how far the edges have been linked; of a shard, where most of the work is to
+        link own arcs, which may be another rank's afterwards, whether the labels are those of the end.
+        """
+        labels = as_host(self._labels())
+        if self._part.whole:
+            return {"parent": labels, **self._forest.progress()}
+        labels = labels.astype(np.int64, copy=False)
+        return {"labels": labels, "converged": np.array([self.converged])}
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse what is no state of such a run; alone."""
-        vertices, arcs = len(self._parent), self._rows.number_of_arcs
+        vertices, arcs = graph.number_of_vertices, graph.number_of_arcs
+        if not graph.whole:
+            state.integers("labels", graph.owned, 0, vertices - 1)
+            state.flags("converged", 1)
+            return
         parent = state.integers("parent", vertices, 0, np.arange(vertices))  # never a larger number
         ends = np.array([SAMPLED, arcs, vertices - 1])
         sampled, arc, largest = state.integers("reached", 3, [0, 0, -1], ends).tolist()
@@ -152,54 +189,92 @@ class WeaklyConnectedComponents:
             state.number("linked", 0, SAMPLED)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on with a forest."""
-        self._parent = state["parent"].astype(self._parent.dtype)
-        self._sampled, self._arc, self._largest = state["reached"].tolist()
+        """Go on with a forest; on shards, with labels that are those of the end."""
+        if self._part.whole:
+            self._forest.restore(state)
+            self.converged = self._forest.converged
+        elif state["converged"][0]:
+            self._found, self.converged = state["labels"].astype(np.int64), True
 
     def columns(self) -> dict[str, VertexNumbers]:
-        """Return the label of each vertex."""
-        return {"labels": VertexNumbers(self._parent)}
+        """Return the label of each owned vertex."""
+        return {"labels": VertexNumbers(self._labels())}
 
-    def _sample(self) -> Step:
-        rows, ranges = self._rows, _ranges(len(self._parent))
-        tasks = [
-            (rows.offsets, rows.indices, self._parent, self._sampled > 0, low, high)
-            for low, high in ranges
-        ]
-        read = sum(parallel(link_samples, tasks))
-        self._compress()
-        self._sampled += 1
-        if self._sampled == SAMPLED and self._both_ways:
-            self._largest = self._most_frequent()
-        return Step(len(self._parent), read, direction="sample", filter="all")
+    def _labels(self) -> Array:
+        """Return a vertex of its component for each owned vertex, the least so far."""
+        part, trees = self._part, self._forest.trees
+        if self._found is not None:
+            return self._found
+        if self._to_link:
+            return part.xp.arange(part.low, part.low + part.owned, dtype=part.numbers.dtype)
+        if part.numbers_are_positions:
+            return trees
+        least = self._forest.least(part) if part.whole else self._least
+        return part.by_number(part.xp.take(least, trees))
+
+    # ------------------------------------------------------------------------- among ranks
+
+    def _plan(self) -> tuple[int, int]:
+        """Return where the vertices of the rank with the longest rows are: hubs; and how many steps link."""
+        graph, rank = self._part.graph, self._part.halo.comm.rank
+        if "rows" not in graph.learned:
+            graph.learned["rows"] = graph.crew.allgather([graph.own_arcs, graph.owned])
+        rows = graph.learned["rows"]
+        longest = int(np.argmax([arcs / max(1, owned) for arcs, owned in rows]))
+        lead = 0 if longest == rank else self._part.ghosts[longest][0]
+        return lead, max(self._backend.steps_of(arcs) for arcs, _ in rows)
 
     def _link(self) -> Step:
-        rows, first = self._rows, self._arc
-        self._arc = min(first + ARCS_A_STEP, rows.number_of_arcs)
-        cuts = [(first + low, first + high) for low, high in _ranges(self._arc - first)]
-        starts = np.searchsorted(rows.offsets, [low for low, _ in cuts], side="right") - 1
-        tasks = [
-            (rows.offsets, rows.indices, self._parent, 1, self._largest, row, low, high)
-            for (low, high), row in zip(cuts, starts.tolist(), strict=True)
-        ]
-        active = int(np.count_nonzero(self._parent != self._largest))
-        read = sum(parallel(link_arcs, tasks))
-        self._compress()
-        if self._largest < 0:
-            return Step(active, read, direction="link", filter="all")
-        self._largest = int(self._parent[self._largest])  # it may have been hooked itself
-        return Step(active, read, direction="link", filter="largest skipped")
+        """Link some own arcs, as all ranks do; with the last, find labels, and do the first round."""
+        forest, halo, read = self._forest, self._part.halo, 0
+        if forest.sampling or (self._to_link > 1 and not forest.converged):
+            _, read, _ = forest.step()
+        self._to_link -= 1
+        if self._to_link:
+            vertices = self._part.graph.number_of_vertices
+            read, sent = halo.totals(read)
+            return Step(vertices, read, direction="link", filter="all", bytes_sent=sent)
+        if not halo.alone and self._part.graph.number_of_arcs >= LEAST_SHOWN:
+            for _ in range(self._backend.SHOWN):
+                self._show_trees()
+        while not forest.converged:
+            read += forest.step()[1]
+        self._least = forest.least(self._part)
+        if halo.alone:
+            self.converged = True
+            return Step(0, read, direction="link", filter="all")
+        self._shared = SharedLabels(self._part, forest.trees, self._least, forest.lower)
+        return self._round(read, "link", "all")
 
-    def _compress(self) -> None:
-        ranges = _ranges(len(self._parent))
-        parallel(compress, [(self._parent, low, high) for low, high in ranges])
+    def _show_trees(self) -> None:
+        """Show each rank which vertices that it holds are in the largest tree here.
 
-    def _most_frequent(self) -> int:
-        """Return the most frequent label among a few vertices: a guess that affects time alone."""
-        probes = np.random.default_rng(0).integers(0, len(self._parent), PROBES)
-        labels, counts = np.unique(self._parent[probes], return_counts=True)
-        return int(labels[np.argmax(counts)])
+        All in one tree are of one component, and are joined elsewhere, too.  The samples are of own rows:
+        no ghost has one, so without being told most arcs out of ghosts would have to be linked.
+        """
+        part, forest = self._part, self._forest
+        came = part.halo.exchange([[forest.shown(held)] for held in part.halo.boundaries])
+        forest.adopt(part.ghosts, [words for (words,) in came])
 
+    def _round(self, read: int, direction: str = "spread", rows: str = "boundary") -> Step:
+        """Take those of the labels shown that are less."""
+        before = self._unsettled
+        unsettled = self._shared.round()
+        self._unsettled, read, sent = self._part.halo.totals(unsettled, read)
+        self._rounds += 1
+        self._slow = self._rounds >= FEWEST and 2 * self._unsettled > before
+        self.converged = self._unsettled == 0
+        return Step(self._unsettled, read, direction=direction, filter=rows, bytes_sent=sent)
 
-def _ranges(size: int) -> list[tuple[int, int]]:
-    return cut_evenly(size, min(4 * number_of_threads(), 1 + size // GRAIN))
+    def _contract(self) -> Step:
+        """Join pairs of labels that have met; at the end, take what has become of them."""
+        if self._joined is None:
+            join = loops("components", on_device=False).join_pairs
+            self._joined = Contraction(self._part, *self._shared.pairs(), join)
+        joined, pairs = self._joined, self._joined.pairs
+        sent = joined.step()
+        if joined.pairs == 0:
+            self._shared.rename(*joined.outcome(self._shared.shown))
+            sent += self._part.halo.totals()[0]
+            self.converged = True
+        return Step(joined.pairs, pairs, direction="contract", filter="pairs", bytes_sent=sent)

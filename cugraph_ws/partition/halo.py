@@ -72,6 +72,11 @@ class Halo:
         """Whether there is one rank, which has no halo."""
         return self.comm.size == 1
 
+    @property
+    def boundaries(self) -> Sequence[Array]:
+        """For each rank, the positions of owned vertices that it holds as ghosts."""
+        return self._boundaries
+
     # --------------------------------------------------------------- from owners to ghosts
 
     def update(self, *columns: Array) -> None:
@@ -286,6 +291,26 @@ class Halo:
         came = self.comm.alltoall([[as_host(one) for one in box] for box in boxes])
         return [[xp.asarray(one) for one in box] for box in came]
 
+    def exchange_ranges(self, *columns: tuple[Array, Sequence[int]]) -> list[Array]:
+        """Give every rank a range of each array; return what has come, that of rank 0 first.
+
+        Parameters
+        ----------
+        *columns : (array, sequence of int)
+            Each array, and where in it the ranges of the ranks begin and end.
+
+        Returns
+        -------
+        list of array
+            One for each of `columns`.
+        """
+        boxes = [
+            [array[bounds[rank] : bounds[rank + 1]] for array, bounds in columns]
+            for rank in range(self.comm.size)
+        ]
+        came = zip(*self.exchange(boxes), strict=True)
+        return [_module_of(parts[0]).concatenate(parts) for parts in came]
+
     def by_holder(self, values: Sequence[int]) -> Array:
         """Return for each of `ends` a number of the rank that holds it.
 
@@ -312,6 +337,8 @@ class Halo:
         list of int
             Their sums, and after them the bytes sent by all since this was last asked.
         """
+        if self.alone:
+            return [*numbers, 0]
         shown = self.comm.allgather([*map(int, numbers), self._sent])
         self._sent = 0
         return [sum(column) for column in zip(*shown, strict=True)]

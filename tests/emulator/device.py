@@ -10,16 +10,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.loops import belief_propagation, matching, multi_source
-from cugraph_ws.cuda import (
+from cugraph_ws.backends.cuda.loops import (
+    belief_propagation,
     components,
-    core,
-    edges,
-    forest,
-    grouping,
-    numbering,
-    schedule,
+    matching,
+    multi_source,
 )
+from cugraph_ws.cuda import core, edges, forest, grouping, numbering, schedule
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import kind_of
 from cugraph_ws.engines import cuda_border, cuda_frontier, cuda_relay
