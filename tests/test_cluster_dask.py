@@ -21,7 +21,15 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import Workers, assert_same, eventually, on_workers, spread_edges, workers
+from clusters import (
+    Workers,
+    assert_same,
+    complaints,
+    eventually,
+    on_workers,
+    spread_edges,
+    workers,
+)
 from dask._task_spec import Task
 from distributed import Client, Event, LocalCluster, Worker, wait
 from programs import Endless, Nearest, Peel
@@ -317,12 +325,6 @@ def test_paths_of_a_clusters_result_that_are_not_there(pair):
             ws.shortest_path(ws.pagerank(graph), 0)
         with pytest.raises(ws.InputError, match="one search"):
             ws.shortest_path(ws.multi_source_bfs(graph, [0, 1]), 0)
-
-
-def complaints(client: Any) -> list[str]:
-    """Return the pages about tasks that have failed, of all workers."""
-    logs = client.get_worker_logs()
-    return [text for log in logs.values() for _, text in log if "Compute Failed" in text]
 
 
 def test_the_users_own_mistakes_are_not_logged(pair):

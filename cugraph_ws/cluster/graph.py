@@ -55,7 +55,7 @@ from cugraph_ws.conventions import AUTO, weight_column
 from cugraph_ws.edges import Duplicates, Loops
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.frames import FrameKind, open_frame
-from cugraph_ws.graph import Balance, GraphReport, named_columns
+from cugraph_ws.graph import Balance, GraphReport, named_columns, warn_of_pairs
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.trace import Trace
@@ -164,6 +164,7 @@ class ClusterGraph:
         self._check()
         self._build()
         self._wanted = len(self._addresses)
+        warn_of_pairs(sum(fact["both_ways"] for fact in self._facts), self.number_of_edges)
         if consume:
             self._edges = self._vertices = None
 

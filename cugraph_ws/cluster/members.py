@@ -229,6 +229,7 @@ def build_member(
         "ghosts": shard.length - shard.owned,
         "arcs": shard.own_arcs,
         "bytes": shard.nbytes,
+        "both_ways": shard.own_both_ways,
     }
 
 
