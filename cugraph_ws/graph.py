@@ -42,6 +42,7 @@ __all__ = [
     "Graph",
     "GraphReport",
     "as_graph",
+    "check_as_built",
     "named_columns",
     "warn_of_pairs",
 ]
@@ -610,6 +611,25 @@ def as_graph(
     check_columns(source, destination, weight, directed, attributes)
     if not isinstance(graph, Graph):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
+    check_as_built(graph, weight, directed, weighted=weighted)
+    return graph
+
+
+def check_as_built(graph: Any, weight: str | None, directed: bool, *, weighted: bool) -> None:
+    """Refuse arguments that say otherwise than a graph was built.
+
+    Parameters
+    ----------
+    graph : Graph or ClusterGraph
+    weight : str or None
+    directed : bool
+    weighted : bool
+        Whether the caller reads weights.
+
+    Raises
+    ------
+    InputError
+    """
     known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)
     if not any(weight is one or (is_label(weight) and weight == one) for one in known):
         raise InputError(
@@ -620,7 +640,6 @@ def as_graph(
         raise InputError(
             "directed=False: the graph was built directed; give directed=False to Graph(...)"
         )
-    return graph
 
 
 def named_columns(

@@ -160,6 +160,11 @@ class BeliefPropagation:
         self.max_iter: int | None = int(max_iter)
         self.priors, self.coupling, self.damping = priors, coupling, float(damping)
 
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """By argument, what names vertices, for who looks them up before the run."""
+        return {"priors": self.priors}
+
     def on_cuda(self) -> Loop:
         """Return the same loop for the CUDA engine."""
         from cugraph_ws.cuda.belief_propagation import DeviceBelief

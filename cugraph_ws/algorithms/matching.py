@@ -114,6 +114,11 @@ class MaximalBipartiteMatching:
         self._left, self._seed = left, seed
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
 
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """By argument, what names vertices, for who looks them up before the run."""
+        return {"left": self._left}
+
     def on_cuda(self) -> Loop:
         """Return the same loop for the CUDA engine."""
         from cugraph_ws.cuda.matching import DeviceMatching

@@ -97,6 +97,11 @@ class MultiSource:
         self._parameters = parameters
         self._done = 0
 
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """By argument, what names vertices, for who looks them up before the run."""
+        return {"starts": self._starts}
+
     def on_cuda(self) -> Loop:
         """Return the same loop for the CUDA engine: `BFS` or `SSSP`, up to 32 starts a step."""
         from cugraph_ws.cuda.multi_source import DeviceSearches

@@ -230,6 +230,7 @@ def build_member(
         "arcs": shard.own_arcs,
         "bytes": shard.nbytes,
         "both_ways": shard.own_both_ways,
+        "directory": shard._vertices.directory() if duty.rank == 0 else None,
     }
 
 
