@@ -330,6 +330,7 @@ def test_the_users_own_mistakes_are_not_logged(pair):
             lambda: ws.pagerank(graph, personalization={10_000: 1.0}),
             lambda: ws.shortest_path(ws.bfs(graph, 0), 10_000),
             lambda: ws.multi_source_bfs(graph, [0, 10_000]),
+            lambda: ws.heat(graph, {0: 1.0}),  # which the workers find out
         ):
             with pytest.raises(ws.InputError):
                 call()
