@@ -37,7 +37,15 @@ if TYPE_CHECKING:
     from cugraph_ws.cuda.arcs import DeviceArcs
     from cugraph_ws.cuda.graph import DeviceGraph
 
-__all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph"]
+__all__ = [
+    "Adjacency",
+    "Duplicates",
+    "Graph",
+    "GraphReport",
+    "as_graph",
+    "check_as_built",
+    "warn_of_pairs",
+]
 
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
@@ -62,10 +70,10 @@ class GraphReport:
         Whether ids were 0 … n-1 already, were a range with gaps, or had to be sorted.
     bytes : int
         Memory that the graph holds now.
-    both_ways : int or None
+    both_ways : int
         Of an undirected graph, pairs of vertices that have edges which were given in one direction and
-        others in the other: where every edge is listed both ways, each counts twice.  None where
-        nobody counted them, on a cluster.
+        others in the other: where every edge is listed both ways, each counts twice.  0 of a directed
+        one, and where `duplicates=` merged them.
     """
 
     vertices: int
@@ -75,7 +83,7 @@ class GraphReport:
     self_loops: int
     renumbered: Renumbered
     bytes: int
-    both_ways: int | None = None
+    both_ways: int = 0
 
     def __str__(self) -> str:
         both_ways = f"{self.both_ways:,} pairs given both ways, " if self.both_ways else ""
@@ -554,14 +562,7 @@ class Graph(Queries):
 
     def _warn_of_edges_given_twice(self) -> None:
         """Warn of an undirected graph whose frame lists edges both ways."""
-        pairs = self._open().both_ways
-        if pairs:
-            warn_caller(
-                f"directed=False: {pairs:,} {'pairs of vertices have' if pairs > 1 else 'pair of vertices has'} "
-                f"edges in both directions among the {self._edges:,} given, and each of them counts; "
-                f"if they are the same edges twice, list each once, or give duplicates='first' "
-                f"(or 'min', 'max', 'mean' of their weights) to Graph(...)"
-            )
+        warn_of_pairs(self._open().both_ways, self._edges)
 
     def _merge(self, policy: Merge | Literal["error"]) -> None:
         """Apply a policy on parallel edges of a graph on the host."""
@@ -595,6 +596,25 @@ class Graph(Queries):
             else:
                 decoded[name] = column
         return decoded
+
+
+def warn_of_pairs(pairs: int, edges: int) -> None:
+    """Warn the caller if an undirected graph's frame lists edges both ways.
+
+    Parameters
+    ----------
+    pairs : int
+        Pairs of vertices with edges that were given in one direction and others in the other.
+    edges : int
+        Edges of the graph.
+    """
+    if pairs:
+        warn_caller(
+            f"directed=False: {pairs:,} {'pairs of vertices have' if pairs > 1 else 'pair of vertices has'} "
+            f"edges in both directions among the {edges:,} given, and each of them counts; "
+            f"if they are the same edges twice, list each once, or give duplicates='first' "
+            f"(or 'min', 'max', 'mean' of their weights) to Graph(...)"
+        )
 
 
 def as_graph(
@@ -632,6 +652,25 @@ def as_graph(
     check_columns(source, destination, weight, directed, attributes)
     if not isinstance(graph, Graph):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
+    check_as_built(graph, weight, directed, weighted=weighted)
+    return graph
+
+
+def check_as_built(graph: Any, weight: str | None, directed: bool, *, weighted: bool) -> None:
+    """Refuse arguments that say otherwise than a graph was built.
+
+    Parameters
+    ----------
+    graph : Graph or ClusterGraph
+    weight : str or None
+    directed : bool
+    weighted : bool
+        Whether the caller reads weights.
+
+    Raises
+    ------
+    InputError
+    """
     known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)
     if not any(weight is one or (is_label(weight) and weight == one) for one in known):
         raise InputError(
@@ -642,4 +681,3 @@ def as_graph(
         raise InputError(
             "directed=False: the graph was built directed; give directed=False to Graph(...)"
         )
-    return graph

@@ -155,6 +155,11 @@ class BeliefPropagation:
         self.priors, self.coupling, self.damping = priors, coupling, float(damping)
         self._on_device = False
 
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """By argument, what names vertices, for who looks them up before the run."""
+        return {"priors": self.priors}
+
     def on_cuda(self) -> Loop:
         """Return the loop itself, for the CUDA engine from now on."""
         self._on_device = True

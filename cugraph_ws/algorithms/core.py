@@ -121,7 +121,9 @@ def k_core(
     -------
     DataFrame
         Edges with the columns that the graph kept, under their own names, self-loops of the
-        core's vertices among them; ordered by destination, an undirected edge once.
+        core's vertices among them; an undirected edge once, from the vertex of the smaller id.
+        Sorted by destination, then source, parallel edges in the order of the frame.  Of a Dask
+        frame, over all partitions: each worker has the edges into the vertices that it owns.
 
     Raises
     ------

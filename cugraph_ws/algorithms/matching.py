@@ -123,6 +123,11 @@ class MaximalBipartiteMatching:
         self._left, self._seed, self._on_device = left, seed, False
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
 
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """By argument, what names vertices, for who looks them up before the run."""
+        return {"left": self._left}
+
     def on_cuda(self) -> Loop:
         """Return the loop itself, for the CUDA engine from now on."""
         self._on_device = True

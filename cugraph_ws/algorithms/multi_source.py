@@ -130,6 +130,11 @@ class MultiSource:
         self._parameters = parameters
         self._on_device = False
 
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """By argument, what names vertices, for who looks them up before the run."""
+        return {"starts": self._starts}
+
     def on_cuda(self) -> Loop:
         """Return the loop itself, for the CUDA engine from now on."""
         self._on_device = True

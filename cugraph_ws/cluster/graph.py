@@ -21,13 +21,14 @@ from typing import Any, get_args
 
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
-from distributed.protocol.pickle import dumps
+from distributed.protocol.pickle import dumps, loads
 from distributed.scheduler import KilledWorker
 
-from cugraph_ws.arguments import check_choice
+from cugraph_ws.arguments import check_choice, check_columns
 from cugraph_ws.cluster.driver import (
     Crewed,
     LeftBeforeError,
+    ask_workers,
     current_client,
     placed,
     run_crew,
@@ -40,6 +41,7 @@ from cugraph_ws.cluster.faults import (
     refuse_killed_for_memory,
     translated,
 )
+from cugraph_ws.cluster.known import KnownVertices
 from cugraph_ws.cluster.members import (
     Call,
     Carried,
@@ -55,7 +57,7 @@ from cugraph_ws.dispatch import is_dask_frame
 from cugraph_ws.edges import Duplicates, Loops
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.frames import FrameKind, open_frame
-from cugraph_ws.graph import Balance, GraphReport
+from cugraph_ws.graph import Balance, GraphReport, check_as_built, warn_of_pairs
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.trace import Trace
@@ -164,6 +166,7 @@ class ClusterGraph:
         self._check()
         self._build()
         self._wanted = len(self._addresses)
+        warn_of_pairs(sum(fact["both_ways"] for fact in self._facts), self.number_of_edges)
         if consume:
             self._edges = self._vertices = None
 
@@ -423,6 +426,7 @@ class ClusterGraph:
     def _call(self, function: Callable[..., Any], options: dict[str, Any]) -> Any:
         client, shares = self._client, self._shares
         assert shares is not None
+        self._check_call(options)
         divided = {
             name: _partitions(client, one) for name, one in options.items() if is_dask_frame(one)
         }
@@ -477,6 +481,33 @@ class ClusterGraph:
             return self._assembled(crewed)
         finally:
             crewed.release()
+
+    def _check_call(self, options: Mapping[str, Any]) -> None:
+        """Refuse columns and vertices that are not the graph's, before the workers hear of a call."""
+        end = (
+            "_column" if "program" in options else ""
+        )  # a program may have parameters of these names
+        source = options.get(f"source{end}", "source")
+        destination = options.get(f"destination{end}", "destination")
+        weight, directed = options.get(f"weight{end}", AUTO), options.get("directed", True)
+        check_columns(source, destination, weight, directed)
+        # weight=None is refused by the functions that read weights
+        check_as_built(self, weight, directed, weighted=weight is not None)
+        # made for each call: kept, it would keep the graph from being freed with its last reference
+        KnownVertices(self._facts[0]["directory"], self._ask_owners).check(options)
+
+    def _ask_owners(self, boxes: Mapping[int, Sequence[Any]]) -> dict[int, Any] | None:
+        """Ask ranks for the numbers of ids that they would own; None if one does not answer."""
+        assert self._shares is not None
+        op = "cugraph_ws_find"
+        messages = [
+            (self._addresses[rank], {"op": op, "key": self._shares[rank].key, "ids": dumps(box)})
+            for rank, box in boxes.items()
+        ]
+        told = [next(iter(one.values()), None) for one in ask_workers(self._client, messages)]
+        if any(one is None for one in told):
+            return None
+        return {rank: loads(one) for rank, one in zip(boxes, told, strict=True)}
 
     def _assembled(self, crewed: Crewed) -> Any:
         """Make Dask frames of the members' frames.

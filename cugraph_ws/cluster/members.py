@@ -229,6 +229,8 @@ def build_member(
         "ghosts": shard.length - shard.owned,
         "arcs": shard.own_arcs,
         "bytes": shard.nbytes,
+        "both_ways": shard.own_both_ways,
+        "directory": shard._vertices.directory() if duty.rank == 0 else None,
     }
 
 
