@@ -11,7 +11,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from cugraph_ws.declarations import VertexParameter
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.graph import Graph
+from cugraph_ws.options import Options
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import program_graph
 from cugraph_ws.trial import Trial
@@ -222,18 +223,16 @@ class _Check:
             converged=self.ended,
         )
 
-    def loop(self, *, max_iter: int | None, **options: Any) -> VertexLoop:
+    def loop(self, options: Options) -> VertexLoop:
         """Return a run, started."""
-        loop = VertexLoop(
-            self.program, self.arguments, max_iter=max_iter, predecessors=False, **options
-        )
+        loop = VertexLoop(self.program, self.arguments, replace(options, predecessors=False))
         loop.start(self.graph)
         return loop
 
     def reference(self) -> tuple[list[States], bool]:
         """Return the reference's states before and after each superstep, and whether it ended."""
         most = LONGEST if self.most is None else min(self.most, LONGEST)
-        loop = self.loop(max_iter=most, engine="python", fused=False)
+        loop = self.loop(Options(max_iter=most, engine="python", fused=False))
         states = [_copied(loop)]
         while not loop.converged and not loop.diverged and len(states) <= most:
             loop.step()
@@ -280,7 +279,7 @@ class _Check:
             limits.append(last)
         try:
             for limit in limits:
-                loop = self.loop(max_iter=limit, **options)
+                loop = self.loop(Options(max_iter=limit, **options))
                 number, most = 0, OUT_OF_ORDER if limit is None else limit
                 while not loop.converged and number < most:
                     number += len(loop.step().history or [0])

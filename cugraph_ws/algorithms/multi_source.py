@@ -29,6 +29,7 @@ from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.options import Engine, Options
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Loop, Step, run
 from cugraph_ws.saved_state import SavedState
@@ -70,7 +71,7 @@ class MultiSource:
         argument: str,
         starts: Any,
         *,
-        engine: str = "auto",
+        engine: Engine = "auto",
         max_iter: int | None = None,
         **parameters: Any,
     ) -> None:
@@ -149,8 +150,7 @@ class MultiSource:
         loop = VertexLoop(
             self._program,
             {self._argument: self._members(self._numbers[place]), **self._parameters},
-            engine=self._engine,
-            max_iter=self._limit,
+            Options(engine=self._engine, max_iter=self._limit),
             threads=self._threads,
         )
         loop.start(self._graph)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,8 @@ from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Masked
 from cugraph_ws.graph import Graph
-from cugraph_ws.run import Column, Progress, Result
+from cugraph_ws.options import RunOptions
+from cugraph_ws.run import Column, Result
 
 __all__ = [
     "Columns",
@@ -29,17 +29,6 @@ __all__ = [
 Columns = str | list[str]
 Weight = str | None
 Unreachable = Literal["null", "max"]
-
-
-class RunOptions(TypedDict, total=False):
-    """Options that every function hands on to `cugraph_ws.run`, where they are described."""
-
-    engine: str
-    progress: Progress
-    timeout: float | None
-    checkpoint: str | os.PathLike[str] | None
-    every: int
-    resume: str | os.PathLike[str] | None
 
 
 def with_unreachable(result: Result, column: str, unreachable: Unreachable) -> Any:
