@@ -73,10 +73,11 @@ class Count:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of 0 or more; above 0 if `positive`, below infinity if `finite`."""
+    """A number of 0 or more; above 0 if `positive`, below infinity if `finite`; in some unit."""
 
     positive: bool = False
     finite: bool = False
+    unit: str | None = None
     word = "float"
 
     def check(self, name: str, value: Any) -> None:
@@ -180,7 +181,7 @@ class Option:
 
 def _option(kind: Kind, scope: Scope, text: str) -> dict[str, Any]:
     """Return the metadata of a field of `Options`."""
-    return {"option": (kind, scope, text)}
+    return {"option": {"kind": kind, "scope": scope, "help": text}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,7 +309,9 @@ class Options:
     timeout: float | None = field(
         default=None,
         metadata=_option(
-            Number(positive=True), "run", "Seconds after which the run stops with the state so far."
+            Number(positive=True, unit="seconds"),
+            "run",
+            "Seconds after which the run stops with the state so far.",
         ),
     )
     checkpoint: str | os.PathLike[str] | None = field(
@@ -395,7 +398,9 @@ def declared(*scopes: Scope) -> dict[str, Option]:
     return {name: one for name, one in _DECLARED.items() if not scopes or one.scope in scopes}
 
 
-_DECLARED = {one.name: Option(*one.metadata["option"], one.default) for one in fields(Options)}
+_DECLARED = {
+    one.name: Option(**one.metadata["option"], default=one.default) for one in fields(Options)
+}
 
 
 # ------------------------------------------------------------------------- signatures, docstrings
