@@ -330,25 +330,29 @@ class Options:
             one.check(name, getattr(self, name))
 
     @classmethod
-    def taken_from(cls, arguments: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+    def taken_from(
+        cls, arguments: Mapping[str, Any], *scopes: Scope
+    ) -> tuple[Options, dict[str, Any]]:
         """Sort named arguments into options and others.
 
         Parameters
         ----------
         arguments : mapping
+        *scopes : {"run", "program", "gpu"}
+            Of the options to take; all if none is named.
 
         Returns
         -------
         options : Options
         others : dict
-            Those whose names are no options'.
+            The arguments that are left.
 
         Raises
         ------
         InputError
             If the value of an option makes no sense.
         """
-        names = declared()
+        names = declared(*scopes)
         given = {name: value for name, value in arguments.items() if name in names}
         others = {name: value for name, value in arguments.items() if name not in names}
         return cls(**given), others

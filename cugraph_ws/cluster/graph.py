@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, get_args
 
@@ -56,6 +56,7 @@ from cugraph_ws.edges import Duplicates, Loops
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.frames import FrameKind, open_frame
 from cugraph_ws.graph import Balance, GraphReport, named_columns
+from cugraph_ws.options import Options
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.trace import Trace
@@ -384,14 +385,14 @@ class ClusterGraph:
 
     # --------------------------------------------------------------------------------------- runs
 
-    def call(self, function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Call a function on every member's share.
 
         Parameters
         ----------
         function : callable
             One of the library's, that takes a `graph`.
-        options : mapping
+        arguments : mapping
             Its other arguments, by name; Dask frames among them are shared out.
 
         Returns
@@ -404,32 +405,36 @@ class ClusterGraph:
         WorkerLostError
             If a worker is lost, unless there is a `checkpoint` to go on from.
         """
-        options = dict(options)
+        options, others = Options.taken_from(arguments, "run")
         with self._lock:
             name = function.__name__
             for attempt in range(RESTARTS + 1):
                 try:
                     with translated(self._client, name):
-                        return self._with_all(functools.partial(self._call, function, options))
+                        return self._with_all(
+                            functools.partial(self._call, function, others, options)
+                        )
                 except WorkerLostError as error:
                     refuse_killed_for_memory(self._client, name, self._addresses, error)
-                    path = options.get("checkpoint")
+                    path = options.checkpoint
                     if path is None or attempt == RESTARTS or isinstance(error, FrameLostError):
                         raise
                     if os.path.exists(path):
-                        options["resume"] = path
+                        options = replace(options, resume=path)
         raise AssertionError("unreachable")
 
-    def _call(self, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    def _call(
+        self, function: Callable[..., Any], arguments: Mapping[str, Any], options: Options
+    ) -> Any:
         client, shares = self._client, self._shares
         assert shares is not None
         divided = {
-            name: _partitions(client, one) for name, one in options.items() if is_dask_frame(one)
+            name: _partitions(client, one) for name, one in arguments.items() if is_dask_frame(one)
         }
-        metas = {name: options[name]._meta for name in divided}
-        options = {
+        metas = {name: arguments[name]._meta for name in divided}
+        carried = {
             name: Carried(dumps(one)) if isinstance(one, VertexProgram) else one
-            for name, one in options.items()
+            for name, one in arguments.items()
             if name not in divided
         }
         where = {name: placed(client, parts, self._addresses) for name, parts in divided.items()}
@@ -437,11 +442,11 @@ class ClusterGraph:
             {name: [parts[place] for place in where[name][rank]] for name, parts in divided.items()}
             for rank in range(len(shares))
         ]
-        progress = options.pop("progress", False)
         name = function.__name__
-        topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if progress else None
-        shown = reporter(progress, name)
-        calls = [Call(share.key, function, options, topic) for share in shares]
+        topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
+        shown = reporter(options.progress, name)
+        theirs = replace(options, progress=False)  # what shows it is here
+        calls = [Call(share.key, function, carried, theirs, topic) for share in shares]
         begun = time.perf_counter()
         crewed = Crewed(
             client,
