@@ -26,6 +26,7 @@ from cugraph_ws.cuda.device import as_host
 from cugraph_ws.declarations import VertexParameter
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph
 from cugraph_ws.options import Options
 from cugraph_ws.program import VertexProgram
@@ -127,8 +128,8 @@ class CheckReport:
 
 
 def check(
-    program: VertexProgram,
-    graph: Any,
+    program: VertexProgram | type[Any],  # mypy takes a program for the class it is made of
+    graph: Graph[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
     destination_column: str | list[str] = "destination",

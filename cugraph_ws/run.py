@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.conventions import AUTO, columns_read, names_columns, reads_weights
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.interrupts import HeldInterrupts
@@ -37,7 +38,15 @@ from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import IDLE_SUPERSTEPS
 from cugraph_ws.trace import Trace
 
-__all__ = ["Loop", "Result", "Step", "run"]
+if TYPE_CHECKING:
+    import os
+
+    from cugraph_ws.cluster.refinement import ExchangeMethod
+    from cugraph_ws.options import Engine, Method
+    from cugraph_ws.plan import Filter, WantedDirection
+    from cugraph_ws.progress import Progress
+
+__all__ = ["Loop", "Result", "Run", "Step", "run"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 NOT_COMPARABLE = "supersteps are not comparable: messages were taken out of order"
@@ -146,7 +155,7 @@ class Loop(Protocol):
 
 
 @dataclass
-class Result:
+class Result(Generic[FrameT]):
     """What a run returns.
 
     Attributes
@@ -172,7 +181,7 @@ class Result:
         are not comparable, and a state before the end is between those of several.
     """
 
-    graph: Graph = field(repr=False)
+    graph: Graph[FrameT] = field(repr=False)
     arrays: Mapping[str, Column] = field(repr=False)
     iterations: int
     converged: bool
@@ -183,14 +192,14 @@ class Result:
     synchronous: bool = True
 
     @property
-    def frame(self) -> Any:
+    def frame(self) -> FrameT:
         """The vertex frame, of the kind of the edge frame, sorted by vertex."""
         if self.by_vertex:
             return self.graph.vertex_frame(self.arrays)
         return self.graph.frame_like(self.arrays)
 
     @property
-    def trace(self) -> Any:
+    def trace(self) -> FrameT:
         """One row a superstep, as a frame of the same kind."""
         return self.graph.frame_like(self.rows.columns())
 
@@ -198,7 +207,7 @@ class Result:
     def _caveat(self) -> str:
         return "" if self.synchronous else f" ({NOT_COMPARABLE})"
 
-    def require_convergence(self, name: str) -> Result:
+    def require_convergence(self, name: str) -> Self:
         """Return the result itself, or raise if the run ended early.
 
         Parameters
@@ -228,19 +237,61 @@ class Result:
         )
 
 
+class Run(Protocol):
+    """What type checkers see of `run`: the options by name, as `Options` declares them."""
+
+    def __call__(
+        self,
+        program: VertexProgram
+        | Loop
+        | type[Any],  # mypy takes a program for the class it is made of
+        graph: Graph[FrameT] | FrameT,
+        *,
+        source_column: str | list[str] = "source",
+        destination_column: str | list[str] = "destination",
+        weight_column: str | None = AUTO,
+        directed: bool = True,
+        engine: Engine = "auto",
+        max_iter: int | None = None,
+        tol: float | None = None,
+        direction: WantedDirection = "auto",
+        in_place: bool | None = None,
+        priorities: bool = True,
+        fused: bool = True,
+        predecessors: bool = True,
+        partitions: int = 1,
+        exchange: ExchangeMethod = "auto",
+        method: Method = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
+        progress: Progress = False,
+        timeout: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 10,
+        resume: str | os.PathLike[str] | None = None,
+        **parameters: Any,
+    ) -> Result[FrameT]:
+        """Run a vertex program on a graph."""
+
+
+def _typed(function: Callable[..., Any]) -> Run:
+    """Return `run` as type checkers see it."""
+    return cast(Run, function)
+
+
+@_typed
 @names_columns
 @spreads
 @shows_options
 def run(
     program: VertexProgram | Loop,
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
     destination_column: str | list[str] = "destination",
     weight_column: str | None = AUTO,
     directed: bool = True,
     **parameters: Any,
-) -> Result:
+) -> Result[FrameT]:
     """Run a vertex program on a graph.
 
     Parameters

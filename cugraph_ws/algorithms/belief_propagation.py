@@ -18,6 +18,7 @@ from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import is_frame, open_frame
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
@@ -38,7 +39,7 @@ LEAST_MESSAGE = -800.0  # below the logarithm of the least ratio, shared out amo
 
 @spreads
 def belief_propagation(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     priors: Any,
     coupling: Any,
     damping: float = 0.0,
@@ -50,7 +51,7 @@ def belief_propagation(
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Estimate the marginal distribution of each vertex's state.
 
     The vertices' states x have the joint probability, up to a factor, of the product of the

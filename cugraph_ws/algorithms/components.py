@@ -17,6 +17,7 @@ import numpy.typing as npt
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
@@ -33,14 +34,14 @@ GRAIN = 1 << 13  # vertices or arcs that are worth a task of their own
 
 @spreads
 def weakly_connected_components(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     *,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Label every vertex with the smallest vertex that it is connected with.
 
     The direction of edges does not matter.

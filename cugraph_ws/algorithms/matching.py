@@ -12,6 +12,7 @@ from cugraph_ws.arguments import check_count
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.matching import UNDECIDED, accept, find_inside, propose
@@ -28,7 +29,7 @@ GREATEST_SEED = 2**128 - 1
 
 @spreads
 def maximal_bipartite_matching(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     left: Any,
     *,
     seed: int = 0,
@@ -37,7 +38,7 @@ def maximal_bipartite_matching(
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Match vertices on the left with neighbours on the right until no edge could be added.
 
     The matching is maximal: every edge has an end that is matched.  It need not be of maximum

@@ -27,6 +27,7 @@ from cugraph_ws.conventions import AUTO, reads_weights
 from cugraph_ws.declarations import VertexSet
 from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.options import Engine, Options
@@ -273,7 +274,7 @@ def check_searches(state: SavedState, room: Any, vertices: int) -> None:
 
 @spreads
 def multi_source_bfs(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     starts: Any,
     depth_limit: int | None = None,
     *,
@@ -283,7 +284,7 @@ def multi_source_bfs(
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Count the hops from each of many vertices to every vertex.
 
     Parameters
@@ -335,7 +336,7 @@ def multi_source_bfs(
 
 @spreads
 def multi_source_sssp(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     starts: Any,
     cutoff: float | None = None,
     *,
@@ -345,7 +346,7 @@ def multi_source_sssp(
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Compute the length of the shortest path from each of many vertices to every vertex.
 
     Parameters

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Masked
 from cugraph_ws.graph import Graph
 from cugraph_ws.options import RunOptions
@@ -31,7 +32,7 @@ Weight = str | None
 Unreachable = Literal["null", "max"]
 
 
-def with_unreachable(result: Result, column: str, unreachable: Unreachable) -> Any:
+def with_unreachable(result: Result[FrameT], column: str, unreachable: Unreachable) -> FrameT:
     """Return a search's frame with the unreachable vertices shown as asked.
 
     Parameters
