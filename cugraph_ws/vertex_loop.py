@@ -200,7 +200,8 @@ class VertexLoop:
         for_gpus = self._options.given("gpu")
         if for_gpus:
             name, value = next(iter(for_gpus.items()))
-            raise InputError(f"{name}={value!r} is a choice of engine='cuda'; leave it out here")
+            what = "schedule" if name == "method" else "choice"
+            raise InputError(f"{name}={value!r} is a {what} of engine='cuda'; leave it out here")
         shared = isinstance(graph, ShardGraph) and graph.crew.size > 1
         if isinstance(graph, ShardGraph) and self._options.partitions != 1:
             raise InputError(
