@@ -128,7 +128,7 @@ class CheckReport:
 
 
 def check(
-    program: VertexProgram | type[Any],  # mypy takes a program for the class it is made of
+    program: VertexProgram | type[Any],
     graph: Graph[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",

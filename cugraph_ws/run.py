@@ -238,13 +238,14 @@ class Result(Generic[FrameT]):
 
 
 class Run(Protocol):
-    """What type checkers see of `run`: the options by name, as `Options` declares them."""
+    """What type checkers see of `run`: the options by name, as `Options` declares them.
+
+    To mypy a program is the class that it is made of; to Pyright, a `VertexProgram`.
+    """
 
     def __call__(
         self,
-        program: VertexProgram
-        | Loop
-        | type[Any],  # mypy takes a program for the class it is made of
+        program: VertexProgram | Loop | type[Any],
         graph: Graph[FrameT] | FrameT,
         *,
         source_column: str | list[str] = "source",

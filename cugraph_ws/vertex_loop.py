@@ -197,32 +197,33 @@ class VertexLoop:
 
     def _on_cpu(self, bound: BoundProgram, graph: Graph, *, plain: bool) -> list[Executor]:
         """Make the plan, the partitions and their exchange, and an executor for each."""
-        for_gpus = self._options.given("gpu")
+        options = self._options
+        for_gpus = options.given("gpu")
         if for_gpus:
             name, value = next(iter(for_gpus.items()))
             what = "schedule" if name == "method" else "choice"
             raise InputError(f"{name}={value!r} is a {what} of engine='cuda'; leave it out here")
         shared = isinstance(graph, ShardGraph) and graph.crew.size > 1
-        if isinstance(graph, ShardGraph) and self._options.partitions != 1:
+        if isinstance(graph, ShardGraph) and options.partitions != 1:
             raise InputError(
-                f"partitions={self._options.partitions}: a graph on a cluster is in one partition for each worker; "
+                f"partitions={options.partitions}: a graph on a cluster is in one partition for each worker; "
                 "leave it out"
             )
         self._plan = plan = Plan(
             bound,
             graph.number_of_arcs,
-            direction=self._options.direction,
-            priorities=self._options.priorities,
+            direction=options.direction,
+            priorities=options.priorities,
             # A fused call sends nothing between its supersteps.
-            fused=self._options.fused and self._options.partitions == 1 and not shared,
+            fused=options.fused and options.partitions == 1 and not shared,
         )
         if isinstance(graph, ShardGraph):
             self._partitions = [graph.partition(bound)]
-            self._exchange = CrewExchange(graph, method=self._options.exchange, dense=plan.dense)
+            self._exchange = CrewExchange(graph, method=options.exchange, dense=plan.dense)
         else:
-            self._partitions = split(graph, bound, self._options.partitions)
+            self._partitions = split(graph, bound, options.partitions)
             self._exchange = LocalExchange(
-                self._partitions, method=self._options.exchange, dense=plan.dense
+                self._partitions, method=options.exchange, dense=plan.dense
             )
         return [
             CpuExecutor(
@@ -252,17 +253,18 @@ class VertexLoop:
         from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
         from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
 
+        options = self._options
         shard = graph if isinstance(graph, ShardGraph) else None
-        divided = self._options.partitions > 1 or (shard is not None and shard.crew.size > 1)
+        divided = options.partitions > 1 or (shard is not None and shard.crew.size > 1)
         linked = _links_of(graph) is not None
         self._plan = plan = CudaPlan(
             bound,
             graph.number_of_arcs if divided or shard is not None else graph.on_device().arcs,
-            direction=self._options.direction,
+            direction=options.direction,
             in_place=self._in_place,
-            fused=self._options.fused,
-            priorities=self._options.priorities,
-            scheduled=self._options.method != "auto",
+            fused=options.fused,
+            priorities=options.priorities,
+            scheduled=options.method != "auto",
             divided=divided,
             linked=linked,
         )
@@ -277,36 +279,32 @@ class VertexLoop:
             self._exchange = self._among_gpus(shard, held[0], plan)
         if plan.swaps and divided:
             return [
-                CudaBorderExecutor(
-                    bound, *held, wanted=self._options.direction, filter=self._options.filter
-                )
+                CudaBorderExecutor(bound, *held, wanted=options.direction, filter=options.filter)
             ]
         if plan.swaps:
             return [
                 CudaFrontierExecutor(
                     bound,
                     *held,
-                    wanted=self._options.direction,
-                    filter=self._options.filter,
+                    wanted=options.direction,
+                    filter=options.filter,
                     ordered=plan.ordered,
                 )
             ]
         if plan.relays:
             return [
-                CudaRelayExecutor(
-                    bound, *held, wanted=self._options.direction, filter=self._options.filter
-                )
+                CudaRelayExecutor(bound, *held, wanted=options.direction, filter=options.filter)
             ]
-        if self._options.filter != "auto":
+        if options.filter != "auto":
             raise InputError(
-                f"filter={self._options.filter!r}: {self.name} has no frontier that is listed; leave it out"
+                f"filter={options.filter!r}: {self.name} has no frontier that is listed; leave it out"
             )
         if not held:
-            self._partitions = split(graph, bound, self._options.partitions)
+            self._partitions = split(graph, bound, options.partitions)
             held = [device_partition(partition) for partition in self._partitions]
             self._exchange = LocalExchange(
                 self._partitions,
-                method=self._options.exchange,
+                method=options.exchange,
                 dense=not plan.frontier,
                 boundaries=[part.boundaries for part in held],
             )
@@ -316,7 +314,7 @@ class VertexLoop:
                 part,
                 frontier=plan.frontier,
                 in_place=plan.in_place,
-                method=self._options.method,
+                method=options.method,
                 tol=self.tol,
             )
             for part in held
