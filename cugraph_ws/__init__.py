@@ -155,3 +155,7 @@ __all__ = [
     "weakly_connected_components",
     "widest_path",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

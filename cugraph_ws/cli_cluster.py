@@ -175,7 +175,7 @@ def _reader(job: Job) -> Any:
     """Return what reads Parquet into frames: cuDF's where the GPUs are asked for."""
     import importlib
 
-    gpu = job.engine == "cuda" and importlib.util.find_spec("dask_cudf") is not None
+    gpu = job.options.engine == "cuda" and importlib.util.find_spec("dask_cudf") is not None
     return importlib.import_module("dask_cudf" if gpu else "dask.dataframe")
 
 

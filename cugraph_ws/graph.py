@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from cugraph_ws.dispatch import is_dask_frame, provider
 from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers, is_frame, open_frame
 from cugraph_ws.numbering import Renumbered
 from cugraph_ws.queries import Queries
@@ -94,7 +95,7 @@ class GraphReport:
         )
 
 
-class Graph(Queries):
+class Graph(Queries, Generic[FrameT]):
     """A graph made from an edge frame.
 
     Vertices are numbered 0 … n-1 in the ascending order of their ids (lexicographic for several
@@ -156,15 +157,15 @@ class Graph(Queries):
     (3, 2)
     """
 
-    def __new__(cls, edges: Any = None, *arguments: Any, **options: Any) -> Any:
+    def __new__(cls, edges: FrameT | None = None, *arguments: Any, **options: Any) -> Self:
         """Make a graph of a Dask frame with the workers of a cluster, any other one here."""
         if not is_dask_frame(edges):
             return super().__new__(cls)
-        return provider("graphs of dask").ClusterGraph(edges, *arguments, **options)
+        return cast(Self, provider("graphs of dask").ClusterGraph(edges, *arguments, **options))
 
     def __init__(
         self,
-        edges: Any,
+        edges: FrameT,
         source: Columns = "source",
         destination: Columns = "destination",
         weight: str | None = AUTO,
@@ -274,8 +275,9 @@ class Graph(Queries):
             raise InputError(
                 f"attributes={shown(attributes)} must be a mapping of names to arrays, or None"
             )
+        edges: Any = edges_of_arrays(source, destination, weight, attributes)
         return cls(
-            edges_of_arrays(source, destination, weight, attributes),
+            edges,
             weight=None if weight is None else "weight",
             directed=directed,
             vertices=vertices,
@@ -311,6 +313,7 @@ class Graph(Queries):
             If the graph would not fit in memory; raised before it is built.
         """
         check_flag("directed", directed)
+        edges: Any
         edges, vertices = edges_of_matrix(matrix, directed=directed)
         return cls(edges, weight="weight", directed=directed, vertices=vertices)
 
@@ -323,7 +326,7 @@ class Graph(Queries):
             f"{self.number_of_edges:,} edges>"
         )
 
-    def __enter__(self) -> Graph:
+    def __enter__(self) -> Self:
         self._open()
         return self
 
@@ -406,7 +409,7 @@ class Graph(Queries):
         laid = self.on_device()
         return laid, laid.numbers, [laid.numbers[:0]]
 
-    def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> Any:
+    def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> FrameT:
         """Return a frame of all vertices, in the caller's kind, sorted by vertex.
 
         Parameters
@@ -421,7 +424,7 @@ class Graph(Queries):
             columns.
         """
         self._open()
-        return self._kind.make(self._beside(self._vertices.everyone(), columns))
+        return cast(FrameT, self._kind.make(self._beside(self._vertices.everyone(), columns)))
 
     def value_columns(
         self, data: Any, argument: str, *, on_device: bool = False
@@ -472,7 +475,7 @@ class Graph(Queries):
         self._open()
         self._vertices.check_outputs(outputs)
 
-    def frame_like(self, columns: Mapping[str, ResultColumn]) -> Any:
+    def frame_like(self, columns: Mapping[str, ResultColumn]) -> FrameT:
         """Return a frame of the caller's kind.
 
         Parameters
@@ -485,9 +488,9 @@ class Graph(Queries):
         DataFrame or Table
         """
         self._open()
-        return self._kind.make(self._decoded(columns))
+        return cast(FrameT, self._kind.make(self._decoded(columns)))
 
-    def edge_frame(self, keep: Any = None, *, among: Any = None) -> Any:
+    def edge_frame(self, keep: Any = None, *, among: Any = None) -> FrameT:
         """Return edges as a frame, under the names that they came in with.
 
         Parameters
@@ -518,7 +521,7 @@ class Graph(Queries):
             columns.update(zip(names, parts.values(), strict=True))
         for name, array in values.items():
             columns.setdefault(name, array)
-        return self._kind.make(columns)
+        return cast(FrameT, self._kind.make(columns))
 
     def check_edge_names(self) -> None:
         """Refuse to make a frame of edges in which one end's column would overwrite the other's.
@@ -618,7 +621,7 @@ def warn_of_pairs(pairs: int, edges: int) -> None:
 
 
 def as_graph(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     *,
     source: Columns = "source",
     destination: Columns = "destination",
@@ -626,7 +629,7 @@ def as_graph(
     directed: bool = True,
     attributes: Columns = (),
     weighted: bool = False,
-) -> Graph:
+) -> Graph[FrameT]:
     """Return a Graph as it is, or make one of an edge frame.
 
     Parameters

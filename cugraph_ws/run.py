@@ -9,42 +9,47 @@ checkpoints and the trace are the same for all.
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import check_columns, check_run, shown
+from cugraph_ws.arguments import check_columns, shown
 from cugraph_ws.checkpoint import Checkpoints
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.council import Council
-from cugraph_ws.cluster.refinement import ExchangeMethod
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.columns import AUTO
 from cugraph_ws.conventions import columns_read, names_columns, reads_weights
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.interrupts import HeldInterrupts
 from cugraph_ws.memory import check_run_memory
-from cugraph_ws.plan import Filter, WantedDirection
+from cugraph_ws.options import Options, shows_options
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
 from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import IDLE_SUPERSTEPS
 from cugraph_ws.trace import Trace
 
-__all__ = ["Loop", "Method", "Result", "Step", "run"]
+if TYPE_CHECKING:
+    import os
+
+    from cugraph_ws.cluster.refinement import ExchangeMethod
+    from cugraph_ws.options import Engine, Method
+    from cugraph_ws.plan import Filter, WantedDirection
+    from cugraph_ws.progress import Progress
+
+__all__ = ["Loop", "Result", "Run", "Step", "run"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
-Progress = bool | Callable[[ProgressUpdate], Any]
-Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
 NOT_COMPARABLE = "supersteps are not comparable: messages were taken out of order"
 Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt", "diverged"]
 
@@ -151,7 +156,7 @@ class Loop(Protocol):
 
 
 @dataclass
-class Result:
+class Result(Generic[FrameT]):
     """What a run returns.
 
     Attributes
@@ -177,7 +182,7 @@ class Result:
         are not comparable, and a state before the end is between those of several.
     """
 
-    graph: Graph = field(repr=False)
+    graph: Graph[FrameT] = field(repr=False)
     arrays: Mapping[str, Column] = field(repr=False)
     iterations: int
     converged: bool
@@ -188,14 +193,14 @@ class Result:
     synchronous: bool = True
 
     @property
-    def frame(self) -> Any:
+    def frame(self) -> FrameT:
         """The vertex frame, of the kind of the edge frame, sorted by vertex."""
         if self.by_vertex:
             return self.graph.vertex_frame(self.arrays)
         return self.graph.frame_like(self.arrays)
 
     @property
-    def trace(self) -> Any:
+    def trace(self) -> FrameT:
         """One row a superstep, as a frame of the same kind."""
         return self.graph.frame_like(self.rows.columns())
 
@@ -203,7 +208,7 @@ class Result:
     def _caveat(self) -> str:
         return "" if self.synchronous else f" ({NOT_COMPARABLE})"
 
-    def require_convergence(self, name: str) -> Result:
+    def require_convergence(self, name: str) -> Self:
         """Return the result itself, or raise if the run ended early.
 
         Parameters
@@ -233,35 +238,62 @@ class Result:
         )
 
 
+class Run(Protocol):
+    """What type checkers see of `run`: the options by name, as `Options` declares them.
+
+    To mypy a program is the class that it is made of; to Pyright, a `VertexProgram`.
+    """
+
+    def __call__(
+        self,
+        program: VertexProgram | Loop | type[Any],
+        graph: Graph[FrameT] | FrameT,
+        *,
+        source_column: str | list[str] = "source",
+        destination_column: str | list[str] = "destination",
+        weight_column: str | None = AUTO,
+        directed: bool = True,
+        engine: Engine = "auto",
+        max_iter: int | None = None,
+        tol: float | None = None,
+        direction: WantedDirection = "auto",
+        in_place: bool | None = None,
+        priorities: bool = True,
+        fused: bool = True,
+        predecessors: bool = True,
+        partitions: int = 1,
+        exchange: ExchangeMethod = "auto",
+        method: Method = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
+        progress: Progress = False,
+        timeout: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 10,
+        resume: str | os.PathLike[str] | None = None,
+        **parameters: Any,
+    ) -> Result[FrameT]:
+        """Run a vertex program on a graph."""
+
+
+def _typed(function: Callable[..., Any]) -> Run:
+    """Return `run` as type checkers see it."""
+    return cast(Run, function)
+
+
+@_typed
 @names_columns
 @spreads
+@shows_options
 def run(
     program: VertexProgram | Loop,
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
     destination_column: str | list[str] = "destination",
     weight_column: str | None = AUTO,
     directed: bool = True,
-    engine: str = "auto",
-    max_iter: int | None = None,
-    tol: float | None = None,
-    direction: WantedDirection = "auto",
-    in_place: bool | None = None,
-    priorities: bool = True,
-    fused: bool = True,
-    predecessors: bool = True,
-    partitions: int = 1,
-    exchange: ExchangeMethod = "auto",
-    method: Method = "auto",
-    filter: Filter = "auto",  # noqa: A002 - the papers' word
-    progress: Progress = False,
-    timeout: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: int = 10,
-    resume: str | os.PathLike[str] | None = None,
     **parameters: Any,
-) -> Result:
+) -> Result[FrameT]:
     """Run a vertex program on a graph.
 
     Parameters
@@ -279,53 +311,7 @@ def run(
         are read without being named here.
     directed : bool
         For an edge frame: whether edges go one way.
-    engine : {"auto", "cpu", "cuda", "python"}
-        Where to run: by default on the GPU if the graph is in its memory, else on the CPU.
-        "python" is the reference: it runs the program's functions uncompiled, slow and open to pdb,
-        in supersteps of which each reads what the last one left, and refuses a number that does not
-        fit the declared state; there `math` functions raise where compiled code gives NaN or an
-        infinity.
-    max_iter : int, optional
-        The most supersteps; the program's own default if not given. News travels so many edges: a
-        run with a limit takes no liberty with the order of messages.
-    tol : float, optional
-        Bound of the residual; the program's own default if not given.
-    direction : {"auto", "push", "pull", "gather"}
-        A direction to hold to.
-    in_place : bool, optional
-        Whether dense supersteps read what they have written already; then the result's `synchronous`
-        is False.
-    priorities : bool
-        Whether the program's `priority` is honoured; on a GPU, where a frontier is held to pushes.
-    fused : bool
-        Whether supersteps may run several to a call, or to a launch on a GPU.
-    predecessors : bool
-        Whether the program's predecessor column, if it declares one, is found at the end.
-    partitions : int
-        Into how many partitions to cut the graph, 1 to 1,024, which exchange what changes at their
-        boundaries; on one machine it is for trying out.
-    exchange : {"auto", "vr", "ms", "all"}
-        What partitions send each other: of the vertices at a boundary those that have changed
-        (`vr`, Vertex Refinement), or all (`ms`, the maximal subset); or all that they own (`all`, a
-        baseline). By default `vr` or `ms`, whichever is less.
-    method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
-        The GPU's schedule: warp segmentation, with a warp for each vertex of middle and blocks for
-        each of high in-degree; or virtual warps of so many lanes, a baseline.
-    filter : {"auto", "online", "ballot"}
-        How the GPU lists a frontier that pushes: each vertex as it hears news (`online`), from a
-        bitmap afterwards (`ballot`), or the former as long as there is room.  Where floats are summed
-        the latter by itself, in order, so that the sums are the same from run to run.
-    progress : bool or callable
-        True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the
-        run by returning False.
-    timeout : float, optional
-        Seconds after which the run stops with the state so far.
-    checkpoint : path-like, optional
-        Parquet file to which the state is written, atomically.
-    every : int
-        Supersteps between checkpoints, at least.
-    resume : path-like, optional
-        A checkpoint to go on from.
+    <options>
     **parameters : Any
         The program's own parameters, vertex values and vertex sets, by name; an unknown one is
         an error.
@@ -351,27 +337,7 @@ def run(
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
-    check_run(
-        max_iter=max_iter,
-        tol=tol,
-        timeout=timeout,
-        every=every,
-        partitions=partitions,
-        in_place=in_place,
-        priorities=priorities,
-        fused=fused,
-        predecessors=predecessors,
-        words={
-            "direction": direction,
-            "exchange": exchange,
-            "method": method,
-            "filter": filter,
-            "engine": engine,
-        },
-        progress=progress,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
+    options, parameters = Options.taken_from(parameters)
     steps = ("start", "step", "columns")
     if not isinstance(program, VertexProgram) and not all(
         callable(getattr(program, name, None)) for name in steps
@@ -381,61 +347,40 @@ def run(
             "above the class"
         )
     check_columns(source_column, destination_column, weight_column, directed)
-    choose_engine(engine)
-    if isinstance(program, VertexProgram):
-        from cugraph_ws.vertex_loop import VertexLoop
-
-        loop: Loop = VertexLoop(
-            program,
-            parameters,
-            engine=engine,
-            max_iter=max_iter,
-            tol=tol,
-            direction=direction,
-            in_place=in_place,
-            priorities=priorities,
-            fused=fused,
-            predecessors=predecessors,
-            partitions=partitions,
-            exchange=exchange,
-            method=method,
-            filter=filter,
-        )
-    else:
-        given = {
-            "method": None if method == "auto" else method,
-            "filter": None if filter == "auto" else filter,
-            "max_iter": max_iter,
-            "tol": tol,
-            "in_place": in_place,
-            "direction": None if direction == "auto" else direction,
-            "partitions": None if partitions == 1 else partitions,
-            **parameters,
-        }
-        refused = [name for name, value in given.items() if value is not None]
-        if refused:
-            raise InputError(
-                f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
-                "its parameters are given when it is made"
-            )
-        loop = program
+    choose_engine(options.engine)
+    loop = _loop(program, options, parameters)
     bound_graph = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
     bound_graph.check_outputs(getattr(loop, "outputs", {}))
-    here = choose_engine(engine, bound_graph)
+    here = choose_engine(options.engine, bound_graph)
     if isinstance(bound_graph, ShardGraph):
         loop = loop.on_crew()
     if here == "cuda":
         loop = loop.on_cuda()
     elif not isinstance(bound_graph, ShardGraph):
         check_run_memory(program, bound_graph)
-    result = _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
+    result = _drive(loop, bound_graph, options)
     if here == "cuda":
         from cugraph_ws.cuda.device import device
 
         device().trim()
     return result
+
+
+def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str, Any]) -> Loop:
+    """Return the loop that a run is of; refuse what is for vertex programs if it has one of its own."""
+    if isinstance(program, VertexProgram):
+        from cugraph_ws.vertex_loop import VertexLoop
+
+        return VertexLoop(program, parameters, options)
+    refused = [*options.given("program", "gpu"), *parameters]
+    if refused:
+        raise InputError(
+            f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
+            "its parameters are given when it is made"
+        )
+    return program
 
 
 def program_graph(
@@ -480,25 +425,17 @@ def program_graph(
     )
 
 
-def _drive(
-    loop: Loop,
-    graph: Graph,
-    progress: Progress,
-    timeout: float | None,
-    checkpoint: str | os.PathLike[str] | None,
-    every: int,
-    resume: str | os.PathLike[str] | None,
-) -> Result:
+def _drive(loop: Loop, graph: Graph, options: Options) -> Result:
     """Step until the loop converges or something stops it."""
     begun = time.perf_counter()
     loop.start(graph)
     kept: Checkpoints | CrewCheckpoints
     ask: Callable[[str | None], str | None]
     if isinstance(graph, ShardGraph):
-        kept = CrewCheckpoints(loop, graph, checkpoint, resume)
+        kept = CrewCheckpoints(loop, graph, options.checkpoint, options.resume)
         ask = Council(graph.crew).ask
     else:
-        kept = Checkpoints(loop, graph, checkpoint, resume)
+        kept = Checkpoints(loop, graph, options.checkpoint, options.resume)
         ask = _own_wish
     iterations, saved, residual = 0, 0, math.nan
     facts = kept.load()
@@ -532,11 +469,11 @@ def _drive(
         known = None if math.isnan(residual) else residual
         kept.save({"iterations": iterations, "residual": known})
 
-    with reporter(progress, loop.name) as report, HeldInterrupts() as interrupts:
+    with reporter(options.progress, loop.name) as report, HeldInterrupts() as interrupts:
         try:
             while not loop.converged:
                 started = time.perf_counter()
-                if timeout is not None and started - begun > timeout:
+                if options.timeout is not None and started - begun > options.timeout:
                     wish = wish or "timeout"
                 wish = ask(wish)
                 if wish == "interrupt":
@@ -588,7 +525,7 @@ def _drive(
                 )
                 if not report.update(update):
                     wish = "callback"
-                if checkpoint is not None and iterations - saved >= every:
+                if options.checkpoint is not None and iterations - saved >= options.every:
                     save()
                     saved = iterations
             save()

@@ -475,7 +475,7 @@ def test_progress_and_stopping(pair):
         assert timed.stopped == "timeout"
         assert len(timed.trace) == timed.iterations
         assert timed.frame["value"].compute().eq(timed.iterations % 2).all()
-        with pytest.raises(ws.InputError, match="progress is 7"):
+        with pytest.raises(ws.InputError, match="progress=7 must be"):
             ws.pagerank(graph, progress=7)
 
 

@@ -14,6 +14,7 @@ from cugraph_ws.backends import loops
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.partition.part import Part
 from cugraph_ws.run import Loop, Step, run
@@ -31,7 +32,7 @@ LEAST_MESSAGE = -800.0  # below the logarithm of the least ratio, shared out amo
 
 @spreads
 def belief_propagation(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     priors: Any,
     coupling: Any,
     damping: float = 0.0,
@@ -43,7 +44,7 @@ def belief_propagation(
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Estimate the marginal distribution of each vertex's state.
 
     The vertices' states x have the joint probability, up to a factor, of the product of the

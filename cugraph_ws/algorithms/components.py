@@ -25,6 +25,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.cuda.device import as_host
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.partition.contraction import Contraction
@@ -44,14 +45,14 @@ LEAST_SHOWN = 1 << 20  # arcs of a graph from which on ranks show each other the
 
 @spreads
 def weakly_connected_components(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     *,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Label every vertex with the smallest vertex that it is connected with.
 
     The direction of edges does not matter.

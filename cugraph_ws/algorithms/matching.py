@@ -13,6 +13,7 @@ from cugraph_ws.backends import loops
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.matching import UNDECIDED
@@ -29,7 +30,7 @@ GREATEST_SEED = 2**128 - 1
 
 @spreads
 def maximal_bipartite_matching(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     left: Any,
     *,
     seed: int = 0,
@@ -38,7 +39,7 @@ def maximal_bipartite_matching(
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Match vertices on the left with neighbours on the right until no edge could be added.
 
     The matching is maximal: every edge has an end that is matched.  It need not be of maximum

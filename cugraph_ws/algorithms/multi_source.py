@@ -32,8 +32,10 @@ from cugraph_ws.conventions import reads_weights
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.declarations import VertexSet
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.options import Engine, Options
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import Column, Loop, Step, run
@@ -103,7 +105,7 @@ class MultiSource:
         argument: str,
         starts: Any,
         *,
-        engine: str = "auto",
+        engine: Engine = "auto",
         max_iter: int | None = None,
         **parameters: Any,
     ) -> None:
@@ -200,8 +202,7 @@ class MultiSource:
         loop = VertexLoop(
             self._program,
             self._arguments(number),
-            engine=self._engine,
-            max_iter=self._limit,
+            Options(engine=self._engine, max_iter=self._limit),
             threads=threads,
         )
         loop.start(self._graph)
@@ -297,7 +298,7 @@ class MultiSource:
 
 @spreads
 def multi_source_bfs(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     starts: Any,
     depth_limit: int | None = None,
     *,
@@ -307,7 +308,7 @@ def multi_source_bfs(
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Count the hops from each of many vertices to every vertex.
 
     Parameters
@@ -359,7 +360,7 @@ def multi_source_bfs(
 
 @spreads
 def multi_source_sssp(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     starts: Any,
     cutoff: float | None = None,
     *,
@@ -369,7 +370,7 @@ def multi_source_sssp(
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Compute the length of the shortest path from each of many vertices to every vertex.
 
     Parameters
