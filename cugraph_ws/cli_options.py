@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cugraph_ws.graph import Graph
+    from cugraph_ws.loop import Result
     from cugraph_ws.progress import Progress
-    from cugraph_ws.run import Result
 
 __all__ = [
     "Job",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cugraph_ws.cli_options import Job
     from cugraph_ws.graph import Graph
-    from cugraph_ws.run import Result
+    from cugraph_ws.loop import Result
 
 __all__ = ["deliver", "deliver_result", "say", "show_table"]
 

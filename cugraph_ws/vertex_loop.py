@@ -22,11 +22,12 @@ from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
 from cugraph_ws.engines.cpu import CpuExecutor
 from cugraph_ws.engines.queues import check_piles
 from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph
+from cugraph_ws.loop import Column, Loop, Step
 from cugraph_ws.options import Options
 from cugraph_ws.plan import Plan, gathers_from_all
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import Column, Loop, Step, as_columns
 from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import FIRST_COMPARED, Repetition
 
@@ -509,3 +510,51 @@ class VertexLoop:
 def _links_of(graph: Graph) -> Links | None:
     """Return the links between members that have a GPU each; None where there are no others, or none."""
     return getattr(graph.crew, "links", None) if graph.crew.size > 1 else None
+
+
+def as_columns(
+    program: VertexProgram,
+    state: Mapping[str, npt.NDArray[Any]],
+    infinities: Mapping[str, int],
+    predecessors: npt.NDArray[np.int64] | None,
+    vertices: int,
+) -> dict[str, Column]:
+    """Turn a program's final state into the columns of its result.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    state : mapping of ndarray, each of shape (n,)
+        Its state fields.
+    infinities : mapping
+        For integer types, the value that stands for math.inf.
+    predecessors : ndarray of int64, shape (n,), or None
+        Vertex numbers, −1 for none.
+    vertices : int
+        Number of vertices of the graph, of which `state` may hold a share.
+
+    Returns
+    -------
+    dict
+        The visible fields, then the predecessors.
+    """
+    columns: dict[str, Column] = {}
+    for name, declared in program.state.items():
+        if not declared.visible:
+            continue
+        values = state[name]
+        if getattr(declared.type, "holds_vertex", False):
+            known = (values >= 0) & (values < vertices)
+            columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
+        elif declared.null is None:
+            columns[name] = values
+        elif declared.null == math.inf and (
+            values.dtype.kind == "f" or values.dtype.name in infinities
+        ):
+            columns[name] = Below(values, infinities.get(values.dtype.name, math.inf))
+        else:
+            columns[name] = Masked(values, values != declared.null)
+    if program.predecessor is not None and predecessors is not None:
+        columns[program.predecessor] = VertexNumbers(predecessors, nullable=True)
+    return columns

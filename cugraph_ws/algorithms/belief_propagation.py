@@ -16,8 +16,9 @@ from cugraph_ws.cuda.device import as_host
 from cugraph_ws.errors import InputError
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.loop import Loop, Step
 from cugraph_ws.partition.part import Part
-from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["BeliefPropagation", "belief_propagation"]

@@ -28,10 +28,11 @@ from cugraph_ws.cuda.device import as_host
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
+from cugraph_ws.loop import Loop, Step
 from cugraph_ws.partition.contraction import Contraction
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shared_labels import SharedLabels
-from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["WeaklyConnectedComponents", "weakly_connected_components"]

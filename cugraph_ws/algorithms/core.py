@@ -18,7 +18,8 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Adjacency, Graph, as_graph
 from cugraph_ws.kernels.cpu.core import add_degrees, peel
-from cugraph_ws.run import Loop, Result, Step, run
+from cugraph_ws.loop import Loop, Result, Step
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CoreNumber", "core_number", "k_core"]

@@ -17,8 +17,9 @@ from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.matching import UNDECIDED
+from cugraph_ws.loop import Loop, Step
 from cugraph_ws.partition.part import Part, all_neighbours
-from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]

@@ -35,10 +35,11 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.loop import Column, Loop, Step
 from cugraph_ws.options import Engine, Options
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import Column, Loop, Step, run
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 from cugraph_ws.vertex_loop import VertexLoop
 

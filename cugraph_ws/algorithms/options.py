@@ -14,8 +14,8 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Masked
 from cugraph_ws.graph import Graph
+from cugraph_ws.loop import Column, Result
 from cugraph_ws.options import RunOptions
-from cugraph_ws.run import Column, Result
 
 __all__ = [
     "Columns",

@@ -17,7 +17,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Column, Frame, Masked, VertexNumbers, open_frame
 from cugraph_ws.graph import Graph
-from cugraph_ws.run import Result
+from cugraph_ws.loop import Result
 
 __all__ = ["shortest_path"]
 

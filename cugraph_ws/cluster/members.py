@@ -24,9 +24,9 @@ from cugraph_ws.cluster.worker import DaskCrew, office
 from cugraph_ws.engines.threads import threads_at_most
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
 from cugraph_ws.graph import GraphReport
+from cugraph_ws.loop import Result
 from cugraph_ws.options import Options
 from cugraph_ws.progress import ProgressUpdate
-from cugraph_ws.run import Result
 
 __all__ = [
     "TOPIC",

@@ -9,8 +9,8 @@ import numpy as np
 from cugraph_ws.backends import loops
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.frames import VertexNumbers
+from cugraph_ws.loop import Step
 from cugraph_ws.partition.part import Part
-from cugraph_ws.run import Step
 
 __all__ = ["GreatestAncestor"]
 
