@@ -27,6 +27,9 @@ PROVIDERS = {
     "device rows": "cugraph_ws.cuda.grouping",
     "device partitions": "cugraph_ws.cuda.partition",
     "device shards": "cugraph_ws.cluster.device_build",
+    # runs of vertex programs: `set_up`
+    "cpu runs": "cugraph_ws.backends.cpu.setup",
+    "cuda runs": "cugraph_ws.backends.cuda.setup",
     # shards in which owned vertices have all their neighbours: `symmetrised`
     "symmetrised rows": "cugraph_ws.cluster.symmetrise",
     # graphs on a cluster: `ClusterGraph`

@@ -9,7 +9,7 @@ from typing import Literal
 
 from cugraph_ws.analysis import why_not_monotone
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.engines import Choice, Counts, Direction
+from cugraph_ws.engines import Choice, Counts, Direction, Strategy
 from cugraph_ws.errors import InputError
 
 __all__ = ["Filter", "Plan", "WantedDirection", "gathers_from_all", "gathers_only"]
@@ -44,13 +44,12 @@ class Plan:
         Whether supersteps may be fused.
     priorities : bool
         Whether the program's priorities are honoured.
+    in_place : bool
+        Whether dense supersteps write into the state that they read.
 
     Attributes
     ----------
-    dense : bool
-        Whether every superstep gathers from all in-neighbours.
-    ordered : bool
-        Whether vertices go by their priority.
+    strategy : Strategy
     """
 
     def __init__(
@@ -61,52 +60,41 @@ class Plan:
         direction: WantedDirection = "auto",
         fused: bool = True,
         priorities: bool = True,
+        in_place: bool = False,
     ) -> None:
         program = bound.program
         if direction not in ("auto", "push", "pull", "gather"):
             raise InputError(
                 f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
             )
-        self.dense = gathers_from_all(bound)
-        if self.dense and direction in ("push", "pull"):
+        dense, why = gathers_from_all(bound), "every in-neighbour counts in every superstep"
+        if dense and direction in ("push", "pull"):
             raise gathers_only(bound, direction)
-        if direction == "gather" and not self.dense:
+        if direction == "gather" and not dense:
             if program.combine not in ("min", "max") or not bound.order_free:
                 raise InputError(
                     f"direction='gather': {program.name} counts the messages of active vertices only; "
                     "use 'auto', 'push' or 'pull'"
                 )
-            self.dense = True
+            dense, why = True, "direction='gather'"
         self._wanted = direction
         self._fused = fused
         self._one_by_one = bound.accumulates
         # Only a push keeps vertices for later.
-        pushes = not self.dense and bound.accumulates and direction in ("auto", "push")
-        self.ordered = priorities and pushes and "priority" in program.functions
+        pushes = not dense and bound.accumulates and direction in ("auto", "push")
+        self.strategy = Strategy(
+            "dense" if dense else "frontier",
+            why if dense else "only messages of active vertices count",
+            active_only=not dense,
+            in_place=in_place,
+            ordered=priorities and pushes and "priority" in program.functions,
+            out_of_order=in_place if dense else bound.accumulates,
+        )
         self._settles = "settled" in program.functions
         self._arcs = arcs
         self._unexplored = arcs
         self._sent = 0  # arcs of the last frontier
         self._last: Direction = "push"
-
-    @property
-    def has_frontier(self) -> bool:
-        """Whether supersteps are of active vertices."""
-        return not self.dense
-
-    def out_of_order(self, *, in_place: bool) -> bool:
-        """Tell whether a superstep may read what it has written, or take messages one by one.
-
-        Parameters
-        ----------
-        in_place : bool
-            Whether dense supersteps write into the state that they read.
-
-        Returns
-        -------
-        bool
-        """
-        return in_place if self.dense else self._one_by_one
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.
@@ -125,7 +113,7 @@ class Plan:
         Choice
             The direction, and how many supersteps a fused call may take.
         """
-        if self.dense:
+        if not self.strategy.active_only:
             return Choice("gather", number=number)
         # A vertex of a program that settles is active once: what is left is what was not read.
         self._unexplored -= counts.read if self._last == "fused" else self._sent
@@ -142,7 +130,7 @@ class Plan:
             # One thread scatters; beyond a share of all arcs every core reading is faster.
             heavy = counts.arcs > max(FUSED_ARCS, self._arcs // 8)
             return "pull" if self._wanted == "auto" and heavy else "scatter"
-        if self._wanted == "auto" and not self.ordered and self._should_pull(counts):
+        if self._wanted == "auto" and not self.strategy.ordered and self._should_pull(counts):
             return "pull"
         small = self._fused and counts.arcs <= FUSED_ARCS
         return "fused" if small else "push"

@@ -6,51 +6,30 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram, bind
-from cugraph_ws.cluster.crew_exchange import CrewExchange
-from cugraph_ws.cluster.exchange import Exchange, LocalExchange
-from cugraph_ws.cluster.partition import Partition, split
-from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cluster.exchange import Exchange
+from cugraph_ws.cluster.partition import Partition
 from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import as_host
-from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
-from cugraph_ws.engines.cpu import CpuExecutor
+from cugraph_ws.dispatch import provider
+from cugraph_ws.engines import Counts, Executor, Planner, Setup, choose_engine
 from cugraph_ws.engines.queues import check_piles
 from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.loop import Column, Loop, Step
 from cugraph_ws.options import Options
-from cugraph_ws.plan import Plan, gathers_from_all
+from cugraph_ws.plan import gathers_from_all
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import FIRST_COMPARED, Repetition
 
-if TYPE_CHECKING:
-    from cugraph_ws.cluster.crew import Links
-    from cugraph_ws.cuda.partition import DevicePartition
-    from cugraph_ws.cuda.plan import CudaPlan
-
 __all__ = ["VertexLoop"]
-
-
-class Planner(Protocol):
-    """Decides what runs next: `Plan` for the CPU, `CudaPlan` for a GPU."""
-
-    @property
-    def has_frontier(self) -> bool:
-        """Whether supersteps are of active vertices."""
-
-    def out_of_order(self, *, in_place: bool) -> bool:
-        """Tell whether a superstep may read what it has written, or take messages one by one."""
-
-    def choose(self, counts: Counts, number: int, left: int) -> Choice:
-        """Return what to run next."""
 
 
 class VertexLoop:
@@ -146,9 +125,7 @@ class VertexLoop:
             self._program,
             graph,
             self._arguments,
-            on_device=engine == "cuda"
-            and self._options.partitions == 1
-            and (not isinstance(graph, ShardGraph) or graph.binds_on_device),
+            on_device=engine == "cuda" and self._options.partitions == 1 and graph.binds_on_device,
             plain=engine == "python",
         )
         # So many supersteps are asked for, or the reference itself.
@@ -160,10 +137,17 @@ class VertexLoop:
         self.bound = bound
         self._graph = graph
         self.engine = engine
-        if engine == "cuda":
-            self._executors = self._on_cuda(bound, graph)
-        else:
-            self._executors = self._on_cpu(bound, graph, plain=engine == "python")
+        made: Setup = provider("cuda runs" if engine == "cuda" else "cpu runs").set_up(
+            bound,
+            graph,
+            self._options,
+            in_place=self._in_place,
+            plain=engine == "python",
+            threads=self._threads,
+            tol=self.tol,
+        )
+        self._plan, self._exchange = made.planner, made.exchange
+        self._executors, self._partitions = made.executors, made.partitions
         self._repetition = self._watches(graph)
         for executor in self._executors:
             executor.start()
@@ -181,171 +165,26 @@ class VertexLoop:
         graph : Graph
         """
         loop = copy.copy(self)
-        loop._partitions = []
         loop._begin(bound, graph, self.engine)
         return loop
 
     @property
     def has_frontier(self) -> bool:
         """Whether supersteps are of active vertices."""
-        return self._plan.has_frontier
+        return self._plan.strategy.active_only
 
     @property
     def synchronous(self) -> bool:
         """Whether the states are those after so many supersteps, each of the last one's states alone."""
         by_levels = self.bound.goes_by_levels
-        return by_levels or not self._plan.out_of_order(in_place=bool(self._in_place))
-
-    def _on_cpu(self, bound: BoundProgram, graph: Graph, *, plain: bool) -> list[Executor]:
-        """Make the plan, the partitions and their exchange, and an executor for each."""
-        options = self._options
-        for_gpus = options.given("gpu")
-        if for_gpus:
-            name, value = next(iter(for_gpus.items()))
-            what = "schedule" if name == "method" else "choice"
-            raise InputError(f"{name}={value!r} is a {what} of engine='cuda'; leave it out here")
-        shared = isinstance(graph, ShardGraph) and graph.crew.size > 1
-        if isinstance(graph, ShardGraph) and options.partitions != 1:
-            raise InputError(
-                f"partitions={options.partitions}: a graph on a cluster is in one partition for each worker; "
-                "leave it out"
-            )
-        self._plan = plan = Plan(
-            bound,
-            graph.number_of_arcs,
-            direction=options.direction,
-            priorities=options.priorities,
-            # A fused call sends nothing between its supersteps.
-            fused=options.fused and options.partitions == 1 and not shared,
-        )
-        if isinstance(graph, ShardGraph):
-            self._partitions = [graph.partition(bound)]
-            self._exchange = CrewExchange(graph, method=options.exchange, dense=plan.dense)
-        else:
-            self._partitions = split(graph, bound, options.partitions)
-            self._exchange = LocalExchange(
-                self._partitions, method=options.exchange, dense=plan.dense
-            )
-        return [
-            CpuExecutor(
-                bound,
-                partition,
-                in_place=bool(self._in_place),
-                ordered=plan.ordered,
-                plain=plain,
-                threads=self._threads,
-            )
-            for partition in self._partitions
-        ]
+        return by_levels or not self._plan.strategy.out_of_order
 
     def _watches(self, graph: Graph) -> Repetition | None:
         """Return what notices states that come again, where every superstep gathers from all."""
-        whole = self.engine != "cuda" and not isinstance(graph, ShardGraph)
+        whole = self.engine != "cuda" and graph.whole
         endless = self.max_iter is None and not self.has_frontier
         alike = not self._program.reads_supersteps  # equal states are followed by equal ones
         return Repetition() if whole and endless and alike else None
-
-    def _on_cuda(self, bound: BoundProgram, graph: Graph) -> list[Executor]:
-        """Make the plan, the partitions and their exchange, and an executor for each."""
-        from cugraph_ws.cuda.partition import device_partition, shard_partition, whole_partition
-        from cugraph_ws.cuda.plan import CudaPlan
-        from cugraph_ws.engines.cuda import CudaExecutor
-        from cugraph_ws.engines.cuda_border import CudaBorderExecutor
-        from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
-        from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
-
-        options = self._options
-        shard = graph if isinstance(graph, ShardGraph) else None
-        divided = options.partitions > 1 or (shard is not None and shard.crew.size > 1)
-        linked = _links_of(graph) is not None
-        self._plan = plan = CudaPlan(
-            bound,
-            graph.number_of_arcs if divided or shard is not None else graph.on_device().arcs,
-            direction=options.direction,
-            in_place=self._in_place,
-            fused=options.fused,
-            priorities=options.priorities,
-            scheduled=options.method != "auto",
-            divided=divided,
-            linked=linked,
-        )
-        held: list[DevicePartition] = []
-        if shard is not None:
-            held = [shard_partition(shard, bound)]
-        elif not divided:
-            held = [whole_partition(graph.on_device(), bound)]
-        if not divided:  # a share is the whole graph where nobody has another one
-            self._exchange = LocalExchange([])
-        elif shard is not None:
-            self._exchange = self._among_gpus(shard, held[0], plan)
-        if plan.swaps and divided:
-            return [
-                CudaBorderExecutor(bound, *held, wanted=options.direction, filter=options.filter)
-            ]
-        if plan.swaps:
-            return [
-                CudaFrontierExecutor(
-                    bound,
-                    *held,
-                    wanted=options.direction,
-                    filter=options.filter,
-                    ordered=plan.ordered,
-                )
-            ]
-        if plan.relays:
-            return [
-                CudaRelayExecutor(bound, *held, wanted=options.direction, filter=options.filter)
-            ]
-        if options.filter != "auto":
-            raise InputError(
-                f"filter={options.filter!r}: {self.name} has no frontier that is listed; leave it out"
-            )
-        if not held:
-            self._partitions = split(graph, bound, options.partitions)
-            held = [device_partition(partition) for partition in self._partitions]
-            self._exchange = LocalExchange(
-                self._partitions,
-                method=options.exchange,
-                dense=not plan.frontier,
-                boundaries=[part.boundaries for part in held],
-            )
-        return [
-            CudaExecutor(
-                bound,
-                part,
-                frontier=plan.frontier,
-                in_place=plan.in_place,
-                method=options.method,
-                tol=self.tol,
-            )
-            for part in held
-        ]
-
-    def _among_gpus(self, graph: ShardGraph, part: DevicePartition, plan: CudaPlan) -> Exchange:
-        """Return the exchange of a share on the device: by the links of the crew, if it has some."""
-        from cugraph_ws.cluster.device_exchange import DeviceCrewExchange
-        from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
-
-        links = _links_of(graph)
-        if links is not None:
-            terms = len(self._program.aggregates)
-            return DeviceCrewExchange(
-                graph,
-                part,
-                links,
-                swaps=plan.swaps,
-                figures=FRONTIER_FIGURES if plan.swaps else FIGURES + terms,
-                method=self._options.exchange,
-                frontier=plan.frontier,
-                in_place=plan.in_place and not plan.swaps,
-            )
-        return CrewExchange(
-            graph,
-            method=self._options.exchange,
-            dense=not plan.frontier,
-            boundaries=part.boundaries,
-            ghosts=part.ghosts,
-        )
 
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones, on every partition."""
@@ -460,9 +299,10 @@ class VertexLoop:
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what `state` returned, after `start`."""
         numbers: list[Any] = [partition.numbers for partition in self._partitions]
-        if isinstance(self._graph, ShardGraph):
+        if not self._graph.whole:
+            shard: Any = self._graph
             state = {
-                name: self._graph.with_ghosts(column) if name in self.by_vertex_state else column
+                name: shard.with_ghosts(column) if name in self.by_vertex_state else column
                 for name, column in state.items()
             }
             numbers = [slice(None)]
@@ -505,11 +345,6 @@ class VertexLoop:
             arrays.get("_predecessor"),
             self._graph.number_of_vertices,
         )
-
-
-def _links_of(graph: Graph) -> Links | None:
-    """Return the links between members that have a GPU each; None where there are no others, or none."""
-    return getattr(graph.crew, "links", None) if graph.crew.size > 1 else None
 
 
 def as_columns(

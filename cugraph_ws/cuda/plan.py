@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.engines import Choice, Counts, Direction
+from cugraph_ws.engines import Choice, Counts, Direction, Strategy
 from cugraph_ws.engines.cuda_frontier import LONGEST, why_not_swapped
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
@@ -56,16 +56,7 @@ class CudaPlan:
 
     Attributes
     ----------
-    swaps : bool
-        Whether supersteps are a frontier's, with states changed by compare-and-swap.
-    ordered : bool
-        Whether priorities are taken into account.
-    relays : bool
-        Whether active vertices call those who gather.
-    frontier : bool
-        Whether only active vertices are heard.
-    in_place : bool
-        Whether supersteps write into the state that they read.
+    strategy : Strategy
 
     Raises
     ------
@@ -94,26 +85,27 @@ class CudaPlan:
         self._check_push(bound, direction, in_place, scheduled)
         gathers = direction == "gather" or in_place is False or scheduled
         gathers = gathers or (divided and not linked)
-        self.swaps = not gathers and why_not_swapped(bound) is None
-        if divided and direction == "push" and not self.swaps:
+        reason = why_not_swapped(bound)
+        swaps = not gathers and reason is None
+        if divided and direction == "push" and not swaps:
             raise InputError(
                 "direction='push': partitions gather on the GPU; use 'auto', 'pull' or 'gather'"
             )
         fused = fused and not divided
-        # By itself a frontier takes everybody: gathers make up for more than an order saves.
-        self.ordered = (
-            self.swaps
-            and priorities
-            and direction == "push"
-            and "priority" in program.functions
-            and not divided
-        )
         self._batch, self._most = FIRST_BATCH, MOST
         self._heavy = self._heavy_later = 0  # without one no frontier is heavy
         self._dense: Direction = "gather"  # how a heavy frontier is worked off
-        self.relays = False
-        if self.swaps:
-            self.frontier = self.in_place = True
+        if swaps:
+            # By itself a frontier takes everybody: gathers make up for more than an order saves.
+            in_order = priorities and direction == "push" and "priority" in program.functions
+            self.strategy = Strategy(
+                "frontier",
+                "states can be changed by compare-and-swap",
+                active_only=True,
+                in_place=True,
+                ordered=in_order and not divided,
+                out_of_order=True,
+            )
             one: Direction = "pull" if direction == "pull" else "push"
             self._direction: Direction = "fused" if fused else one
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
@@ -124,15 +116,11 @@ class CudaPlan:
                 self._heavy_later = max(1, arcs // HEAVY)
             return
         dense = gathers_from_all(bound)
-        self.relays = (
-            direction in ("auto", "push")
-            and not dense
-            and in_place is None
-            and not scheduled
-            and not divided
-        )
-        if self.relays:
-            self.frontier, self.in_place = True, False
+        free_hand = in_place is None and not scheduled and not divided
+        if direction in ("auto", "push") and not dense and free_hand:
+            self.strategy = Strategy(
+                "worklist", f"only active vertices are heard, and {reason}", active_only=True
+            )
             self._direction = "fused" if fused else "push"
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
             # Of `any`, a pull within the launch ends early.
@@ -151,16 +139,25 @@ class CudaPlan:
         # A residual counts where a program gathers from all, and would end a search too early.
         free = bound.accumulates and may_gather and program.residual is None
         from_all = dense or direction == "gather" or (free and not divided)
-        self.frontier = direction == "pull" or not from_all
+        active_only = direction == "pull" or not from_all
         if in_place is None:
             in_place = program.in_place
         if divided:
             self._batch = self._most = 1
             in_place = bool(in_place)
         elif in_place is None:
-            in_place = not self.frontier and bound.accumulates and len(program.state) == 1
-        self.in_place = bool(in_place) and not self.frontier
-        self._direction = "pull" if self.frontier else "gather"
+            in_place = not active_only and bound.accumulates and len(program.state) == 1
+        in_place = bool(in_place) and not active_only
+        self.strategy = Strategy(
+            "dense",
+            "active vertices are gathered from"
+            if active_only
+            else "all vertices are gathered from",
+            active_only=active_only,
+            in_place=in_place,
+            out_of_order=in_place,
+        )
+        self._direction = "pull" if active_only else "gather"
 
     @staticmethod
     def _check_push(
@@ -180,25 +177,6 @@ class CudaPlan:
             raise InputError(
                 "direction='push': method= is a schedule of gathers; leave one of them out"
             )
-
-    @property
-    def has_frontier(self) -> bool:
-        """Whether supersteps are of active vertices."""
-        return self.frontier
-
-    def out_of_order(self, *, in_place: bool) -> bool:
-        """Tell whether a superstep may read what it has written, or take messages one by one.
-
-        Parameters
-        ----------
-        in_place : bool
-            What was asked for; what came of it is in `in_place`.
-
-        Returns
-        -------
-        bool
-        """
-        return self.in_place
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.

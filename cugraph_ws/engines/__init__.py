@@ -15,9 +15,53 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Choice", "Counts", "Direction", "Executor", "Parcel", "choose_engine"]
+__all__ = [
+    "Choice",
+    "Counts",
+    "Direction",
+    "Executor",
+    "Parcel",
+    "Planner",
+    "Schedule",
+    "Setup",
+    "Strategy",
+    "choose_engine",
+]
 
 Direction = Literal["gather", "pull", "push", "fused", "scatter"]
+Schedule = Literal["dense", "frontier", "worklist"]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How a backend runs a program on a graph, from the first superstep to the last.
+
+    Attributes
+    ----------
+    schedule : {"dense", "frontier", "worklist"}
+        `dense`: vertices go through the rows of a layout.  `frontier`: active vertices push, or are pulled
+        from.  `worklist`: active vertices call their out-neighbours, which gather.
+    why : str
+        What decided, for people.
+    active_only : bool
+        Whether only active vertices are heard; else every in-neighbour counts in every superstep.
+    in_place : bool
+        Whether supersteps write into the state that they read.
+    ordered : bool
+        Whether priorities are taken into account.
+    out_of_order : bool
+        Whether a superstep may read what it has written, or take messages one by one.
+    layout : str
+        The rows that are gathered.
+    """
+
+    schedule: Schedule
+    why: str
+    active_only: bool = False
+    in_place: bool = False
+    ordered: bool = False
+    out_of_order: bool = False
+    layout: str = "csc"
 
 
 @dataclass(frozen=True)
@@ -281,3 +325,43 @@ def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cud
         device()  # raises if there is none
         return "cuda"
     return "python" if name == "python" else "cpu"
+
+
+class Planner(Protocol):
+    """Decides how a program runs, and what runs next."""
+
+    strategy: Strategy
+
+    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+        """Return what to run next.
+
+        Parameters
+        ----------
+        counts : Counts
+            What the last superstep left.
+        number : int
+            Number of the next superstep, from 0.
+        left : int
+            How many supersteps are allowed still.
+        """
+
+
+@dataclass
+class Setup:
+    """What a backend provides for one run.
+
+    Attributes
+    ----------
+    planner : Planner
+    executors : list of Executor
+        One for each partition that is computed here.
+    exchange : Exchange
+        Between them, or with other ranks.
+    partitions : list of Partition
+        Of a graph that is cut here; else empty, and its arrays are by position of the whole.
+    """
+
+    planner: Planner
+    executors: list[Executor]
+    exchange: Any
+    partitions: list[Any] = field(default_factory=list)

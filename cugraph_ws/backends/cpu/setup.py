@@ -1,0 +1,93 @@
+"""What a run on the CPU is made of: the plan, the parts of the graph, an executor for each, their exchange."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cluster.crew_exchange import CrewExchange
+from cugraph_ws.cluster.exchange import LocalExchange
+from cugraph_ws.cluster.partition import split
+from cugraph_ws.engines import Setup
+from cugraph_ws.engines.cpu import CpuExecutor
+from cugraph_ws.errors import InputError
+from cugraph_ws.plan import Plan
+
+if TYPE_CHECKING:
+    from cugraph_ws.options import Options
+
+__all__ = ["set_up"]
+
+
+def set_up(
+    bound: BoundProgram,
+    graph: Any,
+    options: Options,
+    *,
+    in_place: bool | None,
+    plain: bool,
+    threads: int | None,
+    tol: float | None,
+) -> Setup:
+    """Prepare a vertex program's run on a graph, or on a rank's shard of one; collective.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+    graph : Graph
+    options : Options
+    in_place : bool or None
+        Whether supersteps write into the state that they read, where that was decided.
+    plain : bool
+        Whether the program's functions run as plain Python.
+    threads : int, optional
+        The most; all cores if not given.
+    tol : float, optional
+        Not needed here: the loop compares residuals.
+
+    Returns
+    -------
+    Setup
+
+    Raises
+    ------
+    InputError
+        If an option is for GPUs, or is for whole graphs.
+    """
+    for name, value in options.given("gpu").items():
+        what = "schedule" if name == "method" else "choice"
+        raise InputError(f"{name}={value!r} is a {what} of engine='cuda'; leave it out here")
+    if not graph.whole and options.partitions != 1:
+        raise InputError(
+            f"partitions={options.partitions}: a graph on a cluster is in one partition for each worker; "
+            "leave it out"
+        )
+    plan = Plan(
+        bound,
+        graph.number_of_arcs,
+        direction=options.direction,
+        priorities=options.priorities,
+        # A fused call sends nothing between its supersteps.
+        fused=options.fused and options.partitions == 1 and graph.crew.size == 1,
+        in_place=bool(in_place),
+    )
+    dense = not plan.strategy.active_only
+    exchange: CrewExchange | LocalExchange
+    if graph.whole:
+        parts = split(graph, bound, options.partitions)
+        exchange = LocalExchange(parts, method=options.exchange, dense=dense)
+    else:
+        parts = [graph.partition(bound)]
+        exchange = CrewExchange(graph, method=options.exchange, dense=dense)
+    executors = [
+        CpuExecutor(
+            bound,
+            part,
+            in_place=bool(in_place),
+            ordered=plan.strategy.ordered,
+            plain=plain,
+            threads=threads,
+        )
+        for part in parts
+    ]
+    return Setup(plan, list(executors), exchange, parts)

@@ -1,0 +1,155 @@
+"""What a run on the GPU is made of: the plan, the parts of the graph, an executor for each, their exchange."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cugraph_ws.binding import BoundProgram
+from cugraph_ws.cluster.crew_exchange import CrewExchange
+from cugraph_ws.cluster.device_exchange import DeviceCrewExchange
+from cugraph_ws.cluster.exchange import Exchange, LocalExchange
+from cugraph_ws.cluster.partition import split
+from cugraph_ws.cuda.partition import (
+    DevicePartition,
+    device_partition,
+    shard_partition,
+    whole_partition,
+)
+from cugraph_ws.cuda.plan import CudaPlan
+from cugraph_ws.engines import Executor, Setup, Strategy
+from cugraph_ws.engines.cuda import CudaExecutor
+from cugraph_ws.engines.cuda_border import CudaBorderExecutor
+from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
+from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
+from cugraph_ws.errors import InputError
+from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
+
+if TYPE_CHECKING:
+    from cugraph_ws.options import Options
+
+__all__ = ["set_up"]
+
+
+def set_up(
+    bound: BoundProgram,
+    graph: Any,
+    options: Options,
+    *,
+    in_place: bool | None,
+    plain: bool,
+    threads: int | None,
+    tol: float | None,
+) -> Setup:
+    """Prepare a vertex program's run on a graph, or on a rank's shard of one; collective.
+
+    Parameters
+    ----------
+    bound, graph, options, in_place, plain, threads
+        As `cugraph_ws.backends.cpu.setup.set_up` takes them.
+    tol : float, optional
+        Bound of the residual, at which queued supersteps end by themselves.
+
+    Returns
+    -------
+    Setup
+
+    Raises
+    ------
+    InputError
+        If the program cannot run as the options say.
+    """
+    divided = options.partitions > 1 or graph.crew.size > 1
+    whole = graph.whole and not divided
+    plan = CudaPlan(
+        bound,
+        graph.on_device().arcs if whole else graph.number_of_arcs,
+        direction=options.direction,
+        in_place=in_place,
+        fused=options.fused,
+        priorities=options.priorities,
+        scheduled=options.method != "auto",
+        divided=divided,
+        linked=_links_of(graph) is not None,
+    )
+    strategy = plan.strategy
+    if strategy.schedule == "dense" and options.filter != "auto":
+        raise InputError(
+            f"filter={options.filter!r}: {bound.program.name} has no frontier that is listed; leave it out"
+        )
+    parts = []
+    if not graph.whole:
+        held = [shard_partition(graph, bound)]
+    elif whole:
+        held = [whole_partition(graph.on_device(), bound)]
+    else:
+        parts = split(graph, bound, options.partitions)
+        held = [device_partition(part) for part in parts]
+    exchange: Exchange
+    if not divided:  # a shard is the whole graph where no other rank has one
+        exchange = LocalExchange([])
+    elif graph.whole:
+        boundaries = [part.boundaries for part in held]
+        exchange = LocalExchange(
+            parts, method=options.exchange, dense=not strategy.active_only, boundaries=boundaries
+        )
+    else:
+        exchange = _among_gpus(graph, held[0], bound, strategy, options)
+    executors = [_executor(bound, part, strategy, options, divided, tol) for part in held]
+    return Setup(plan, executors, exchange, parts)
+
+
+def _executor(
+    bound: BoundProgram,
+    part: DevicePartition,
+    strategy: Strategy,
+    options: Options,
+    divided: bool,
+    tol: float | None,
+) -> Executor:
+    """Return what executes a strategy on a partition."""
+    wanted: dict[str, Any] = {"wanted": options.direction, "filter": options.filter}
+    if strategy.schedule == "worklist":
+        return CudaRelayExecutor(bound, part, **wanted)
+    if strategy.schedule == "frontier" and divided:
+        return CudaBorderExecutor(bound, part, **wanted)
+    if strategy.schedule == "frontier":
+        return CudaFrontierExecutor(bound, part, **wanted, ordered=strategy.ordered)
+    return CudaExecutor(
+        bound,
+        part,
+        frontier=strategy.active_only,
+        in_place=strategy.in_place,
+        method=options.method,
+        tol=tol,
+    )
+
+
+def _among_gpus(
+    graph: Any, part: DevicePartition, bound: BoundProgram, strategy: Strategy, options: Options
+) -> Exchange:
+    """Return the exchange of a rank on a GPU: over the links between GPUs, if there are any."""
+    links = _links_of(graph)
+    if links is None:
+        return CrewExchange(
+            graph,
+            method=options.exchange,
+            dense=not strategy.active_only,
+            boundaries=part.boundaries,
+            ghosts=part.ghosts,
+        )
+    swaps = strategy.schedule == "frontier"
+    return DeviceCrewExchange(
+        graph,
+        part,
+        links,
+        swaps=swaps,
+        figures=FRONTIER_FIGURES if swaps else FIGURES + len(bound.program.aggregates),
+        method=options.exchange,
+        frontier=strategy.active_only,
+        in_place=strategy.in_place and not swaps,
+    )
+
+
+def _links_of(graph: Any) -> Any:
+    """Return the links between ranks that have a GPU each; None where there are no others, or none."""
+    return getattr(graph.crew, "links", None) if graph.crew.size > 1 else None
