@@ -33,13 +33,12 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import components
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.crew import Alone
-from cugraph_ws.codegen import import_text, kernel_file
 from cugraph_ws.cuda import forest, grouping, numbering, rows
 from cugraph_ws.cuda import graph as device_graph
-from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import Binary, Capability, load_or_compile
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import Kind, kind_of
+from cugraph_ws.generated import import_text, kernel_file
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -132,15 +131,15 @@ class Recorder(EmulatedDevice):
         return _Noted(super().module(name), lambda kernel, given: self._note(name, kernel, given))
 
     def program_module(
-        self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
+        self, name: str, interface: str, loops: tuple[str, ...], write: Callable[[], str]
     ) -> EmulatedKernels:
         """Return a program's kernels."""
-        text = module_source(interface, loops)
+        text = write()
 
         def note(kernel: str, given: tuple[Any, ...]) -> None:
             self._note(self.label or name.removeprefix("cugraph_ws_cuda_"), kernel, given, text)
 
-        return _Noted(super().program_module(name, interface, loops), note)
+        return _Noted(super().program_module(name, interface, loops, write), note)
 
     def _note(self, module: str, kernel: str, given: tuple[Any, ...], text: str = "") -> None:
         self.found[Launch(module, kernel, tuple(kind_of(one) for one in given), text)] = None

@@ -61,8 +61,9 @@ from cugraph_ws.errors import (
     ProgramError,
     WorkerLostError,
 )
+from cugraph_ws.estimates import estimate_memory
 from cugraph_ws.graph import Graph, GraphReport
-from cugraph_ws.memory import estimate_memory
+from cugraph_ws.loop import Result
 from cugraph_ws.program import (
     VertexProgram,
     aggregate,
@@ -71,7 +72,7 @@ from cugraph_ws.program import (
     max_norm,
     vertex_program,
 )
-from cugraph_ws.run import Result, run
+from cugraph_ws.run import run
 
 __version__ = "0.1.0"
 
@@ -155,3 +156,7 @@ __all__ = [
     "weakly_connected_components",
     "widest_path",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

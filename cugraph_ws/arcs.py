@@ -35,10 +35,21 @@ class Arcs:
     values : dict of str to ndarray, shape (arcs,)
         The edge columns that the graph carries, in that order.
     directed : bool
+    marked : bool, optional
+        Whether arcs are marked where an edge was given the other way, see `Adjacency.strip_marks`; by
+        default those of an undirected graph are.
     """
 
-    def __init__(self, base: Adjacency, values: dict[str, Array], *, directed: bool) -> None:
+    def __init__(
+        self,
+        base: Adjacency,
+        values: dict[str, Array],
+        *,
+        directed: bool,
+        marked: bool | None = None,
+    ) -> None:
         self._directed = directed
+        self._marked = not directed if marked is None else marked
         self._lock = RLock()
         self._base: Adjacency | None = base
         self._base_values = values
@@ -63,7 +74,7 @@ class Arcs:
             if self._csc is None:
                 assert self._base is not None
                 csc, moved = self._base.transpose(*self._base_values.values())
-                if not self._directed:
+                if self._marked:
                     self._both_ways = csc.strip_marks()
                 self._csc = csc
                 for name, values in zip(self._base_values, moved, strict=True):
@@ -126,7 +137,7 @@ class Arcs:
 
     @property
     def both_ways(self) -> int:
-        """Pairs of vertices that an undirected graph has edges between which were given both ways."""
+        """Pairs of vertices with edges that were given in either direction, if arcs were marked."""
         with self._lock:
             _ = self.csc  # counted while it is made
             return self._both_ways

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ __all__ = [
     "check_flag",
     "check_number",
     "check_path",
-    "check_run",
     "check_word",
     "is_label",
     "is_number",
@@ -28,7 +27,6 @@ __all__ = [
 ]
 
 LONGEST = 200  # characters of a value in an error
-MOST_PARTITIONS = 1024
 
 
 def is_label(value: Any) -> bool:
@@ -242,61 +240,6 @@ def check_columns(
     if weight is not None and not is_label(weight):
         raise InputError(f"weight={shown(weight)} must be the name of a column, or None")
     check_flag("directed", directed)
-
-
-def check_run(
-    *,
-    max_iter: Any,
-    tol: Any,
-    timeout: Any,
-    every: Any,
-    partitions: Any,
-    in_place: Any,
-    priorities: Any,
-    fused: Any,
-    predecessors: Any,
-    words: Mapping[str, Any],
-    progress: Any,
-    checkpoint: Any,
-    resume: Any,
-) -> None:
-    """Refuse options of a run that make no sense, before work starts.
-
-    Parameters
-    ----------
-    max_iter, tol, timeout, every, partitions, in_place, priorities, fused, predecessors : Any
-        What the caller gave; see `run`.
-    words : mapping
-        Its options that are words, by name.
-    progress, checkpoint, resume : Any
-        See there, too.
-
-    Raises
-    ------
-    InputError
-        With the option, its value, and what it may be.
-    """
-    if max_iter is not None:
-        check_count("max_iter", max_iter)
-    if tol is not None:
-        check_number("tol", tol, finite=True)
-    if timeout is not None:
-        check_number("timeout", timeout, positive=True)
-    check_count("every", every, least=1)
-    check_count("partitions", partitions, least=1, most=MOST_PARTITIONS)
-    if in_place is not None:
-        check_flag("in_place", in_place)
-    check_flag("priorities", priorities)
-    check_flag("fused", fused)
-    check_flag("predecessors", predecessors)
-    for argument, word in words.items():
-        check_word(argument, word)
-    always = isinstance(progress, str) and progress == "always"  # the command line's
-    if not (isinstance(progress, (bool, np.bool_)) or callable(progress) or always):
-        raise InputError(f"progress={shown(progress)} must be True, False or a function")
-    for argument, path in (("checkpoint", checkpoint), ("resume", resume)):
-        if path is not None:
-            check_path(argument, path)
 
 
 def shown(value: Any) -> str:

@@ -11,7 +11,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,15 @@ import pyarrow as pa
 
 from cugraph_ws.arguments import check_count
 from cugraph_ws.binding import BoundProgram, bind
-from cugraph_ws.cluster.spread import is_dask_frame
-from cugraph_ws.conventions import AUTO
+from cugraph_ws.columns import AUTO
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.declarations import VertexParameter
+from cugraph_ws.dispatch import is_dask_frame
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph
+from cugraph_ws.options import Options
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.run import program_graph
 from cugraph_ws.trial import Trial
@@ -126,8 +128,8 @@ class CheckReport:
 
 
 def check(
-    program: VertexProgram,
-    graph: Any,
+    program: VertexProgram | type[Any],
+    graph: Graph[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
     destination_column: str | list[str] = "destination",
@@ -222,18 +224,16 @@ class _Check:
             converged=self.ended,
         )
 
-    def loop(self, *, max_iter: int | None, **options: Any) -> VertexLoop:
+    def loop(self, options: Options) -> VertexLoop:
         """Return a run, started."""
-        loop = VertexLoop(
-            self.program, self.arguments, max_iter=max_iter, predecessors=False, **options
-        )
+        loop = VertexLoop(self.program, self.arguments, replace(options, predecessors=False))
         loop.start(self.graph)
         return loop
 
     def reference(self) -> tuple[list[States], bool]:
         """Return the reference's states before and after each superstep, and whether it ended."""
         most = LONGEST if self.most is None else min(self.most, LONGEST)
-        loop = self.loop(max_iter=most, engine="python", fused=False)
+        loop = self.loop(Options(max_iter=most, engine="python", fused=False))
         states = [_copied(loop)]
         while not loop.converged and not loop.diverged and len(states) <= most:
             loop.step()
@@ -280,7 +280,7 @@ class _Check:
             limits.append(last)
         try:
             for limit in limits:
-                loop = self.loop(max_iter=limit, **options)
+                loop = self.loop(Options(max_iter=limit, **options))
                 number, most = 0, OUT_OF_ORDER if limit is None else limit
                 while not loop.converged and number < most:
                     number += len(loop.step().history or [0])

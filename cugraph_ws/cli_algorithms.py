@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cugraph_ws.cli_options import A_FILE, Job, job_options
+from cugraph_ws.cli_options import A_FILE, Job, job_options, option_flag
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cugraph_ws.run import Result
+    from cugraph_ws.loop import Result
 
 __all__ = ["COMMANDS", "components_command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-TOLERANCE = click.option("--tol", type=float, default=1e-6, show_default=True)
+TOLERANCE = option_flag("tol", 1e-6)
 DEGREE_TYPE = click.option(
     "--degree-type",
     type=click.Choice(["both", "in", "out"]),
@@ -27,12 +27,6 @@ DEGREE_TYPE = click.option(
     show_default=True,
     help="Which edges count where the graph is directed.",
 )
-
-
-def _max_iter(most: int) -> Callable[[F], F]:
-    return click.option(
-        "--max-iter", type=int, default=most, show_default=True, help="Most supersteps."
-    )
 
 
 def _values(name: str, help_text: str, *, required: bool = False) -> Callable[[F], F]:
@@ -143,7 +137,9 @@ def bfs_command(
     with job.graph(weighted=False) as graph:
         starts = _given_set(job, "start", start, start_file)
         if each:
-            loop = MultiSource(BFS, "start", starts, engine=job.engine, max_iter=depth_limit)
+            loop = MultiSource(
+                BFS, "start", starts, engine=job.options.engine, max_iter=depth_limit
+            )
             job.run(graph, loop)
             return
         paths = _paths(job, to)
@@ -177,7 +173,9 @@ def sssp_command(
     with job.graph() as graph:
         starts = _given_set(job, "start", start, start_file)
         if each:
-            job.run(graph, MultiSource(SSSP, "start", starts, engine=job.engine, cutoff=cutoff))
+            job.run(
+                graph, MultiSource(SSSP, "start", starts, engine=job.options.engine, cutoff=cutoff)
+            )
             return
         job.run(graph, SSSP, make=_paths(job, to), start=starts, cutoff=cutoff)
 
@@ -218,9 +216,9 @@ VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_ou
 @_values("nstart", "First ranks.")
 @_values("dangling", "Where the surfer goes from vertices without out-edges.")
 @_values("precomputed-vertex-out-weight", "Sums of the vertices' out-weights.")
-@_max_iter(100)
+@option_flag("max_iter", 100)
 @TOLERANCE
-def pagerank_command(job: Job, alpha: float, max_iter: int, tol: float, **given: Any) -> None:
+def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
     """Rank vertices by a random surfer's time.
 
     Result: vertex, pagerank.
@@ -232,9 +230,7 @@ def pagerank_command(job: Job, alpha: float, max_iter: int, tol: float, **given:
         for name in VERTEX_VALUES
     }
     with job.graph() as graph:
-        job.run(
-            graph, PageRank, rank_by="pagerank", alpha=alpha, max_iter=max_iter, tol=tol, **values
-        )
+        job.run(graph, PageRank, rank_by="pagerank", alpha=alpha, **values)
 
 
 @click.command("weakly-connected-components")
@@ -279,14 +275,14 @@ def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
     if job.trace is not None:
         raise click.UsageError("k-core writes no trace; core-number does the same run and has one")
     with job.graph() as graph:
-        deliver(job, k_core(graph, k, degree_type=degree_type, **job.run_arguments))
+        deliver(job, k_core(graph, k, degree_type=degree_type, **job.options.given()))
 
 
 @click.command("heat")
 @job_options
 @_values("temperature", "First temperature of every vertex.", required=True)
 @_set("fixed", "Vertex that keeps its temperature; can be repeated.")
-@_max_iter(10_000)
+@option_flag("max_iter", 10_000)
 @TOLERANCE
 def heat_command(
     job: Job,
@@ -294,8 +290,6 @@ def heat_command(
     temperature_file: Path | None,
     fixed: tuple[str, ...],
     fixed_file: Path | None,
-    max_iter: int,
-    tol: float,
 ) -> None:
     """Let heat flow until it rests.
 
@@ -306,17 +300,15 @@ def heat_command(
     initial = _given_values("temperature", temperature, temperature_file, required=True)
     with job.graph() as graph:
         kept = _given_set(job, "fixed", fixed, fixed_file)
-        job.run(graph, Heat, temperature=initial, fixed=kept, max_iter=max_iter, tol=tol)
+        job.run(graph, Heat, temperature=initial, fixed=kept)
 
 
 @click.command("circuit")
 @job_options
 @_values("sources", "Voltages of the vertices at which they are fixed.", required=True)
-@_max_iter(10_000)
+@option_flag("max_iter", 10_000)
 @TOLERANCE
-def circuit_command(
-    job: Job, sources: str | None, sources_file: Path | None, max_iter: int, tol: float
-) -> None:
+def circuit_command(job: Job, sources: str | None, sources_file: Path | None) -> None:
     """Compute voltages of a circuit.
 
     Weights are conductances, and 1 without them.  Result: vertex, voltage.
@@ -325,14 +317,14 @@ def circuit_command(
 
     voltages = _given_values("sources", sources, sources_file, required=True)
     with job.graph() as graph:
-        job.run(graph, Circuit, sources=voltages, max_iter=max_iter, tol=tol)
+        job.run(graph, Circuit, sources=voltages)
 
 
 @click.command("neural-network")
 @job_options
 @_values("activation", "First activation of every neuron.", required=True)
 @_set("fixed", "Neuron that keeps its activation; can be repeated.")
-@_max_iter(1_000)
+@option_flag("max_iter", 1_000)
 @TOLERANCE
 def neural_network_command(
     job: Job,
@@ -340,8 +332,6 @@ def neural_network_command(
     activation_file: Path | None,
     fixed: tuple[str, ...],
     fixed_file: Path | None,
-    max_iter: int,
-    tol: float,
 ) -> None:
     """Settle a network of neurons.
 
@@ -352,7 +342,7 @@ def neural_network_command(
     initial = _given_values("activation", activation, activation_file, required=True)
     with job.graph() as graph:
         kept = _given_set(job, "fixed", fixed, fixed_file)
-        job.run(graph, NeuralNetwork, activation=initial, fixed=kept, max_iter=max_iter, tol=tol)
+        job.run(graph, NeuralNetwork, activation=initial, fixed=kept)
 
 
 @click.command("belief-propagation")
@@ -370,7 +360,7 @@ def neural_network_command(
 @click.option(
     "--damping", type=float, default=0.0, show_default=True, help="Share of old messages."
 )
-@_max_iter(100)
+@option_flag("max_iter", 100)
 @TOLERANCE
 def belief_propagation_command(
     job: Job,

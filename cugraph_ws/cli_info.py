@@ -48,7 +48,7 @@ def facts() -> dict[str, dict[str, str]]:
 
     from cugraph_ws.cuda.driver import installed_gpus
     from cugraph_ws.engines.threads import number_of_threads
-    from cugraph_ws.memory import format_bytes
+    from cugraph_ws.room import format_bytes
 
     memory = psutil.virtual_memory()
     gpus = installed_gpus()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -12,15 +13,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cugraph_ws.options import Choice, Count, Flag, Number, Options, declared
 from cugraph_ws.paths import native_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from cugraph_ws.graph import Graph
-    from cugraph_ws.run import Result
+    from cugraph_ws.loop import Result
+    from cugraph_ws.progress import Progress
 
-__all__ = ["Job", "Settings", "debug_option", "job_options"]
+__all__ = [
+    "Job",
+    "Settings",
+    "debug_option",
+    "job_options",
+    "option_flag",
+    "program_options",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 WEIGHT = "weight"  # the column that is read by default
@@ -63,8 +73,12 @@ debug_option = click.option(
 
 @dataclass
 class Job:
-    """One command's files and settings; the fields are the options of `job_options`."""
+    """One command's files and settings; the fields are the options of `job_options`.
 
+    `given` has those flags that are options of the run (`cugraph_ws.options`), by name.
+    """
+
+    given: dict[str, Any]
     edges: Path
     format: str | None
     source: tuple[str, ...]
@@ -75,12 +89,7 @@ class Job:
     duplicates: str
     self_loops: str
     vertices: Path | None
-    engine: str
     trace: Path | None
-    checkpoint: Path | None
-    every: int
-    resume: Path | None
-    timeout: float | None
     partial: bool
     progress: bool | None
     quiet: bool
@@ -98,15 +107,15 @@ class Job:
         from cugraph_ws.writers import check_writable
 
         if self.on_cluster and self.output is not None:
-            from cugraph_ws.cli_cluster import check_folder
+            from cugraph_ws.cli_folders import check_folder
 
             check_folder(self.output)
         elif self.output is not None:
             check_writable(self.output)
         if self.trace is not None:
             check_writable(self.trace)
-        if self.checkpoint is not None:
-            check_writable(self.checkpoint, any_name=True)
+        if self.options.checkpoint is not None:
+            check_writable(Path(self.options.checkpoint), any_name=True)
 
     @property
     def on_cluster(self) -> bool:
@@ -192,25 +201,15 @@ class Job:
         self.id_types = [_plain(edges.schema.field(name).type) for name in self.source]
         return graph
 
-    @property
-    def run_arguments(self) -> dict[str, Any]:
-        """Keyword arguments that every function and `run` take."""
-        from cugraph_ws.progress import Progress
-
-        progress: Progress = self.progress is not False and not self.quiet
-        if self.progress:
-            progress = "always"
-        checkpoint, resume = self.checkpoint, self.resume
+    @functools.cached_property
+    def options(self) -> Options:
+        """The options of the run."""
+        given = dict(self.given)
         if self.on_cluster:  # workers may have started in another folder
-            checkpoint, resume = (path and path.absolute() for path in (checkpoint, resume))
-        return {
-            "engine": self.engine,
-            "progress": progress,
-            "timeout": self.timeout,
-            "checkpoint": checkpoint,
-            "every": self.every,
-            "resume": resume,
-        }
+            for name in ("checkpoint", "resume"):
+                given[name] = given[name] and given[name].absolute()
+        shown: Progress = self.progress is not False and not self.quiet
+        return Options(progress="always" if self.progress else shown, **given)
 
     def run(
         self,
@@ -242,7 +241,7 @@ class Job:
         from cugraph_ws.run import run
 
         try:
-            result = run(program, graph, **self.run_arguments, **parameters)
+            result = run(program, graph, **self.options.given(), **parameters)
         except Interrupted as interrupted:
             done = interrupted.result
             if self.partial and done is not None:
@@ -347,6 +346,49 @@ def _choice(*names: str) -> click.Choice[str]:
     return click.Choice(names)
 
 
+def option_flag(name: str, default: Any = None) -> Callable[[F], F]:
+    """Return what gives a command the flag of an option of the run, as it is declared.
+
+    Parameters
+    ----------
+    name : str
+        Of the option.
+    default : Any
+        The command's own default.
+
+    Returns
+    -------
+    callable
+        A decorator.
+    """
+    one = declared()[name]
+    flag, text = f"--{name.replace('_', '-')}", one.summary.replace("`", "")
+    if default is None:
+        default = one.default
+    else:
+        text = f"{text.partition(';')[0].rstrip('.')}."
+    settings: dict[str, Any] = {"default": default, "show_default": default is not None}
+    kind = one.kind
+    if isinstance(kind, Flag):
+        flag = f"{flag}/--no-{name.replace('_', '-')}"
+    elif isinstance(kind, Choice):
+        settings["type"] = click.Choice(kind.words)
+    elif isinstance(kind, Count):
+        settings["type"] = click.IntRange(min=kind.least, max=kind.most)
+    elif isinstance(kind, Number):
+        settings |= {"type": float, "metavar": kind.unit and kind.unit.upper()}
+    else:
+        settings |= {"type": A_FILE, "metavar": "FILE"}
+    return click.option(flag, help=text, **settings)
+
+
+def program_options(command: F) -> F:
+    """Give a command the flags of all options that vertex programs have."""
+    for name in reversed(declared("program", "gpu")):
+        command = option_flag(name)(command)
+    return command
+
+
 FORMATS = _choice("parquet", "csv", "tsv", "snap", "matrix-market")
 DUPLICATES = _choice("keep", "sum", "min", "max", "mean", "first", "error")
 
@@ -395,26 +437,8 @@ GRAPH_OPTIONS = (
     ),
 )
 RUN_OPTIONS = (
-    click.option(
-        "--engine",
-        type=_choice("auto", "cpu", "cuda", "python"),
-        default="auto",
-        show_default=True,
-        help="cuda: on the GPU; python: a program uncompiled, slow and open to a debugger.",
-    ),
+    *map(option_flag, [name for name in declared("run") if name != "progress"]),
     click.option("--trace", type=A_FILE, metavar="FILE", help="Write a row for each superstep."),
-    click.option(
-        "--checkpoint", type=A_FILE, metavar="FILE", help="Parquet file for the state, to resume."
-    ),
-    click.option(
-        "--every",
-        type=click.IntRange(min=1),
-        default=10,
-        show_default=True,
-        help="Supersteps between checkpoints.",
-    ),
-    click.option("--resume", type=A_FILE, metavar="FILE", help="Checkpoint to go on from."),
-    click.option("--timeout", type=float, metavar="SECONDS", help="Stop after so long."),
     click.option(
         "--partial",
         is_flag=True,
@@ -466,6 +490,8 @@ OUTPUT_OPTIONS = (
 def job_options(command: F) -> Callable[..., Any]:
     """Add the options that all runs have, after the command's own, and hand them over as a `Job`.
 
+    Options of the run that the command adds and does not take itself go into the `Job` as well.
+
     To be the topmost decorator but for `click.command` and arguments before the edges.
 
     Parameters
@@ -478,11 +504,17 @@ def job_options(command: F) -> Callable[..., Any]:
     callable
         What click can make a command of.
     """
-    names = [entry.name for entry in fields(Job) if entry.init]
+    names = [entry.name for entry in fields(Job) if entry.init and entry.name != "given"]
+    taken = inspect.signature(command).parameters  # by the command itself
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
-        job = Job(**{name: given.pop(name) for name in names})
+        job = Job(
+            **{name: given.pop(name) for name in names},
+            given={
+                name: given.pop(name) for name in declared() if name in given and name not in taken
+            },
+        )
         return command(job, **given)
 
     common: list[click.Parameter] = []

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from cugraph_ws.cli_options import Job
     from cugraph_ws.graph import Graph
-    from cugraph_ws.run import Result
+    from cugraph_ws.loop import Result
 
-__all__ = ["deliver", "deliver_result", "ranked", "say", "show_table"]
+__all__ = ["deliver", "deliver_result", "say", "show_table"]
 
 
 def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
@@ -29,8 +29,8 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
     rank_by : str, optional
         Column whose greatest values come first where rows are shown; default: order of vertices.
     """
-    from cugraph_ws.cli_cluster import top_rows, write_folder
-    from cugraph_ws.cluster.spread import is_dask_frame
+    from cugraph_ws.cli_folders import ranked, top_rows, write_folder
+    from cugraph_ws.dispatch import is_dask_frame
     from cugraph_ws.writers import write_frame
 
     if job.output is not None and is_dask_frame(frame):
@@ -132,22 +132,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "null" if math.isnan(value) else f"{value:.6g}"
     return " ".join(str(value).split("\t"))
-
-
-def ranked(frame: pa.Table, rank_by: str | None) -> pa.Table:
-    """Sort a frame for people: the greatest values first, of equal ones the least vertex.
-
-    Parameters
-    ----------
-    frame : pyarrow.Table
-    rank_by : str, optional
-        The column; the frame stays as it is without one.
-
-    Returns
-    -------
-    pyarrow.Table
-    """
-    if rank_by is None:
-        return frame
-    others = [name for name in frame.column_names if name != rank_by]
-    return frame.sort_by([(rank_by, "descending"), *((name, "ascending") for name in others)])

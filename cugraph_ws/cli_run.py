@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cugraph_ws.cli_options import Job, job_options
+from cugraph_ws import options
+from cugraph_ws.cli_options import Job, job_options, program_options
 from cugraph_ws.errors import CugraphWsError, FileError, InputError, ProgramError
 from cugraph_ws.paths import native_path
 
@@ -27,23 +28,8 @@ __all__ = ["load_program", "run_command"]
 @click.argument("program", metavar="FILE.py:PROGRAM")
 @job_options
 @click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("--max-iter", type=int, help="Most supersteps; default: the program's own.")
-@click.option("--tol", type=float, help="Bound of the residual; default: the program's own.")
-@click.option(
-    "--direction",
-    type=click.Choice(["auto", "push", "pull", "gather"]),
-    default="auto",
-    show_default=True,
-    help="A direction to hold to.",
-)
-def run_command(
-    job: Job,
-    program: str,
-    parameters: tuple[str, ...],
-    max_iter: int | None,
-    tol: float | None,
-    direction: str,
-) -> None:
+@program_options
+def run_command(job: Job, program: str, parameters: tuple[str, ...]) -> None:
     """Run a vertex program of your own.
 
     The program is a class under @ws.vertex_program in a Python file.  What it declares is given
@@ -57,15 +43,7 @@ def run_command(
     weighted = functools.partial(needs_weight, loaded)
     with job.graph(tuple(loaded.edges), weighted=weighted) as graph:
         given = _parse(job, loaded, parameters)
-        job.run(
-            graph,
-            loaded,
-            limited=max_iter is not None,
-            max_iter=max_iter,
-            tol=tol,
-            direction=direction,
-            **given,
-        )
+        job.run(graph, loaded, limited=job.options.max_iter is not None, **given)
 
 
 def load_program(text: str) -> VertexProgram:
@@ -142,6 +120,10 @@ def _parse(job: Job, program: VertexProgram, words: Sequence[str]) -> dict[str, 
             raise click.UsageError(f"{word!r} is no parameter; write it as NAME=VALUE")
         if name in given:
             raise click.UsageError(f"{name} is given twice")
+        if name in options.declared():
+            raise click.UsageError(
+                f"{name} is an option of the run; give it as --{name.replace('_', '-')}"
+            )
         declared = program.parameters.get(name, program.constants.get(name))
         given[name] = _value(job, name, declared, text)
     return given

@@ -22,14 +22,13 @@ from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from cugraph_ws.atomic_files import read_private, write_private
 from cugraph_ws.errors import ProgramError
-from cugraph_ws.machine_code import cache_folder, code_folder, file_stem
+from cugraph_ws.generated import import_text, kernel_file
+from cugraph_ws.machine_code import cache_folder, file_stem
 from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
@@ -41,9 +40,7 @@ __all__ = [
     "cache_folder",
     "compiled_module",
     "generated_source",
-    "import_text",
     "keeps_when_silent",
-    "kernel_file",
     "message_text",
     "program_text",
     "python_module",
@@ -85,25 +82,6 @@ class Types:
     parameters: tuple[str, ...]
     message: tuple[str, ...]
     tuple_message: bool
-
-
-def kernel_file(hardware: Literal["cpu", "cuda"], name: str) -> Path:
-    """Return the source file of a kernel module.
-
-    Parameters
-    ----------
-    hardware : {"cpu", "cuda"}
-        The package.
-    name : str
-        The module in it.
-
-    Returns
-    -------
-    Path
-    """
-    import cugraph_ws.kernels
-
-    return Path(cugraph_ws.kernels.__path__[0]) / hardware / f"{name}.py"
 
 
 def without_interface(tree: ast.Module) -> list[ast.stmt]:
@@ -598,45 +576,6 @@ def _release(dispatchers: list[Any]) -> None:
             with contextlib.suppress(KeyError):
                 result.target_context.remove_user_function(result.entry_point)
         one.overloads.clear()
-
-
-def import_text(name: str, text: str) -> types.ModuleType:
-    """Import a module of generated text, which is also written to a file for debuggers and tracebacks.
-
-    Parameters
-    ----------
-    name : str
-        Of the module: ASCII, with a hash of the text.
-    text : str
-
-    Returns
-    -------
-    module
-        Executed from `text`, whatever the file contains; a disk that is full is no obstacle.
-    """
-    folder = code_folder()
-    path = Path(f"<{name}>") if folder is None else folder / f"{name}.py"
-    if folder is not None:
-        _write_once(path, text.encode())
-    module = types.ModuleType(name)
-    module.__file__ = str(path)
-    sys.modules[name] = module  # compiled code on disk names its named tuples by their module
-    try:
-        exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102 - our own text
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
-
-
-def _write_once(path: Path, content: bytes) -> None:
-    """Write a module's file unless it is there; other processes see all of it or nothing."""
-    try:
-        whole = read_private(path) == content
-    except OSError:
-        whole = False
-    if not whole:
-        write_private(path, content)
 
 
 # ------------------------------------------------------------------------------ plain Python

@@ -11,76 +11,23 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
+from cugraph_ws.columns import AUTO, WEIGHT, column_names, is_auto, weight_column
 from cugraph_ws.declarations import Constant
 from cugraph_ws.errors import InputError
 from cugraph_ws.program import VertexProgram
+from cugraph_ws.queries import Queries
 
 __all__ = [
-    "AUTO",
-    "WEIGHT",
-    "column_names",
     "columns_read",
     "names_columns",
     "needs_weight",
     "reads_weights",
     "takes_source_for_start",
-    "weight_column",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-AUTO = "auto"
-WEIGHT = "weight"  # the column that `weight="auto"` looks for
 COLUMNS = ("source", "destination", "weight")
-
-
-def column_names(frame: Any) -> list[Any]:
-    """Return the names of a frame's columns; none of what is no frame, or lazy.
-
-    Parameters
-    ----------
-    frame : object
-
-    Returns
-    -------
-    list
-    """
-    if hasattr(frame, "collect"):  # the columns of a lazy frame are not known yet
-        return []
-    names = getattr(frame, "column_names", None)  # a PyArrow table's; others have `columns`
-    names = getattr(frame, "columns", ()) if names is None else names
-    return list(names) if isinstance(names, Iterable) else []
-
-
-def weight_column(frame: Any, weight: Any, *ids: Any) -> Any:
-    """Return the weight column of an edge frame.
-
-    Parameters
-    ----------
-    frame : frame
-        Of edges.
-    weight : str or None
-        What the caller gave: a column, None for no weights, or "auto" for the column "weight" if there
-        is one that holds no ids.
-    *ids : str or sequence of str
-        The columns of the edges' ends.
-
-    Returns
-    -------
-    str or None
-    """
-    if not _is_auto(weight):
-        return weight
-    taken = [name for one in ids for name in ([one] if isinstance(one, str) else _listed(one))]
-    return WEIGHT if WEIGHT in column_names(frame) and WEIGHT not in taken else None
-
-
-def _is_auto(weight: Any) -> bool:
-    return isinstance(weight, str) and weight == AUTO
-
-
-def _listed(columns: Any) -> list[Any]:
-    return list(columns) if isinstance(columns, Iterable) else [columns]
 
 
 def reads_weights(program: Any) -> bool:
@@ -148,11 +95,11 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
     """
     if not isinstance(program, VertexProgram):
         auto = AUTO if reads_weights(program) else None
-        return weight_column(frame, auto if _is_auto(weight) else weight, *ids), ()
+        return weight_column(frame, auto if is_auto(weight) else weight, *ids), ()
     declared = program.edges
     there = column_names(frame)
     found = [name for name in declared if name in there]
-    if _is_auto(weight):
+    if is_auto(weight):
         weight = weight_column(frame, weight, *ids) if needs_weight(program, there) else None
     elif weight is None:
         found = [name for name in found if name != WEIGHT or declared[name].default is None]
@@ -256,6 +203,4 @@ def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
 
 def _is_graph(graph: Any) -> bool:
     """Tell whether something is a built graph, here or on a cluster."""
-    from cugraph_ws.graph import Graph
-
-    return isinstance(graph, Graph) or bool(getattr(graph, "is_spread", False))
+    return isinstance(graph, Queries) or bool(getattr(graph, "is_spread", False))

@@ -1,10 +1,11 @@
 """What a vertex program declares beside its functions: state, edge attributes, constants, parameters.
 
-Every declaration is an annotation in the program's class body::
+Every declaration is an annotation in the program's class body, or is assigned there.  What is called is
+better assigned where type checkers read the file, as a call is no type to them::
 
     width: ws.float32                    # state, and a column of the result
-    capacity: ws.edge(ws.float32)        # an edge attribute, read from the edge frame
-    prior: ws.vertex_value(ws.float64)   # a constant of each vertex, given to run()
+    capacity = ws.edge(ws.float32)       # an edge attribute, read from the edge frame
+    prior = ws.vertex_value(ws.float64)  # a constant of each vertex, given to run()
     degree: ws.out_degree                # a constant of each vertex, taken from the graph
     alpha: ws.parameter(ws.float64)      # one number, given to run()
     source: ws.vertex_parameter          # one vertex, given to run() in the frame's own ids
@@ -14,7 +15,7 @@ Every declaration is an annotation in the program's class body::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -196,28 +197,46 @@ Declaration = (
     | Predecessor
 )
 
-float32 = ScalarType("float32")
-float64 = ScalarType("float64")
 floating = Floating()
-int32 = ScalarType("int32")
-int64 = ScalarType("int64")
-boolean = ScalarType("bool")
-vertex_id = ScalarType("int64", holds_vertex=True)
 
-in_degree = Constant("in_degree")
-out_degree = Constant("out_degree")
-in_weight = Constant("in_weight")
-out_weight = Constant("out_weight")
-
-distribution = Distribution()
-vertex_parameter = VertexParameter()
-vertex_set = VertexSet()
-optional_vertex_set = VertexSet(optional=True)
-predecessor = Predecessor()
+if TYPE_CHECKING:
+    # An annotation must be a type to type checkers; what it declares can be of any type in functions.
+    float32: TypeAlias = Any
+    float64: TypeAlias = Any
+    int32: TypeAlias = Any
+    int64: TypeAlias = Any
+    boolean: TypeAlias = Any
+    vertex_id: TypeAlias = Any
+    in_degree: TypeAlias = Any
+    out_degree: TypeAlias = Any
+    in_weight: TypeAlias = Any
+    out_weight: TypeAlias = Any
+    distribution: TypeAlias = Any
+    vertex_parameter: TypeAlias = Any
+    vertex_set: TypeAlias = Any
+    optional_vertex_set: TypeAlias = Any
+    predecessor: TypeAlias = Any
+    Scalar: TypeAlias = Any  # ws.float32 and the like
+else:
+    float32 = ScalarType("float32")
+    float64 = ScalarType("float64")
+    int32 = ScalarType("int32")
+    int64 = ScalarType("int64")
+    boolean = ScalarType("bool")
+    vertex_id = ScalarType("int64", holds_vertex=True)
+    in_degree = Constant("in_degree")
+    out_degree = Constant("out_degree")
+    in_weight = Constant("in_weight")
+    out_weight = Constant("out_weight")
+    distribution = Distribution()
+    vertex_parameter = VertexParameter()
+    vertex_set = VertexSet()
+    optional_vertex_set = VertexSet(optional=True)
+    predecessor = Predecessor()
 
 
 def edge(
-    type: ScalarType | Floating | None = None,  # noqa: A002 - reads as the user's word
+    type: Scalar | Floating | None = None,  # noqa: A002 - reads as the user's word
     default: float | None = None,
     least: float | None = None,
 ) -> Any:
@@ -237,13 +256,13 @@ def edge(
     Returns
     -------
     Edge
-        The declaration, for use as an annotation.
+        The declaration.
     """
     return Edge(type, default, least)
 
 
 def vertex_value(
-    type: ScalarType,  # noqa: A002 - reads as the user's word
+    type: Scalar,  # noqa: A002 - reads as the user's word
     default: float | None = None,
     argument: str | None = None,
 ) -> Any:
@@ -265,12 +284,12 @@ def vertex_value(
     Returns
     -------
     VertexValue
-        The declaration, for use as an annotation.
+        The declaration.
     """
     return VertexValue(type, default, argument)
 
 
-def parameter(type: ScalarType, default: float | None = None) -> Any:  # noqa: A002 - reads as the user's word
+def parameter(type: Scalar, default: float | None = None) -> Any:  # noqa: A002 - reads as the user's word
     """Declare one number that is given to `run()`.
 
     Parameters
@@ -283,15 +302,15 @@ def parameter(type: ScalarType, default: float | None = None) -> Any:  # noqa: A
     Returns
     -------
     Parameter
-        The declaration, for use as an annotation.
+        The declaration.
     """
     return Parameter(type, default)
 
 
 def hidden(
-    type: ScalarType | Like,  # noqa: A002 - reads as the user's word
+    type: Scalar | Like,  # noqa: A002 - reads as the user's word
     *,
-    on_gpu: ScalarType | None = None,
+    on_gpu: Scalar | None = None,
 ) -> Any:
     """Declare a state field that is no column of the result.
 
@@ -306,12 +325,12 @@ def hidden(
     Returns
     -------
     State
-        The declaration, for use as an annotation.
+        The declaration.
     """
     return State(type, visible=False, on_gpu=on_gpu)
 
 
-def nullable(type: ScalarType | Like, null: float) -> Any:  # noqa: A002 - reads as the user's word
+def nullable(type: Scalar | Like, null: float) -> Any:  # noqa: A002 - reads as the user's word
     """Declare a state field with a value that stands for none.
 
     Parameters
@@ -324,7 +343,7 @@ def nullable(type: ScalarType | Like, null: float) -> Any:  # noqa: A002 - reads
     Returns
     -------
     State
-        The declaration, for use as an annotation.
+        The declaration.
     """
     return State(type, null=null)
 
@@ -340,7 +359,7 @@ def like(attribute: str) -> Any:
     Returns
     -------
     Like
-        The declaration, for use as an annotation.
+        The declaration.
     """
     return Like(attribute)
 

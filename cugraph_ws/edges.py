@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from cugraph_ws.adjacency import EdgeList
 from cugraph_ws.arcs import Arcs
+from cugraph_ws.dispatch import provider
 from cugraph_ws.errors import InputError
 from cugraph_ws.footprints import IdShape
 from cugraph_ws.frames import Frame, FrameKind, open_frame
 from cugraph_ws.ids import IdType, agree, read_ids
-from cugraph_ws.memory import available_memory, check_memory, estimate_of_build
+from cugraph_ws.memory import check_memory, estimate_of_build
 from cugraph_ws.numbering import Numbered, number_rows
+from cugraph_ws.room import available_memory
 from cugraph_ws.values import read_numbers
 from cugraph_ws.vertices import Vertices, id_columns
 
@@ -78,9 +80,7 @@ def read_edges(
     if vertices is not None:
         extra = open_frame(vertices, "vertices", on_device=frame.on_device)
     if frame.on_device:
-        from cugraph_ws.cuda.edges import read_device_edges
-
-        return read_device_edges(
+        read: ReadEdges = provider("device edges").read_device_edges(
             frame,
             sources,
             destinations,
@@ -92,6 +92,7 @@ def read_edges(
             duplicates=duplicates,
             consume=consume,
         )
+        return read
     rows, room, width = (
         len(frame),
         available_memory(),

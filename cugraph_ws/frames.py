@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cugraph_ws.dispatch import provider
 from cugraph_ws.errors import InputError
 from cugraph_ws.objects import from_objects
 
@@ -216,14 +217,11 @@ class FrameKind:
         DataFrame or Table
         """
         if self.backend == "cudf":
-            from cugraph_ws.frames_cudf import make_frame as make_cudf
-
-            return self._wrap(make_cudf(columns))
+            return self._wrap(provider("frames of cudf").make_frame(columns))
         columns = {name: on_host(column) for name, column in columns.items()}
         if self.backend == "pandas":
-            from cugraph_ws.frames_pandas import make_frame
-
-            return self._wrap(make_frame(columns, arrow_backed=self.arrow_backed))
+            made = provider("frames of pandas").make_frame(columns, arrow_backed=self.arrow_backed)
+            return self._wrap(made)
         plain = {name: _to_arrow(column) for name, column in columns.items()}
         dtypes = {
             name: column.dtype
@@ -423,10 +421,9 @@ def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
     proxy = hasattr(data, "_fsproxy_wrapped")
     data = _unwrap(data)
     if _is_cudf(data):
-        from cugraph_ws.frames_cudf import CudfFrame
-
-        frame = CudfFrame(data, argument, proxy=proxy)
-        return frame if on_device else frame.on_host()
+        frame: Any = provider("frames of cudf").CudfFrame(data, argument, proxy=proxy)
+        opened: Frame = frame if on_device else frame.on_host()
+        return opened
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     try:
@@ -471,14 +468,11 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
     data = _unwrap(data)
     if _is_cudf(data):
         if on_device:
-            from cugraph_ws.frames_cudf import device_column
-
-            return device_column(data, argument, argument)
+            on_gpu: Column = provider("frames of cudf").device_column(data, argument, argument)
+            return on_gpu
         data = data.to_arrow()
     elif is_on_device(data):
-        from cugraph_ws.cuda.columns import device_values
-
-        column = device_values(data, argument)
+        column: Column = provider("device columns").device_values(data, argument)
         if on_device:
             return column
         data = on_host(column.values)
@@ -511,13 +505,8 @@ def join_dtypes(dtypes: Sequence[Any]) -> Any:
     kind = type(dtypes[0])
     if kind.__name__ != "CategoricalDtype":  # pandas' and cuDF's: one for each set of categories
         return None
-    if kind.__module__.startswith("cudf."):
-        from cugraph_ws.frames_cudf import join_categories as join_on_device
-
-        return join_on_device(dtypes)
-    from cugraph_ws.frames_pandas import join_categories
-
-    return join_categories(dtypes)
+    library = "cudf" if kind.__module__.startswith("cudf.") else "pandas"
+    return provider(f"frames of {library}").join_categories(dtypes)
 
 
 def _unwrap(data: Any) -> Any:

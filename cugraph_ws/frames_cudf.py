@@ -7,9 +7,7 @@ its place in tests.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,29 +20,25 @@ from cugraph_ws.adjacency import index_dtype
 from cugraph_ws.cuda.columns import DeviceColumn
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.grouping import run
-from cugraph_ws.cuda.numbering import DeviceNumbered, read_scalars
+from cugraph_ws.cuda.numbering import DeviceNumbered
+from cugraph_ws.cudf_series import Coded, cudf_module, own_rules
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Below, Column, Frame, FrameKind, Ids, Masked
 from cugraph_ws.ids import IdType
 from cugraph_ws.numbering import Renumbered
 
 __all__ = [
-    "Coded",
     "CudfFrame",
     "Validity",
     "as_series",
-    "coded",
     "device_column",
     "empty_mask",
     "id_column",
     "ids_of_range",
     "join_categories",
     "make_frame",
-    "missing",
     "move_to_device",
-    "no_text",
     "number_text",
-    "time_counts",
 ]
 
 DeviceArray = Any
@@ -103,31 +97,6 @@ class CudfFrame(Frame):
         return device_column(self.native[name], name, argument)
 
 
-@dataclass
-class Coded:
-    """Text or a categorical as codes into distinct values, all on the device.
-
-    Attributes
-    ----------
-    codes : device array of integers, shape (rows,)
-    values : Series
-        None is null; a categorical may list some that no row has.
-    """
-
-    codes: DeviceArray
-    values: Series
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def used(self) -> Series:
-        """Return the values that some row has."""
-        xp = device().xp
-        used = xp.zeros(len(self.values), np.bool_)
-        used[self.codes] = True
-        return self.values.take(xp.flatnonzero(used))
-
-
 class SortedText:
     """Distinct text in ascending order, in a Series; an id's number is its place."""
 
@@ -177,7 +146,7 @@ def device_column(series: Series, name: str, argument: str) -> DeviceColumn:
         An array of the Series' own memory where it holds numbers without nulls.
     """
     if not hasattr(series, "iloc"):  # an Index
-        series = _cudf().Series(series)
+        series = cudf_module().Series(series)
     arrow = _arrow_type(series)
     if not len(series) and (pt.is_string(arrow) or pt.is_large_string(arrow)):
         arrow = pa.null()  # what cuDF makes of no values at all
@@ -221,57 +190,8 @@ def move_to_device(column: Column) -> DeviceColumn:
         chunks = chunks.cast(arrow.value_type)
     if pt.is_string_view(chunks.type):
         chunks = chunks.cast(pa.large_string())
-    series = _cudf().Series.from_arrow(chunks.combine_chunks())
+    series = cudf_module().Series.from_arrow(chunks.combine_chunks())
     return device_column(series, column.name, column.argument)
-
-
-def missing(series: Series) -> DeviceArray | None:
-    """Return which rows are null, or None where none is; a NaN is not null.
-
-    Parameters
-    ----------
-    series : cudf.Series
-
-    Returns
-    -------
-    device array of bool, or None
-    """
-    xp = device().xp
-    if series.null_count:
-        return xp.asarray(series.isna())
-    if hasattr(series.dtype, "categories"):
-        values = _cudf().Series(series.dtype.categories)
-        if values.null_count:  # null is a category, which no count of null codes shows
-            rows = xp.asarray(values.isna())[xp.asarray(series.cat.codes)]
-            return rows if read_scalars(rows.any())[0] else None
-    return None
-
-
-def coded(series: Series) -> Coded:
-    """Return text, or a categorical, as codes into distinct values.
-
-    Parameters
-    ----------
-    series : cudf.Series
-        Without nulls.
-
-    Returns
-    -------
-    Coded
-    """
-    cudf, xp = _cudf(), device().xp
-    if hasattr(series.dtype, "categories"):
-        values = cudf.Series(series.dtype.categories)
-        return Coded(xp.asarray(series.cat.codes).astype(np.int64), values)
-    with _own_rules():
-        codes, values = series.factorize()
-        return Coded(xp.asarray(codes), cudf.Series(values))
-
-
-def no_text() -> Coded:
-    """Return text of no rows."""
-    empty = _cudf().Series.from_arrow(pa.array([], pa.large_string()))
-    return Coded(device().xp.empty(0, np.int64), empty)
 
 
 def number_text(columns: Sequence[Coded]) -> DeviceNumbered:
@@ -286,8 +206,8 @@ def number_text(columns: Sequence[Coded]) -> DeviceNumbered:
     -------
     DeviceNumbered
     """
-    cudf, xp = _cudf(), device().xp
-    with _own_rules():
+    cudf, xp = cudf_module(), device().xp
+    with own_rules():
         used = cudf.concat([column.used() for column in columns], ignore_index=True)
         ids = used.drop_duplicates().sort_values().reset_index(drop=True)
         dtype = index_dtype(len(ids))
@@ -297,22 +217,6 @@ def number_text(columns: Sequence[Coded]) -> DeviceNumbered:
             ranks = xp.asarray(ids.searchsorted(column.values.astype(ids.dtype)))
             numbers.append(ranks.astype(dtype)[column.codes])
     return DeviceNumbered(numbers, 0, None, SortedText(ids))
-
-
-def time_counts(series: Series) -> DeviceArray:
-    """Return times as counts of their unit.
-
-    Parameters
-    ----------
-    series : cudf.Series
-        Of timestamps, with or without a time zone, or durations.
-
-    Returns
-    -------
-    device array of int64
-    """
-    xp = device().xp
-    return xp.asarray(series.astype("int64")) if len(series) else xp.empty(0, np.int64)
 
 
 @dataclass
@@ -385,7 +289,7 @@ def id_column(values: Any, valid: Validity | None, kind: IdType, *, fresh: bool 
     pylibcudf.Column or cudf.Series
         A part of what `make_frame` takes.
     """
-    with _own_rules():
+    with own_rules():
         column, dtype = values, values.dtype
         if isinstance(values, device().xp.ndarray):
             if pt.is_integer(kind.arrow):
@@ -432,8 +336,8 @@ def join_categories(dtypes: Sequence[Any]) -> Any:
     -------
     cudf.CategoricalDtype
     """
-    cudf = _cudf()
-    with _own_rules():
+    cudf = cudf_module()
+    with own_rules():
         every = cudf.concat([cudf.Series(one.categories) for one in dtypes], ignore_index=True)
         return cudf.CategoricalDtype(every.drop_duplicates(), ordered=False)
 
@@ -450,22 +354,22 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
     -------
     cudf.DataFrame
     """
-    with _own_rules():
+    with own_rules():
         made = {name: _column(column) for name, column in columns.items()}
-        if any(isinstance(one, _cudf().Series) for one in made.values()):
-            return _cudf().DataFrame({name: as_series(one) for name, one in made.items()})
+        if any(isinstance(one, cudf_module().Series) for one in made.values()):
+            return cudf_module().DataFrame({name: as_series(one) for name, one in made.items()})
         from pylibcudf import Table
 
         # What cuDF does with a dict of Series takes longer than many a search.
         table = Table(list(made.values()))
-        return _cudf().DataFrame.from_pylibcudf(table, {"columns": list(made)})
+        return cudf_module().DataFrame.from_pylibcudf(table, {"columns": list(made)})
 
 
 def as_series(column: Any) -> Series:
     """Return a part of what `make_frame` takes as a Series."""
-    if isinstance(column, _cudf().Series):
+    if isinstance(column, cudf_module().Series):
         return column
-    return _cudf().Series.from_pylibcudf(column)
+    return cudf_module().Series.from_pylibcudf(column)
 
 
 def _column(column: Any) -> Any:
@@ -477,14 +381,14 @@ def _column(column: Any) -> Any:
             valid = Validity.of(column.valid)
         return _with_nulls(_column(column.values), valid)
     if isinstance(column, Ids):  # decoded on the host
-        series = _cudf().Series.from_arrow(column.values)
+        series = cudf_module().Series.from_arrow(column.values)
         plain = column.dtype is None or isinstance(column.dtype, pa.DataType)
         return series if plain else series.astype(column.dtype)
     if isinstance(column, list):
-        return _cudf().Series.from_arrow(pa.array(column, pa.large_string()))
+        return cudf_module().Series.from_arrow(pa.array(column, pa.large_string()))
     if isinstance(column, np.ndarray):
         return _numbers(device().xp.asarray(np.ascontiguousarray(column)))
-    if isinstance(column, _cudf().Series):
+    if isinstance(column, cudf_module().Series):
         return column.to_pylibcudf()[0] if _is_plain(column.dtype) else column
     from pylibcudf import Column as PlainColumn
 
@@ -495,7 +399,7 @@ def _column(column: Any) -> Any:
 
 def _with_nulls(column: Any, valid: Validity) -> Any:
     """Return a column with nulls; numbers stay where they are, and a mask is put beside them."""
-    if isinstance(column, _cudf().Series):
+    if isinstance(column, cudf_module().Series):
         return column.where(_series(valid.spread()))
     from pylibcudf import gpumemoryview
 
@@ -509,7 +413,7 @@ def _with_nulls(column: Any, valid: Validity) -> Any:
 def _numbers(values: DeviceArray) -> Any:
     """Return numbers as a column of libcudf's, of the same memory; a Series where it is not as cuDF's."""
     if not len(values) or not _is_plain(values.dtype):
-        return _cudf().Series(values, nan_as_null=False)
+        return cudf_module().Series(values, nan_as_null=False)
     from pylibcudf import Column as PlainColumn
 
     return PlainColumn.from_cuda_array_interface(values)
@@ -540,19 +444,8 @@ def _arrow_type(series: Series) -> pa.DataType:
     """Return the type of a Series, as Arrow names it."""
     dtype = series.dtype
     if hasattr(dtype, "categories"):
-        values = _cudf().Series(dtype.categories[:0])
+        values = cudf_module().Series(dtype.categories[:0])
         return pa.dictionary(pa.int32(), _arrow_type(values), bool(dtype.ordered))
     if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
         return pa.from_numpy_dtype(dtype)
     return series.iloc[:0].to_arrow().type  # no rows, so nothing to copy
-
-
-@contextmanager
-def _own_rules() -> Iterator[None]:
-    """Keep cuDF from following pandas where it has no types of its own, as `cudf.pandas` asks."""
-    with _cudf().option_context("mode.pandas_compatible", False):
-        yield
-
-
-def _cudf() -> Any:
-    return importlib.import_module("cudf")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,25 +21,34 @@ from cugraph_ws.adjacency import Adjacency
 from cugraph_ws.arcs import Arcs
 from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
-from cugraph_ws.cluster.spread import is_dask_frame
-from cugraph_ws.conventions import AUTO, weight_column
+from cugraph_ws.columns import AUTO, Columns, named_columns, weight_column
+from cugraph_ws.dispatch import is_dask_frame, provider
 from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.memory import format_bytes
+from cugraph_ws.frame_types import FrameT
+from cugraph_ws.frames import VertexNumbers, is_frame, open_frame
 from cugraph_ws.numbering import Renumbered
 from cugraph_ws.queries import Queries
+from cugraph_ws.room import format_bytes
+from cugraph_ws.vertices import id_columns
 from cugraph_ws.warn import warn_caller
 
 if TYPE_CHECKING:
     from cugraph_ws.cuda.arcs import DeviceArcs
     from cugraph_ws.cuda.graph import DeviceGraph
 
-__all__ = ["Adjacency", "Duplicates", "Graph", "GraphReport", "as_graph", "named_columns"]
+__all__ = [
+    "Adjacency",
+    "Duplicates",
+    "Graph",
+    "GraphReport",
+    "as_graph",
+    "check_as_built",
+    "warn_of_pairs",
+]
 
 Array = npt.NDArray[Any]
-Columns = str | Sequence[str]  # of pandas and cuDF frames, whole numbers too
 Balance = Literal["even", "auto"] | Sequence[float]
 ResultColumn = Any  # an array of the host or the device, VertexNumbers, Masked or list of str
 
@@ -62,10 +71,10 @@ class GraphReport:
         Whether ids were 0 … n-1 already, were a range with gaps, or had to be sorted.
     bytes : int
         Memory that the graph holds now.
-    both_ways : int or None
+    both_ways : int
         Of an undirected graph, pairs of vertices that have edges which were given in one direction and
-        others in the other: where every edge is listed both ways, each counts twice.  None where
-        nobody counted them, on a cluster.
+        others in the other: where every edge is listed both ways, each counts twice.  0 of a directed
+        one, and where `duplicates=` merged them.
     """
 
     vertices: int
@@ -75,7 +84,7 @@ class GraphReport:
     self_loops: int
     renumbered: Renumbered
     bytes: int
-    both_ways: int | None = None
+    both_ways: int = 0
 
     def __str__(self) -> str:
         both_ways = f"{self.both_ways:,} pairs given both ways, " if self.both_ways else ""
@@ -86,7 +95,7 @@ class GraphReport:
         )
 
 
-class Graph(Queries):
+class Graph(Queries, Generic[FrameT]):
     """A graph made from an edge frame.
 
     Vertices are numbered 0 … n-1 in the ascending order of their ids (lexicographic for several
@@ -148,17 +157,15 @@ class Graph(Queries):
     (3, 2)
     """
 
-    def __new__(cls, edges: Any = None, *arguments: Any, **options: Any) -> Any:
+    def __new__(cls, edges: FrameT | None = None, *arguments: Any, **options: Any) -> Self:
         """Make a graph of a Dask frame with the workers of a cluster, any other one here."""
         if not is_dask_frame(edges):
             return super().__new__(cls)
-        from cugraph_ws.cluster.graph import ClusterGraph
-
-        return ClusterGraph(edges, *arguments, **options)
+        return cast(Self, provider("graphs of dask").ClusterGraph(edges, *arguments, **options))
 
     def __init__(
         self,
-        edges: Any,
+        edges: FrameT,
         source: Columns = "source",
         destination: Columns = "destination",
         weight: str | None = AUTO,
@@ -268,8 +275,9 @@ class Graph(Queries):
             raise InputError(
                 f"attributes={shown(attributes)} must be a mapping of names to arrays, or None"
             )
+        edges: Any = edges_of_arrays(source, destination, weight, attributes)
         return cls(
-            edges_of_arrays(source, destination, weight, attributes),
+            edges,
             weight=None if weight is None else "weight",
             directed=directed,
             vertices=vertices,
@@ -305,6 +313,7 @@ class Graph(Queries):
             If the graph would not fit in memory; raised before it is built.
         """
         check_flag("directed", directed)
+        edges: Any
         edges, vertices = edges_of_matrix(matrix, directed=directed)
         return cls(edges, weight="weight", directed=directed, vertices=vertices)
 
@@ -317,7 +326,7 @@ class Graph(Queries):
             f"{self.number_of_edges:,} edges>"
         )
 
-    def __enter__(self) -> Graph:
+    def __enter__(self) -> Self:
         self._open()
         return self
 
@@ -383,9 +392,7 @@ class Graph(Queries):
             return arcs.graph
         with self._lock:
             if self._copy is None:
-                from cugraph_ws.cuda.graph import from_host
-
-                self._copy = from_host(self)
+                self._copy = provider("device graph").from_host(self)
             return self._copy
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
@@ -402,7 +409,7 @@ class Graph(Queries):
         laid = self.on_device()
         return laid, laid.numbers, [laid.numbers[:0]]
 
-    def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> Any:
+    def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> FrameT:
         """Return a frame of all vertices, in the caller's kind, sorted by vertex.
 
         Parameters
@@ -417,7 +424,39 @@ class Graph(Queries):
             columns.
         """
         self._open()
-        return self._kind.make(self._beside(self._vertices.everyone(), columns))
+        return cast(FrameT, self._kind.make(self._beside(self._vertices.everyone(), columns)))
+
+    def value_columns(
+        self, data: Any, argument: str, *, on_device: bool = False
+    ) -> list[str] | None:
+        """Return the names of the columns of a frame of vertices that are no ids; collective.
+
+        Parameters
+        ----------
+        data : frame, or anything else
+        argument : str
+            The caller's name for it, for errors.
+        on_device : bool
+            Whether the frame is to be read on the device.
+
+        Returns
+        -------
+        list of str, or None
+            None for what is no frame.
+
+        Raises
+        ------
+        InputError
+            If the frame has no columns of ids.
+        """
+        if not is_frame(data):
+            return None
+        return self._beside_ids(open_frame(data, argument, on_device=on_device))
+
+    def _beside_ids(self, frame: Any) -> list[str]:
+        """Return the names of a frame's columns that are no ids."""
+        ids = id_columns(frame, self._source_names)
+        return [name for name in frame.names if name not in ids]
 
     def check_outputs(self, outputs: Mapping[str, bool]) -> None:
         """Refuse columns of a vertex frame that would overwrite the ids, or one another.
@@ -436,7 +475,7 @@ class Graph(Queries):
         self._open()
         self._vertices.check_outputs(outputs)
 
-    def frame_like(self, columns: Mapping[str, ResultColumn]) -> Any:
+    def frame_like(self, columns: Mapping[str, ResultColumn]) -> FrameT:
         """Return a frame of the caller's kind.
 
         Parameters
@@ -449,9 +488,9 @@ class Graph(Queries):
         DataFrame or Table
         """
         self._open()
-        return self._kind.make(self._decoded(columns))
+        return cast(FrameT, self._kind.make(self._decoded(columns)))
 
-    def edge_frame(self, keep: Any = None, *, among: Any = None) -> Any:
+    def edge_frame(self, keep: Any = None, *, among: Any = None) -> FrameT:
         """Return edges as a frame, under the names that they came in with.
 
         Parameters
@@ -482,7 +521,7 @@ class Graph(Queries):
             columns.update(zip(names, parts.values(), strict=True))
         for name, array in values.items():
             columns.setdefault(name, array)
-        return self._kind.make(columns)
+        return cast(FrameT, self._kind.make(columns))
 
     def check_edge_names(self) -> None:
         """Refuse to make a frame of edges in which one end's column would overwrite the other's.
@@ -526,14 +565,7 @@ class Graph(Queries):
 
     def _warn_of_edges_given_twice(self) -> None:
         """Warn of an undirected graph whose frame lists edges both ways."""
-        pairs = self._open().both_ways
-        if pairs:
-            warn_caller(
-                f"directed=False: {pairs:,} {'pairs of vertices have' if pairs > 1 else 'pair of vertices has'} "
-                f"edges in both directions among the {self._edges:,} given, and each of them counts; "
-                f"if they are the same edges twice, list each once, or give duplicates='first' "
-                f"(or 'min', 'max', 'mean' of their weights) to Graph(...)"
-            )
+        warn_of_pairs(self._open().both_ways, self._edges)
 
     def _merge(self, policy: Merge | Literal["error"]) -> None:
         """Apply a policy on parallel edges of a graph on the host."""
@@ -569,8 +601,27 @@ class Graph(Queries):
         return decoded
 
 
+def warn_of_pairs(pairs: int, edges: int) -> None:
+    """Warn the caller if an undirected graph's frame lists edges both ways.
+
+    Parameters
+    ----------
+    pairs : int
+        Pairs of vertices with edges that were given in one direction and others in the other.
+    edges : int
+        Edges of the graph.
+    """
+    if pairs:
+        warn_caller(
+            f"directed=False: {pairs:,} {'pairs of vertices have' if pairs > 1 else 'pair of vertices has'} "
+            f"edges in both directions among the {edges:,} given, and each of them counts; "
+            f"if they are the same edges twice, list each once, or give duplicates='first' "
+            f"(or 'min', 'max', 'mean' of their weights) to Graph(...)"
+        )
+
+
 def as_graph(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     *,
     source: Columns = "source",
     destination: Columns = "destination",
@@ -578,7 +629,7 @@ def as_graph(
     directed: bool = True,
     attributes: Columns = (),
     weighted: bool = False,
-) -> Graph:
+) -> Graph[FrameT]:
     """Return a Graph as it is, or make one of an edge frame.
 
     Parameters
@@ -604,6 +655,25 @@ def as_graph(
     check_columns(source, destination, weight, directed, attributes)
     if not isinstance(graph, Graph):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
+    check_as_built(graph, weight, directed, weighted=weighted)
+    return graph
+
+
+def check_as_built(graph: Any, weight: str | None, directed: bool, *, weighted: bool) -> None:
+    """Refuse arguments that say otherwise than a graph was built.
+
+    Parameters
+    ----------
+    graph : Graph or ClusterGraph
+    weight : str or None
+    directed : bool
+    weighted : bool
+        Whether the caller reads weights.
+
+    Raises
+    ------
+    InputError
+    """
     known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)
     if not any(weight is one or (is_label(weight) and weight == one) for one in known):
         raise InputError(
@@ -614,65 +684,3 @@ def as_graph(
         raise InputError(
             "directed=False: the graph was built directed; give directed=False to Graph(...)"
         )
-    return graph
-
-
-def named_columns(
-    source: Columns, destination: Columns, weight: str | None, attributes: Columns
-) -> tuple[tuple[list[str], list[str]], list[str]]:
-    """Return the id columns of edges' ends, and the columns that a graph carries.
-
-    Parameters
-    ----------
-    source, destination : str or sequence of str
-    weight : str or None
-    attributes : str or sequence of str
-        See `Graph`.
-
-    Returns
-    -------
-    names : pair of list of str
-    carried : list of str
-        The weight first.
-
-    Raises
-    ------
-    InputError
-        If none are named, or not as many for either end.
-    """
-    names = _names(source, "source"), _names(destination, "destination")
-    if len(names[0]) != len(names[1]):
-        raise InputError(
-            f"source names {len(names[0])} columns and destination {len(names[1])}; "
-            f"give as many columns for both"
-        )
-    if weight is not None and not is_label(weight):
-        raise InputError(f"weight={weight!r}: give the name of one column, or None")
-    first = [] if weight is None else [weight]
-    more = () if attributes is None else attributes
-    return names, list(dict.fromkeys([*first, *_names(more, "attributes")]))
-
-
-def _names(columns: Any, argument: str) -> list[str]:
-    if is_label(columns):
-        return [columns]
-    if hasattr(columns, "tolist"):  # an array or an index
-        columns = columns.tolist()
-    if not isinstance(columns, Sequence) or isinstance(columns, (bytes, bytearray)):
-        raise InputError(
-            f"{argument}={columns!r}: give the name of a column, or a list of names; names are text "
-            f"or whole numbers"
-        )
-    for name in columns:
-        if isinstance(name, tuple):
-            raise InputError(
-                f"{argument}: {name!r} is a label of several levels; give the frame flat names, such "
-                f"as frame.columns = ['_'.join(label) for label in frame.columns]"
-            )
-        if not is_label(name):
-            raise InputError(
-                f"{argument}: {name!r} is no name of a column; names are text or whole numbers"
-            )
-    if not columns and argument != "attributes":
-        raise InputError(f"{argument}=[]: name at least one column")
-    return list(columns)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from cugraph_ws.dispatch import provider
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column, Ids, join_dtypes
 
@@ -132,9 +133,7 @@ def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
     if family is None:
         raise InputError(_refusal(column, arrow))
     if column.on_device:
-        from cugraph_ws.cuda.columns import id_values
-
-        values = id_values(column, arrow, categorical=categorical)
+        values = provider("device columns").id_values(column, arrow, categorical=categorical)
         return IdColumn(values, IdType(family, arrow, dtype, categorical), column)
     if family == "nothing":
         return IdColumn(values, IdType(family, arrow, dtype), column)
@@ -320,9 +319,7 @@ def cast_ids(column: IdColumn, kind: IdType) -> Any:
     """
     values, arrow = column.values, column.type.arrow
     if column.column.on_device:
-        from cugraph_ws.cuda.columns import convert_ids
-
-        return convert_ids(column.column, values, arrow, kind.arrow)
+        return provider("device columns").convert_ids(column.column, values, arrow, kind.arrow)
     if column.type.family == "nothing":
         empty = pa.chunked_array([], kind.arrow)
         return _as_integers(empty, kind.arrow) if kind.family not in ("text", "binary") else empty

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from cugraph_ws.errors import FileError
-from cugraph_ws.memory import available_memory, check_room
+from cugraph_ws.room import available_memory, check_room
 from cugraph_ws.textfiles import Layout, TextFile
 
 __all__ = ["read_matrix_market"]

@@ -31,7 +31,7 @@ from cugraph_ws.declarations import (
     VertexValue,
 )
 from cugraph_ws.errors import InputError, ProgramError
-from cugraph_ws.source import FunctionSource, read_function
+from cugraph_ws.source import FunctionSource, class_names, read_function
 
 __all__ = [
     "Norm",
@@ -136,7 +136,7 @@ def aggregate(function: Callable[..., Any]) -> Any:
         The marked function; inside `compute`, `apply` and `active` its sum over all vertices, as
         it stood before the superstep, is `p.<name of the function>` (float64).
     """
-    return _Aggregate(function)
+    return _Aggregate(_plain(function))
 
 
 def any_message(first: Any, second: Any) -> Any:
@@ -275,9 +275,9 @@ def vertex_program(cls: type) -> VertexProgram:
     Parameters
     ----------
     cls : type
-        A class whose annotations declare state fields (`ws.float32`, …), edge attributes
-        (`ws.edge`), vertex constants (`ws.vertex_value`, `ws.out_degree`, …) and run parameters
-        (`ws.parameter`, `ws.vertex_parameter`), and which defines
+        A class that declares, by annotation or assignment, state fields (`ws.float32`, …), edge
+        attributes (`ws.edge`), vertex constants (`ws.vertex_value`, `ws.out_degree`, …) and run
+        parameters (`ws.parameter`, `ws.vertex_parameter`), and which defines
 
         - ``init(vertex, p, own)``: the state of vertex number `vertex` before the first superstep;
         - ``compute(src, edge, p)``: the message along an edge;
@@ -300,6 +300,11 @@ def vertex_program(cls: type) -> VertexProgram:
     declares that only the fixpoint matters, in whatever order messages come, and how often; then
     supersteps may be run out of order.  Without it that is done only where it is proved from the
     source (`cugraph_ws.analysis`), and never in a run that `max_iter` bounds.
+
+    To type checkers a call is no type: where they read the file, assign what is called
+    (``capacity = ws.edge(ws.float32)``) and annotate the rest (``width: ws.float32``).  Functions may be
+    marked as static methods and annotated; without either, mypy must not ask for annotations
+    (``disallow_untyped_defs``), and Pyright warns that `self` is missing.
 
     A vertex that gets no message keeps its state.  Two kinds of programs say otherwise, and have
     `apply` called with the identity of `combine`: those with a sum or a combine of their own whose
@@ -325,7 +330,11 @@ def vertex_program(cls: type) -> VertexProgram:
     if not state:
         raise ProgramError(f"{name} declares no state; annotate a field, as in `width: ws.float32`")
     functions, aggregates = _functions(cls, name)
-    settings = {key: _plain(cls.__dict__[key]) for key in CLASS_SETTINGS if key in cls.__dict__}
+    settings = {
+        key: _plain(cls.__dict__[key])
+        for key in CLASS_SETTINGS
+        if key in cls.__dict__ and key not in declared
+    }
     combine, identity = _combine(name, settings, functions)
     predecessors = [key for key, value in declared.items() if isinstance(value, Predecessor)]
     program = VertexProgram(
@@ -373,8 +382,9 @@ def _declarations(cls: type) -> dict[str, Declaration]:
         annotations = inspect.get_annotations(cls, eval_str=True)
     except Exception:  # a name local to the function in which the class stands
         annotations = _evaluate_locally(cls)
+    assigned = {name: value for name, value in cls.__dict__.items() if _declares(value)}
     declared: dict[str, Declaration] = {}
-    for name, value in annotations.items():
+    for name, value in _in_order(cls, annotations, assigned).items():
         if isinstance(value, (ScalarType, Like)):
             declared[name] = State(value)
         elif isinstance(value, Declaration):
@@ -399,6 +409,34 @@ def _declarations(cls: type) -> dict[str, Declaration]:
                 "attribute; declare it with ws.edge()"
             )
     return declared
+
+
+def _declares(value: Any) -> bool:
+    """Tell whether a value of a class body is a declaration."""
+    return isinstance(value, (ScalarType, Like, Declaration))
+
+
+def _in_order(
+    cls: type, annotations: Mapping[str, Any], assigned: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what is annotated or assigned, or both, in the order of the class body.
+
+    A class keeps the orders of annotations and of assignments, not which of two comes first.  That
+    matters for fields of the state, which `init` and `apply` return in order: where they are declared in
+    both ways it is read from the source.
+    """
+    both = {**annotations, **assigned}
+    fields = {name for name, value in both.items() if isinstance(value, (ScalarType, Like, State))}
+    if not fields - set(annotations) or not fields - set(assigned):
+        return both
+    order = class_names(cls)
+    if not fields <= set(order):
+        raise ProgramError(
+            f"{cls.__name__} annotates some fields of the state and assigns others, and its source cannot be "
+            f"found to tell their order; declare all of them in one way: {', '.join(sorted(fields))}"
+        )
+    places = {name: place for place, name in enumerate(order)}
+    return {name: both[name] for name in sorted(both, key=lambda one: places.get(one, -1))}
 
 
 def _evaluate_locally(cls: type) -> dict[str, Any]:
@@ -427,6 +465,8 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     aggregates: dict[str, Any] = {}
     for key, value in cls.__dict__.items():
         value = _plain(value)
+        if _declares(value):
+            continue
         if isinstance(value, _Aggregate):
             aggregates[key] = value.function
         elif key in CLASS_SETTINGS or key.startswith("__"):

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from cugraph_ws.errors import FileError
 from cugraph_ws.matrix_market import read_matrix_market
-from cugraph_ws.memory import available_memory, check_room
 from cugraph_ws.paths import arrow_path, native_path
+from cugraph_ws.room import available_memory, check_room
 from cugraph_ws.textfiles import FORMATS, SUFFIXES, TextFile
 
 __all__ = ["FORMATS", "read_edges", "read_frame"]
@@ -121,7 +121,7 @@ def _errors_of(path: Path) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file; check the path") from None
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # the last of a column's name
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(
             f"{path}: cannot be read ({reason}); it may be cut short or damaged: "

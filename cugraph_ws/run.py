@@ -9,258 +9,99 @@ checkpoints and the trace are the same for all.
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, cast
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-import numpy as np
-import numpy.typing as npt
-
-from cugraph_ws.arguments import check_columns, check_run, shown
+from cugraph_ws.arguments import check_columns, shown
 from cugraph_ws.checkpoint import Checkpoints
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.council import Council
-from cugraph_ws.cluster.refinement import ExchangeMethod
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO, columns_read, names_columns, reads_weights
+from cugraph_ws.columns import AUTO
+from cugraph_ws.conventions import columns_read, names_columns, reads_weights
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
-from cugraph_ws.frames import Below, Masked, VertexNumbers
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.interrupts import HeldInterrupts
+from cugraph_ws.loop import NOT_COMPARABLE, Loop, Result, Stopped
 from cugraph_ws.memory import check_run_memory
-from cugraph_ws.plan import Filter, WantedDirection
+from cugraph_ws.options import Options, shows_options
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
-from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import IDLE_SUPERSTEPS
 from cugraph_ws.trace import Trace
 
-__all__ = ["Loop", "Method", "Result", "Step", "run"]
+if TYPE_CHECKING:
+    import os
 
-Column = npt.NDArray[Any] | VertexNumbers | Masked
-Progress = bool | Callable[[ProgressUpdate], Any]
-Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
-NOT_COMPARABLE = "supersteps are not comparable: messages were taken out of order"
-Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt", "diverged"]
+    from cugraph_ws.cluster.refinement import ExchangeMethod
+    from cugraph_ws.options import Engine, Method
+    from cugraph_ws.plan import Filter, WantedDirection
+    from cugraph_ws.progress import Progress
+
+__all__ = ["Run", "run"]
 
 
-@dataclass
-class Step:
-    """What one call of `Loop.step` did.
+class Run(Protocol):
+    """What type checkers see of `run`: the options by name, as `Options` declares them.
 
-    Attributes
-    ----------
-    active : int
-        Vertices that are active next.
-    edges : int
-        Arcs read.
-    residual : float
-        Norm of the change; NaN where the algorithm has none.
-    direction, filter : str
-        For the trace.
-    residuals : list of float
-        Norm of each superstep in the call, where it took several; else empty.
-    bytes_sent : int
-        Bytes exchanged between partitions.
-    bytes_useful : int
-        Of those, values of vertices that had changed.
-    partitions : int
-        Into how many the graph was cut in it; 0 for as many as hold a share of it.
-    history : list of (int, int)
-        Active vertices and arcs of each superstep in the call; empty for one superstep.
-    modes : list of (str, str)
-        Direction and filter of each, where they may differ; else empty.
+    To mypy a program is the class that it is made of; to Pyright, a `VertexProgram`.
     """
 
-    active: int
-    edges: int
-    residual: float = math.nan
-    direction: str = ""
-    filter: str = ""
-    bytes_sent: int = 0
-    bytes_useful: int = 0
-    partitions: int = 0
-    residuals: list[float] = field(default_factory=list)
-    history: list[tuple[int, int]] = field(default_factory=list)
-    modes: list[tuple[str, str]] = field(default_factory=list)
+    def __call__(
+        self,
+        program: VertexProgram | Loop | type[Any],
+        graph: Graph[FrameT] | FrameT,
+        *,
+        source_column: str | list[str] = "source",
+        destination_column: str | list[str] = "destination",
+        weight_column: str | None = AUTO,
+        directed: bool = True,
+        engine: Engine = "auto",
+        max_iter: int | None = None,
+        tol: float | None = None,
+        direction: WantedDirection = "auto",
+        in_place: bool | None = None,
+        priorities: bool = True,
+        fused: bool = True,
+        predecessors: bool = True,
+        partitions: int = 1,
+        exchange: ExchangeMethod = "auto",
+        method: Method = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
+        progress: Progress = False,
+        timeout: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 10,
+        resume: str | os.PathLike[str] | None = None,
+        **parameters: Any,
+    ) -> Result[FrameT]:
+        """Run a vertex program on a graph."""
 
 
-class Loop(Protocol):
-    """An algorithm in supersteps; one instance is one call.
-
-    Attributes
-    ----------
-    name : str
-        For messages and checkpoints.
-    max_iter, tol : int or None, float or None
-        When to stop.
-    by_vertex : bool
-        Whether the result has one row for each vertex; else its columns are all of one length.
-    outputs : mapping of str to bool, optional
-        Of a result by vertex: its columns beside the ids, and whether each holds vertices.  Where a
-        loop has this, ids that a column would overwrite are refused before it starts.
-    """
-
-    name: str
-    max_iter: int | None
-    tol: float | None
-    by_vertex: bool
-
-    @property
-    def converged(self) -> bool:
-        """Whether the last step was the last one needed."""
-
-    @property
-    def diverged(self) -> bool:
-        """Whether there is no sense in going on: the state is no longer finite."""
-
-    def start(self, graph: Graph) -> None:
-        """Check the arguments against the graph and allocate the state."""
-
-    def step(self) -> Step:
-        """Do a bounded amount of work: a superstep, or a few."""
-
-    def inputs(self) -> dict[str, Any]:
-        """Return by name what the outcome depends on beside the graph: arrays and values."""
-
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays that are needed to go on from here."""
-
-    def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse a checkpoint that has anything else than `state` returns; alone, after `start`."""
-
-    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from what `state` returned and `check` has let pass, after `start`."""
-
-    def columns(self) -> Mapping[str, Column]:
-        """Return the result's columns; by vertex number if there is one row for each vertex."""
-
-    def on_cuda(self) -> Loop:
-        """Return the same algorithm for the CUDA engine.
-
-        A loop for members of a crew returns one for members with GPUs, or itself if it has none.
-        """
-
-    def on_crew(self) -> Loop:
-        """Return the same algorithm for members of a crew, each with a share of the graph."""
+def _typed(function: Callable[..., Any]) -> Run:
+    """Return `run` as type checkers see it."""
+    return cast(Run, function)
 
 
-@dataclass
-class Result:
-    """What a run returns.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        The vertex frame, of the kind of the edge frame, sorted by vertex.
-    arrays : dict
-        Its columns by vertex number, before decoding.
-    iterations : int
-        Supersteps, those before a resumed checkpoint included.
-    converged : bool
-        Whether the run reached its end: no vertex active, or the residual within `tol`.
-    residual : float
-        Norm of the last superstep's change; NaN where the program has none.
-    stopped : {"converged", "max_iter", "timeout", "callback", "interrupt", "diverged"}
-        Why it ended.
-    trace : DataFrame
-        One row a superstep: superstep, direction, filter, active, edges, milliseconds, residual,
-        bytes_sent, bytes_useful, partitions, fused.
-    synchronous : bool
-        Whether the states are those after `iterations` supersteps, each of which read what the last
-        one left. If not, messages were taken out of order: the fixpoint is the same, but supersteps
-        are not comparable, and a state before the end is between those of several.
-    """
-
-    graph: Graph = field(repr=False)
-    arrays: Mapping[str, Column] = field(repr=False)
-    iterations: int
-    converged: bool
-    residual: float
-    stopped: Stopped
-    rows: Trace = field(repr=False)
-    by_vertex: bool = field(default=True, repr=False)
-    synchronous: bool = True
-
-    @property
-    def frame(self) -> Any:
-        """The vertex frame, of the kind of the edge frame, sorted by vertex."""
-        if self.by_vertex:
-            return self.graph.vertex_frame(self.arrays)
-        return self.graph.frame_like(self.arrays)
-
-    @property
-    def trace(self) -> Any:
-        """One row a superstep, as a frame of the same kind."""
-        return self.graph.frame_like(self.rows.columns())
-
-    @property
-    def _caveat(self) -> str:
-        return "" if self.synchronous else f" ({NOT_COMPARABLE})"
-
-    def require_convergence(self, name: str) -> Result:
-        """Return the result itself, or raise if the run ended early.
-
-        Parameters
-        ----------
-        name : str
-            Of the algorithm, for the message.
-
-        Returns
-        -------
-        Result
-            This result.
-
-        Raises
-        ------
-        ConvergenceError
-            If `converged` is false; `.result` is this result.
-        """
-        if self.converged:
-            return self
-        remedy = "raise max_iter, tol or timeout"
-        if self.stopped == "diverged":
-            remedy = "scale the weights or the first values down"
-        raise ConvergenceError(
-            f"{name} did not converge: stopped by {self.stopped} after {self.iterations} supersteps, "
-            f"residual {self.residual:.3g}{self._caveat}; {remedy}, or take the error's .result",
-            self,
-        )
-
-
+@_typed
 @names_columns
 @spreads
+@shows_options
 def run(
     program: VertexProgram | Loop,
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
     destination_column: str | list[str] = "destination",
     weight_column: str | None = AUTO,
     directed: bool = True,
-    engine: str = "auto",
-    max_iter: int | None = None,
-    tol: float | None = None,
-    direction: WantedDirection = "auto",
-    in_place: bool | None = None,
-    priorities: bool = True,
-    fused: bool = True,
-    predecessors: bool = True,
-    partitions: int = 1,
-    exchange: ExchangeMethod = "auto",
-    method: Method = "auto",
-    filter: Filter = "auto",  # noqa: A002 - the papers' word
-    progress: Progress = False,
-    timeout: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: int = 10,
-    resume: str | os.PathLike[str] | None = None,
     **parameters: Any,
-) -> Result:
+) -> Result[FrameT]:
     """Run a vertex program on a graph.
 
     Parameters
@@ -278,53 +119,7 @@ def run(
         are read without being named here.
     directed : bool
         For an edge frame: whether edges go one way.
-    engine : {"auto", "cpu", "cuda", "python"}
-        Where to run: by default on the GPU if the graph is in its memory, else on the CPU.
-        "python" is the reference: it runs the program's functions uncompiled, slow and open to pdb,
-        in supersteps of which each reads what the last one left, and refuses a number that does not
-        fit the declared state; there `math` functions raise where compiled code gives NaN or an
-        infinity.
-    max_iter : int, optional
-        The most supersteps; the program's own default if not given. News travels so many edges: a
-        run with a limit takes no liberty with the order of messages.
-    tol : float, optional
-        Bound of the residual; the program's own default if not given.
-    direction : {"auto", "push", "pull", "gather"}
-        A direction to hold to.
-    in_place : bool, optional
-        Whether dense supersteps read what they have written already; then the result's `synchronous`
-        is False.
-    priorities : bool
-        Whether the program's `priority` is honoured; on a GPU, where a frontier is held to pushes.
-    fused : bool
-        Whether supersteps may run several to a call, or to a launch on a GPU.
-    predecessors : bool
-        Whether the program's predecessor column, if it declares one, is found at the end.
-    partitions : int
-        Into how many partitions to cut the graph, 1 to 1,024, which exchange what changes at their
-        boundaries; on one machine it is for trying out.
-    exchange : {"auto", "vr", "ms", "all"}
-        What partitions send each other: of the vertices at a boundary those that have changed
-        (`vr`, Vertex Refinement), or all (`ms`, the maximal subset); or all that they own (`all`, a
-        baseline). By default `vr` or `ms`, whichever is less.
-    method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
-        The GPU's schedule: warp segmentation, with a warp for each vertex of middle and blocks for
-        each of high in-degree; or virtual warps of so many lanes, a baseline.
-    filter : {"auto", "online", "ballot"}
-        How the GPU lists a frontier that pushes: each vertex as it hears news (`online`), from a
-        bitmap afterwards (`ballot`), or the former as long as there is room.  Where floats are summed
-        the latter by itself, in order, so that the sums are the same from run to run.
-    progress : bool or callable
-        True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the
-        run by returning False.
-    timeout : float, optional
-        Seconds after which the run stops with the state so far.
-    checkpoint : path-like, optional
-        Parquet file to which the state is written, atomically.
-    every : int
-        Supersteps between checkpoints, at least.
-    resume : path-like, optional
-        A checkpoint to go on from.
+    <options>
     **parameters : Any
         The program's own parameters, vertex values and vertex sets, by name; an unknown one is
         an error.
@@ -350,27 +145,7 @@ def run(
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
-    check_run(
-        max_iter=max_iter,
-        tol=tol,
-        timeout=timeout,
-        every=every,
-        partitions=partitions,
-        in_place=in_place,
-        priorities=priorities,
-        fused=fused,
-        predecessors=predecessors,
-        words={
-            "direction": direction,
-            "exchange": exchange,
-            "method": method,
-            "filter": filter,
-            "engine": engine,
-        },
-        progress=progress,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
+    options, parameters = Options.taken_from(parameters)
     steps = ("start", "step", "columns")
     if not isinstance(program, VertexProgram) and not all(
         callable(getattr(program, name, None)) for name in steps
@@ -380,61 +155,40 @@ def run(
             "above the class"
         )
     check_columns(source_column, destination_column, weight_column, directed)
-    choose_engine(engine)
-    if isinstance(program, VertexProgram):
-        from cugraph_ws.vertex_loop import VertexLoop
-
-        loop: Loop = VertexLoop(
-            program,
-            parameters,
-            engine=engine,
-            max_iter=max_iter,
-            tol=tol,
-            direction=direction,
-            in_place=in_place,
-            priorities=priorities,
-            fused=fused,
-            predecessors=predecessors,
-            partitions=partitions,
-            exchange=exchange,
-            method=method,
-            filter=filter,
-        )
-    else:
-        given = {
-            "method": None if method == "auto" else method,
-            "filter": None if filter == "auto" else filter,
-            "max_iter": max_iter,
-            "tol": tol,
-            "in_place": in_place,
-            "direction": None if direction == "auto" else direction,
-            "partitions": None if partitions == 1 else partitions,
-            **parameters,
-        }
-        refused = [name for name, value in given.items() if value is not None]
-        if refused:
-            raise InputError(
-                f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
-                "its parameters are given when it is made"
-            )
-        loop = program
+    choose_engine(options.engine)
+    loop = _loop(program, options, parameters)
     bound_graph = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
     bound_graph.check_outputs(getattr(loop, "outputs", {}))
-    here = choose_engine(engine, bound_graph)
+    here = choose_engine(options.engine, bound_graph)
     if isinstance(bound_graph, ShardGraph):
         loop = loop.on_crew()
     if here == "cuda":
         loop = loop.on_cuda()
     elif not isinstance(bound_graph, ShardGraph):
         check_run_memory(program, bound_graph)
-    result = _drive(loop, bound_graph, progress, timeout, checkpoint, every, resume)
+    result = _drive(loop, bound_graph, options)
     if here == "cuda":
         from cugraph_ws.cuda.device import device
 
         device().trim()
     return result
+
+
+def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str, Any]) -> Loop:
+    """Return the loop that a run is of; refuse what is for vertex programs if it has one of its own."""
+    if isinstance(program, VertexProgram):
+        from cugraph_ws.vertex_loop import VertexLoop
+
+        return VertexLoop(program, parameters, options)
+    refused = [*options.given("program", "gpu"), *parameters]
+    if refused:
+        raise InputError(
+            f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
+            "its parameters are given when it is made"
+        )
+    return copy(program)  # the caller's keeps no graph, and runs anywhere afterwards
 
 
 def program_graph(
@@ -479,25 +233,17 @@ def program_graph(
     )
 
 
-def _drive(
-    loop: Loop,
-    graph: Graph,
-    progress: Progress,
-    timeout: float | None,
-    checkpoint: str | os.PathLike[str] | None,
-    every: int,
-    resume: str | os.PathLike[str] | None,
-) -> Result:
+def _drive(loop: Loop, graph: Graph, options: Options) -> Result:
     """Step until the loop converges or something stops it."""
     begun = time.perf_counter()
     loop.start(graph)
     kept: Checkpoints | CrewCheckpoints
     ask: Callable[[str | None], str | None]
     if isinstance(graph, ShardGraph):
-        kept = CrewCheckpoints(loop, graph, checkpoint, resume)
+        kept = CrewCheckpoints(loop, graph, options.checkpoint, options.resume)
         ask = Council(graph.crew).ask
     else:
-        kept = Checkpoints(loop, graph, checkpoint, resume)
+        kept = Checkpoints(loop, graph, options.checkpoint, options.resume)
         ask = _own_wish
     iterations, saved, residual = 0, 0, math.nan
     facts = kept.load()
@@ -531,11 +277,11 @@ def _drive(
         known = None if math.isnan(residual) else residual
         kept.save({"iterations": iterations, "residual": known})
 
-    with reporter(progress, loop.name) as report, HeldInterrupts() as interrupts:
+    with reporter(options.progress, loop.name) as report, HeldInterrupts() as interrupts:
         try:
             while not loop.converged:
                 started = time.perf_counter()
-                if timeout is not None and started - begun > timeout:
+                if options.timeout is not None and started - begun > options.timeout:
                     wish = wish or "timeout"
                 wish = ask(wish)
                 if wish == "interrupt":
@@ -587,7 +333,7 @@ def _drive(
                 )
                 if not report.update(update):
                     wish = "callback"
-                if checkpoint is not None and iterations - saved >= every:
+                if options.checkpoint is not None and iterations - saved >= options.every:
                     save()
                     saved = iterations
             save()
@@ -606,51 +352,3 @@ def _drive(
 def _own_wish(wish: str | None) -> str | None:
     """Return why a run on one machine ends: nobody else has to agree."""
     return wish
-
-
-def as_columns(
-    program: VertexProgram,
-    state: Mapping[str, npt.NDArray[Any]],
-    infinities: Mapping[str, int],
-    predecessors: npt.NDArray[np.int64] | None,
-    vertices: int,
-) -> dict[str, Column]:
-    """Turn a program's final state into the columns of its result.
-
-    Parameters
-    ----------
-    program : VertexProgram
-        The program.
-    state : mapping of ndarray, each of shape (n,)
-        Its state fields.
-    infinities : mapping
-        For integer types, the value that stands for math.inf.
-    predecessors : ndarray of int64, shape (n,), or None
-        Vertex numbers, −1 for none.
-    vertices : int
-        Number of vertices of the graph, of which `state` may hold a share.
-
-    Returns
-    -------
-    dict
-        The visible fields, then the predecessors.
-    """
-    columns: dict[str, Column] = {}
-    for name, declared in program.state.items():
-        if not declared.visible:
-            continue
-        values = state[name]
-        if getattr(declared.type, "holds_vertex", False):
-            known = (values >= 0) & (values < vertices)
-            columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
-        elif declared.null is None:
-            columns[name] = values
-        elif declared.null == math.inf and (
-            values.dtype.kind == "f" or values.dtype.name in infinities
-        ):
-            columns[name] = Below(values, infinities.get(values.dtype.name, math.inf))
-        else:
-            columns[name] = Masked(values, values != declared.null)
-    if program.predecessor is not None and predecessors is not None:
-        columns[program.predecessor] = VertexNumbers(predecessors, nullable=True)
-    return columns

@@ -13,7 +13,7 @@ import builtins
 import inspect
 import math
 import types
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
@@ -23,7 +23,7 @@ import numpy as np
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.parsing import parse
 
-__all__ = ["FunctionSource", "read_function"]
+__all__ = ["FunctionSource", "class_names", "read_function"]
 
 BUILTINS = {
     "abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round",
@@ -221,6 +221,49 @@ def _lines(function: Callable[..., Any]) -> tuple[list[str], int]:
     if function not in _known:
         _known[function] = inspect.getsourcelines(function)
     return _known[function]
+
+
+def class_names(cls: type) -> list[str]:
+    """Return the names that a class body annotates or assigns, in the order of its source.
+
+    Parameters
+    ----------
+    cls : type
+        Has plain functions, by which its source is found.
+
+    Returns
+    -------
+    list of str
+        Each once; none where the source cannot be found.
+    """
+    members = [getattr(one, "__func__", one) for one in vars(cls).values()]
+    for function in (one for one in members if isinstance(one, types.FunctionType)):
+        try:
+            lines, line = inspect.findsource(function)
+            nodes = ast.walk(parse("".join(lines)))
+        except (OSError, SyntaxError):
+            continue
+        for node in nodes:
+            if (
+                isinstance(node, ast.ClassDef)
+                and node.name == cls.__name__
+                and node.lineno <= line + 1 <= (node.end_lineno or 0)
+            ):
+                return list(dict.fromkeys(_targets(node)))
+    return []
+
+
+def _targets(node: ast.ClassDef) -> Iterator[str]:
+    """Yield the names that statements of a class body annotate or assign."""
+    for statement in node.body:
+        targets: list[ast.expr] = []
+        if isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        elif isinstance(statement, ast.Assign):
+            targets = statement.targets
+        for one in (one for target in targets for one in ast.walk(target)):
+            if isinstance(one, ast.Name):
+                yield one.id
 
 
 class _Reader:

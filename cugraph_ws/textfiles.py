@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyarrow import compute, csv
 
 from cugraph_ws.errors import FileError
-from cugraph_ws.memory import available_memory, check_room, format_bytes
 from cugraph_ws.paths import arrow_path
+from cugraph_ws.room import available_memory, check_room, format_bytes
 
 __all__ = ["FORMATS", "SUFFIXES", "Layout", "TextFile"]
 

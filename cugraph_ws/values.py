@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cugraph_ws.dispatch import provider
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column
 
@@ -36,9 +37,7 @@ def read_numbers(column: Column, *, finite: bool = False) -> Any:
         If a row is null or NaN, or the column is not numeric; the message names the row.
     """
     if column.on_device:
-        from cugraph_ws.cuda.columns import read_device_numbers
-
-        return read_device_numbers(column, finite=finite)
+        return provider("device columns").read_device_numbers(column, finite=finite)
     values = _numeric(column)
     if values.dtype.kind == "f":
         _refuse_nan(column, values)
@@ -76,9 +75,7 @@ def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Any:
         If a row is null or NaN, the column is not numeric, or a value does not fit.
     """
     if column.on_device:
-        from cugraph_ws.cuda.columns import cast_device_numbers
-
-        return cast_device_numbers(column, dtype)
+        return provider("device columns").cast_device_numbers(column, dtype)
     dtype = np.dtype(dtype)
     values = _numeric(column)
     if values.dtype.kind == "f":

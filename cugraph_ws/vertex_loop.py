@@ -15,7 +15,6 @@ from cugraph_ws.binding import BoundProgram, bind
 from cugraph_ws.cluster.crew_exchange import CrewExchange
 from cugraph_ws.cluster.exchange import Exchange, LocalExchange
 from cugraph_ws.cluster.partition import Partition, split
-from cugraph_ws.cluster.refinement import ExchangeMethod, Refinement
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.codegen import INFINITY
 from cugraph_ws.cuda.device import as_host
@@ -23,15 +22,17 @@ from cugraph_ws.engines import Choice, Counts, Executor, choose_engine
 from cugraph_ws.engines.cpu import CpuExecutor
 from cugraph_ws.engines.queues import check_piles
 from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph
-from cugraph_ws.plan import Filter, Plan, WantedDirection, gathers_from_all
+from cugraph_ws.loop import Column, Loop, Step
+from cugraph_ws.options import Options
+from cugraph_ws.plan import Plan, gathers_from_all
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import Column, Loop, Method, Step, as_columns
 from cugraph_ws.saved_state import SavedState
 from cugraph_ws.stall import FIRST_COMPARED, Repetition
 
 if TYPE_CHECKING:
-    from cugraph_ws.cluster.nccl import Links
+    from cugraph_ws.cluster.crew import Links
     from cugraph_ws.cuda.partition import DevicePartition
     from cugraph_ws.cuda.plan import CudaPlan
 
@@ -61,22 +62,10 @@ class VertexLoop:
         The program.
     arguments : mapping
         Its parameters, vertex values and vertex sets.
-    engine : str
-        As in `run()`, and so on.
-    max_iter, tol, direction, in_place, priorities, fused
-        As in `run()`.
+    options : Options
+        Of the run.
     threads : int, optional
         Most threads; all cores if not given.
-    predecessors : bool
-        Whether the predecessor column is found at the end.
-    partitions : int
-        Into how many partitions to cut the graph.
-    exchange : {"auto", "vr", "ms", "all"}
-        What they send each other.
-    method : str
-        The CUDA engine's schedule, as in `run()`.
-    filter : str
-        How its frontiers are listed, as in `run()`.
 
     Attributes
     ----------
@@ -92,44 +81,24 @@ class VertexLoop:
         self,
         program: VertexProgram,
         arguments: Mapping[str, Any],
+        options: Options,
         *,
-        engine: str = "auto",
-        max_iter: int | None = None,
-        tol: float | None = None,
-        direction: WantedDirection = "auto",
-        in_place: bool | None = None,
-        priorities: bool = True,
-        fused: bool = True,
         threads: int | None = None,
-        predecessors: bool = True,
-        partitions: int = 1,
-        exchange: ExchangeMethod = "auto",
-        method: Method = "auto",
-        filter: Filter = "auto",  # noqa: A002 - the papers' word
     ) -> None:
         program = program.current()
         self.name = program.name
-        self.max_iter = program.max_iter if max_iter is None else max_iter
-        self.tol = program.tol if tol is None else tol
+        self.max_iter = program.max_iter if options.max_iter is None else options.max_iter
+        self.tol = program.tol if options.tol is None else options.tol
         self._program = program
         self._arguments = arguments
-        choose_engine(engine)
-        self.engine = engine
-        self._direction: WantedDirection = direction
-        self._in_place = program.in_place if in_place is None else in_place
-        if engine == "python":  # the reference takes no liberty
+        choose_engine(options.engine)
+        self.engine: str = options.engine
+        self._options = options
+        self._in_place = program.in_place if options.in_place is None else options.in_place
+        if options.engine == "python":  # the reference takes no liberty
             self._in_place = False
-        self._method: Method = method
-        if filter not in ("auto", "online", "ballot"):
-            raise InputError(f"filter={filter!r} is not known; choose 'auto', 'online' or 'ballot'")
-        self._filter: Filter = filter
-        self._priorities = priorities
-        self._fused = fused
         self._threads = threads
-        Refinement(exchange)  # raises if there is no such method
-        self._predecessors = predecessors and program.predecessor is not None
-        self._parts = partitions
-        self._sends: ExchangeMethod = exchange
+        self._predecessors = options.predecessors and program.predecessor is not None
         self._executors: list[Executor] = []
         self._partitions: list[Partition] = []
         self._exchange: Exchange
@@ -178,7 +147,7 @@ class VertexLoop:
             graph,
             self._arguments,
             on_device=engine == "cuda"
-            and self._parts == 1
+            and self._options.partitions == 1
             and (not isinstance(graph, ShardGraph) or graph.binds_on_device),
             plain=engine == "python",
         )
@@ -229,34 +198,34 @@ class VertexLoop:
 
     def _on_cpu(self, bound: BoundProgram, graph: Graph, *, plain: bool) -> list[Executor]:
         """Make the plan, the partitions and their exchange, and an executor for each."""
-        if self._method != "auto":
-            raise InputError(
-                f"method={self._method!r} is a schedule of engine='cuda'; leave it out here"
-            )
-        if self._filter != "auto":
-            raise InputError(
-                f"filter={self._filter!r} is a choice of engine='cuda'; leave it out here"
-            )
+        options = self._options
+        for_gpus = options.given("gpu")
+        if for_gpus:
+            name, value = next(iter(for_gpus.items()))
+            what = "schedule" if name == "method" else "choice"
+            raise InputError(f"{name}={value!r} is a {what} of engine='cuda'; leave it out here")
         shared = isinstance(graph, ShardGraph) and graph.crew.size > 1
-        if isinstance(graph, ShardGraph) and self._parts != 1:
+        if isinstance(graph, ShardGraph) and options.partitions != 1:
             raise InputError(
-                f"partitions={self._parts}: a graph on a cluster is in one partition for each worker; "
+                f"partitions={options.partitions}: a graph on a cluster is in one partition for each worker; "
                 "leave it out"
             )
         self._plan = plan = Plan(
             bound,
             graph.number_of_arcs,
-            direction=self._direction,
-            priorities=self._priorities,
+            direction=options.direction,
+            priorities=options.priorities,
             # A fused call sends nothing between its supersteps.
-            fused=self._fused and self._parts == 1 and not shared,
+            fused=options.fused and options.partitions == 1 and not shared,
         )
         if isinstance(graph, ShardGraph):
             self._partitions = [graph.partition(bound)]
-            self._exchange = CrewExchange(graph, method=self._sends, dense=plan.dense)
+            self._exchange = CrewExchange(graph, method=options.exchange, dense=plan.dense)
         else:
-            self._partitions = split(graph, bound, self._parts)
-            self._exchange = LocalExchange(self._partitions, method=self._sends, dense=plan.dense)
+            self._partitions = split(graph, bound, options.partitions)
+            self._exchange = LocalExchange(
+                self._partitions, method=options.exchange, dense=plan.dense
+            )
         return [
             CpuExecutor(
                 bound,
@@ -285,17 +254,18 @@ class VertexLoop:
         from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
         from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
 
+        options = self._options
         shard = graph if isinstance(graph, ShardGraph) else None
-        divided = self._parts > 1 or (shard is not None and shard.crew.size > 1)
+        divided = options.partitions > 1 or (shard is not None and shard.crew.size > 1)
         linked = _links_of(graph) is not None
         self._plan = plan = CudaPlan(
             bound,
             graph.number_of_arcs if divided or shard is not None else graph.on_device().arcs,
-            direction=self._direction,
+            direction=options.direction,
             in_place=self._in_place,
-            fused=self._fused,
-            priorities=self._priorities,
-            scheduled=self._method != "auto",
+            fused=options.fused,
+            priorities=options.priorities,
+            scheduled=options.method != "auto",
             divided=divided,
             linked=linked,
         )
@@ -309,25 +279,33 @@ class VertexLoop:
         elif shard is not None:
             self._exchange = self._among_gpus(shard, held[0], plan)
         if plan.swaps and divided:
-            return [CudaBorderExecutor(bound, *held, wanted=self._direction, filter=self._filter)]
+            return [
+                CudaBorderExecutor(bound, *held, wanted=options.direction, filter=options.filter)
+            ]
         if plan.swaps:
             return [
                 CudaFrontierExecutor(
-                    bound, *held, wanted=self._direction, filter=self._filter, ordered=plan.ordered
+                    bound,
+                    *held,
+                    wanted=options.direction,
+                    filter=options.filter,
+                    ordered=plan.ordered,
                 )
             ]
         if plan.relays:
-            return [CudaRelayExecutor(bound, *held, wanted=self._direction, filter=self._filter)]
-        if self._filter != "auto":
+            return [
+                CudaRelayExecutor(bound, *held, wanted=options.direction, filter=options.filter)
+            ]
+        if options.filter != "auto":
             raise InputError(
-                f"filter={self._filter!r}: {self.name} has no frontier that is listed; leave it out"
+                f"filter={options.filter!r}: {self.name} has no frontier that is listed; leave it out"
             )
         if not held:
-            self._partitions = split(graph, bound, self._parts)
+            self._partitions = split(graph, bound, options.partitions)
             held = [device_partition(partition) for partition in self._partitions]
             self._exchange = LocalExchange(
                 self._partitions,
-                method=self._sends,
+                method=options.exchange,
                 dense=not plan.frontier,
                 boundaries=[part.boundaries for part in held],
             )
@@ -337,7 +315,7 @@ class VertexLoop:
                 part,
                 frontier=plan.frontier,
                 in_place=plan.in_place,
-                method=self._method,
+                method=options.method,
                 tol=self.tol,
             )
             for part in held
@@ -357,13 +335,13 @@ class VertexLoop:
                 links,
                 swaps=plan.swaps,
                 figures=FRONTIER_FIGURES if plan.swaps else FIGURES + terms,
-                method=self._sends,
+                method=self._options.exchange,
                 frontier=plan.frontier,
                 in_place=plan.in_place and not plan.swaps,
             )
         return CrewExchange(
             graph,
-            method=self._sends,
+            method=self._options.exchange,
             dense=not plan.frontier,
             boundaries=part.boundaries,
             ghosts=part.ghosts,
@@ -396,7 +374,7 @@ class VertexLoop:
             filter=filters.get(choice.direction, "list"),
             bytes_sent=traffic.sent,
             bytes_useful=traffic.useful,
-            partitions=self._parts if self._parts > 1 else 0,
+            partitions=self._options.partitions if self._options.partitions > 1 else 0,
             history=counts.history,
             modes=counts.modes,
         )
@@ -531,7 +509,52 @@ class VertexLoop:
 
 def _links_of(graph: Graph) -> Links | None:
     """Return the links between members that have a GPU each; None where there are no others, or none."""
-    from cugraph_ws.cluster.nccl import NcclCrew
+    return getattr(graph.crew, "links", None) if graph.crew.size > 1 else None
 
-    crew = graph.crew if isinstance(graph, ShardGraph) else None
-    return crew.links if isinstance(crew, NcclCrew) and crew.size > 1 else None
+
+def as_columns(
+    program: VertexProgram,
+    state: Mapping[str, npt.NDArray[Any]],
+    infinities: Mapping[str, int],
+    predecessors: npt.NDArray[np.int64] | None,
+    vertices: int,
+) -> dict[str, Column]:
+    """Turn a program's final state into the columns of its result.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    state : mapping of ndarray, each of shape (n,)
+        Its state fields.
+    infinities : mapping
+        For integer types, the value that stands for math.inf.
+    predecessors : ndarray of int64, shape (n,), or None
+        Vertex numbers, −1 for none.
+    vertices : int
+        Number of vertices of the graph, of which `state` may hold a share.
+
+    Returns
+    -------
+    dict
+        The visible fields, then the predecessors.
+    """
+    columns: dict[str, Column] = {}
+    for name, declared in program.state.items():
+        if not declared.visible:
+            continue
+        values = state[name]
+        if getattr(declared.type, "holds_vertex", False):
+            known = (values >= 0) & (values < vertices)
+            columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
+        elif declared.null is None:
+            columns[name] = values
+        elif declared.null == math.inf and (
+            values.dtype.kind == "f" or values.dtype.name in infinities
+        ):
+            columns[name] = Below(values, infinities.get(values.dtype.name, math.inf))
+        else:
+            columns[name] = Masked(values, values != declared.null)
+    if program.predecessor is not None and predecessors is not None:
+        columns[program.predecessor] = VertexNumbers(predecessors, nullable=True)
+    return columns

@@ -29,6 +29,7 @@ __all__ = [
     "Workers",
     "assert_same",
     "certificates",
+    "complaints",
     "eventually",
     "on_workers",
     "spread_edges",
@@ -157,6 +158,12 @@ def assert_same(found: Any, expected: pd.DataFrame, **tolerance: float) -> None:
     rows = found.compute().reset_index(drop=True)
     exact = {"check_exact": True} if not tolerance else {"check_exact": False, **tolerance}
     pd.testing.assert_frame_equal(rows, expected, **exact)
+
+
+def complaints(client: Client, about: str = "Compute Failed") -> list[str]:
+    """Return what the workers' logs say of something: by default, pages about tasks that have failed."""
+    logs = client.get_worker_logs()
+    return [text for log in logs.values() for _, text in log if about in text]
 
 
 def eventually(condition: Callable[[], Any], seconds: float = 10.0) -> None:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cugraph_ws as ws
-from cugraph_ws import cli, cli_cluster, generators
+from cugraph_ws import cli, cli_cluster, cli_folders, generators
 from cugraph_ws.cluster import local
 
 pytest.importorskip("dask.dataframe")
@@ -187,7 +187,7 @@ def test_a_crash_leaves_nothing_half_written(cluster, monkeypatch, capsys):
         path.write_text("half")
         raise OSError("no space is left")
 
-    monkeypatch.setattr(cli_cluster, "_write", fail)
+    monkeypatch.setattr(cli_folders, "_write", fail)
     words = ("bfs", "edges", "--start", "3", "-o", "many")
     assert run(*words, "--scheduler", cluster.scheduler_address) == 1
     assert "no space is left" in capsys.readouterr().err
@@ -198,7 +198,7 @@ def test_a_crash_leaves_nothing_half_written(cluster, monkeypatch, capsys):
 
 
 def test_files_that_are_not_here_are_missed(cluster, monkeypatch, capsys):
-    monkeypatch.setattr(cli_cluster, "_write", lambda part, path: len(part))
+    monkeypatch.setattr(cli_folders, "_write", lambda part, path: len(part))
     words = ("bfs", "edges", "--start", "3", "-o", "many")
     assert run(*words, "--scheduler", cluster.scheduler_address) == 1
     assert "on a disk that all workers and this process share" in capsys.readouterr().err
@@ -207,7 +207,7 @@ def test_files_that_are_not_here_are_missed(cluster, monkeypatch, capsys):
 
 def test_a_folder_that_a_worker_does_not_see(tmp_path):
     with pytest.raises(ws.FileError, match="a worker does not see this folder"):
-        cli_cluster._write(pa.table({"vertex": [1]}), tmp_path / "absent" / "part.parquet")
+        cli_folders._write(pa.table({"vertex": [1]}), tmp_path / "absent" / "part.parquet")
 
 
 @pytest.mark.parametrize(

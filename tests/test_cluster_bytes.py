@@ -16,6 +16,7 @@ from shapes import SHAPES, build, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.options import Options
 from cugraph_ws.vertex_loop import VertexLoop
 
 GRAPHS = {
@@ -46,7 +47,9 @@ def history(
     with build(edges) as graph:
 
         def work(crew: ThreadCrew) -> tuple[list[Any], list[State]]:
-            loop = VertexLoop(program, arguments, engine="python", exchange=exchange, **options)
+            loop = VertexLoop(
+                program, arguments, Options(engine="python", exchange=exchange, **options)
+            )
             loop.start(share(graph, crew, cuts))
             steps, states = [], [copied(loop)]
             while not loop.converged and len(steps) != loop.max_iter:

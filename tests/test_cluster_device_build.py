@@ -421,9 +421,10 @@ def test_a_member_takes_its_part_of_the_memory_of_one_gpu(
         assert max(together(members, work)) < most * whole
 
 
+@pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_what_a_share_takes_is_told_before(
-    weight: str | None, monkeypatch: pytest.MonkeyPatch
+    weight: str | None, directed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grouping, "LEAST_PIECE", 16)
     frame, here = sparse_edges(ROWS).assign(weight=1.0), MeasuredDevice()
@@ -435,7 +436,8 @@ def test_what_a_share_takes_is_told_before(
 
     def work(crew: ThreadCrew) -> tuple[int, int]:
         own, before = parts_of(frame, crew, on_gpu=True, count=8), here.held()
-        peak, _ = here.peak(lambda: build_shard(LinkedCrew(crew, ways), own, weight=weight))
+        options = {"weight": weight, "directed": directed}
+        peak, _ = here.peak(lambda: build_shard(LinkedCrew(crew, ways), own, **options))
         return peak, told[threading.get_ident()] - before
 
     monkeypatch.setattr(device_build, "check_device_memory", note)

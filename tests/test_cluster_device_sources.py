@@ -16,10 +16,9 @@ from test_cluster_device_loops import Slower, built, frame_of
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda.loops import multi_source as on_device
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
-from cugraph_ws.cluster.device_multi_source import DeviceCrewSearches
 from cugraph_ws.cuda import grouping
-from cugraph_ws.cuda import multi_source as on_device
 
 
 @pytest.fixture(autouse=True)
@@ -160,8 +159,8 @@ def test_checkpoints_go_from_engine_to_engine(
     def begin(crew: Any) -> None:
         loop, shard = loop_of(ws.SSSP, sources, engine="python").on_crew(), share(graph, crew)
         loop = loop.on_cuda() if engines[0] == "cuda" else loop
-        assert isinstance(loop, DeviceCrewSearches) == (engines[0] == "cuda")
         loop.start(shard)
+        assert isinstance(loop._searches, on_device.Searches) == (engines[0] == "cuda")
         loop.step()
         assert not loop.converged
         CrewCheckpoints(loop, shard, path, None).save({"iterations": 1, "residual": None})

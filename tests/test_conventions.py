@@ -16,7 +16,8 @@ from crews import share, together
 import cugraph_ws as ws
 from cugraph_ws.cli import commands
 from cugraph_ws.cli_options import Settings
-from cugraph_ws.conventions import column_names, columns_read, weight_column
+from cugraph_ws.columns import column_names, weight_column
+from cugraph_ws.conventions import columns_read
 
 EDGES = pd.DataFrame(
     {

@@ -145,6 +145,18 @@ def test_the_innermost_core_is_the_default():
     pd.testing.assert_frame_equal(found, pd.DataFrame(expected), check_dtype=False)
 
 
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+def test_edges_of_a_core_are_sorted_by_destination_then_source(directed):
+    ends = np.random.default_rng(8).integers(0, 9, (2, 60))
+    edges = pd.DataFrame({"source": ends[0], "destination": ends[1], "row": np.arange(60)})
+    found = k_core(edges, 0, weight="row", directed=directed)
+    if not directed:
+        edges["source"], edges["destination"] = ends.min(axis=0), ends.max(axis=0)
+    expected = edges.sort_values(["destination", "source", "row"], ignore_index=True)
+    pd.testing.assert_frame_equal(found, expected)
+    assert found.duplicated(["source", "destination"]).any()
+
+
 def test_a_core_keeps_the_self_loops_of_its_vertices():
     edges = frame({"source": [0, 0, 1, 2], "destination": [0, 1, 0, 2]})
     found = k_core(edges, 2)

@@ -13,7 +13,6 @@ from shapes import SHAPES, build
 
 import cugraph_ws as ws
 from cugraph_ws.binding import bind
-from cugraph_ws.codegen import kernel_file
 from cugraph_ws.cuda.codegen import (
     FRONTIER_LOOPS,
     LOOPS,
@@ -23,6 +22,7 @@ from cugraph_ws.cuda.codegen import (
     module_source,
     sent_fields,
 )
+from cugraph_ws.generated import kernel_file
 
 PROGRAMS = [(Hops, {"start": 0}), (Paths, {}), (Rank, {}), (Reached, {"start": 0}), (Pairs, {}),
             (Steps, {}), (Shout, {"start": 0})]  # fmt: skip

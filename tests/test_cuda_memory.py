@@ -16,8 +16,8 @@ from cugraph_ws.cuda.graph import build
 from cugraph_ws.cuda.grouping import Ends
 from cugraph_ws.cuda.memory import check_device_memory, estimate, estimate_transpose
 from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.estimates import estimate_memory
 from cugraph_ws.graph import Graph
-from cugraph_ws.memory import estimate_memory
 
 
 class Ledger:

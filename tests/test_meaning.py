@@ -13,7 +13,7 @@ from shapes import build, rmat
 
 import cugraph_ws as ws
 from cugraph_ws.analysis import why_not_monotone
-from cugraph_ws.run import Step
+from cugraph_ws.loop import Step
 from cugraph_ws.stall import IDLE_SUPERSTEPS
 
 WAYS = [

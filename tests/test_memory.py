@@ -15,9 +15,9 @@ import pytest
 import cugraph_ws as ws
 from cugraph_ws import interning
 from cugraph_ws.errors import GraphMemoryError, InputError
+from cugraph_ws.estimates import estimate_memory
 from cugraph_ws.footprints import IdShape, estimate_build
 from cugraph_ws.interning import count_distinct
-from cugraph_ws.memory import estimate_memory
 
 BENCH = Path(__file__).parents[1] / "ci" / "bench" / "memory_peaks.py"
 

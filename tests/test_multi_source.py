@@ -117,6 +117,11 @@ def test_what_is_refused(search):
             search(graph, [0], engine="gpu")
 
 
+def test_a_program_that_measures_something_else():
+    with build(EDGES) as graph, pytest.raises(ws.InputError, match="program=WidestPath has no"):
+        ws.run(ws.MultiSource(ws.WidestPath, "start", [0]), graph, engine="python")
+
+
 def test_a_callback_stops_between_batches():
     loop = ws.MultiSource(ws.BFS, "start", list(range(30)), engine="python")
     with build(EDGES) as graph:

@@ -149,6 +149,70 @@ def test_no_state():
         define({"weight": ws.edge(ws.float64)})
 
 
+def test_declarations_may_be_assigned():
+    given = define(
+        {"start": ws.vertex_parameter},
+        width=ws.nullable(ws.float64, math.inf), hops=ws.int32, weight=ws.edge(ws.float64),
+        tol=ws.parameter(ws.float64),
+    )  # fmt: skip
+    annotated = define(
+        {
+            "start": ws.vertex_parameter, "width": ws.nullable(ws.float64, math.inf),
+            "hops": ws.int32, "weight": ws.edge(ws.float64), "tol": ws.parameter(ws.float64),
+        }
+    )  # fmt: skip
+    for kind in ("state", "edges", "parameters", "tol"):
+        assert getattr(given, kind) == getattr(annotated, kind)
+    assert list(given.state) == ["width", "hops"]
+
+
+def test_what_is_assigned_wins_over_its_annotation():
+    assert define({"width": float}, width=ws.hidden(ws.float32)).state == {
+        "width": State(ws.float32, visible=False)
+    }
+
+
+def test_fields_of_the_state_are_in_the_order_of_the_source():
+    @ws.vertex_program
+    class Mixed:
+        first = ws.hidden(ws.int64)
+        second: ws.float64
+        third: float = ws.nullable(ws.float64, math.inf)
+        fourth, fifth = ws.int32, 1
+        sixth: ws.boolean
+        combine = sum
+        del fifth
+
+        @staticmethod
+        def init(vertex):
+            return 0, 0.0, 0.0, 0, False
+
+        def compute(src):
+            return src.second
+
+        def apply(old, gathered):
+            return old.first, gathered, old.third, old.fourth, True
+
+    assert list(Mixed.state) == ["first", "second", "third", "fourth", "sixth"]
+
+
+def test_an_order_that_nothing_tells():
+    with pytest.raises(ws.ProgramError, match=r"declare all of them in one way: more, width"):
+        define({"width": ws.float64}, more=ws.int64)
+    with pytest.raises(ws.ProgramError, match=r"its source cannot be found"):
+        exec(UNSEEN, {"ws": ws})
+
+
+UNSEEN = """
+@ws.vertex_program
+class Program:
+    width: ws.float64
+    more = ws.int64
+    def init(vertex):
+        return 0.0, 0
+"""
+
+
 def test_like_an_attribute_that_is_not_declared():
     with pytest.raises(ws.ProgramError, match=r"Program.width is like `weight`, which is no decl"):
         define({"width": ws.like("weight")})

@@ -289,6 +289,14 @@ def test_truncated_files(tmp_path):
             read_edges(tmp_path / name)
 
 
+def test_a_parquet_file_with_a_damaged_column_name(tmp_path):
+    path = tmp_path / "e.parquet"
+    pq.write_table(pa.table(EDGES), path)
+    path.write_bytes(path.read_bytes().replace(b"source", b"\xf3ource"))
+    with pytest.raises(FileError, match="cut short or damaged"):
+        read_edges(path)
+
+
 def test_a_file_that_says_nothing_but_fails(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,23 +10,20 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count, check_number
-from cugraph_ws.cluster.agreement import attempt
-from cugraph_ws.cluster.parts import Partitions, Parts
-from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.backends import loops
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.cuda.device import as_host
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import is_frame, open_frame
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
-from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
-from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.loop import Loop, Step
+from cugraph_ws.partition.part import Part
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
-from cugraph_ws.vertices import id_columns
 
 __all__ = ["BeliefPropagation", "belief_propagation"]
 
-Array = npt.NDArray[Any]
-Integers = npt.NDArray[np.int64]
+Array = Any  # NumPy's or CuPy's
 Floats = npt.NDArray[np.float64]
 
 LEAST_RATIO = 1e-300  # of a coupling's entries: what float64 can multiply without losing them
@@ -38,7 +33,7 @@ LEAST_MESSAGE = -800.0  # below the logarithm of the least ratio, shared out amo
 
 @spreads
 def belief_propagation(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     priors: Any,
     coupling: Any,
     damping: float = 0.0,
@@ -50,7 +45,7 @@ def belief_propagation(
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Estimate the marginal distribution of each vertex's state.
 
     The vertices' states x have the joint probability, up to a factor, of the product of the
@@ -116,16 +111,15 @@ def belief_propagation(
         directed=directed,
         attributes=attributes,
     )
-    result = run(
-        loop,
-        opened,
-        **options,
-    )
+    result = run(loop, opened, **options)
     return result.require_convergence("belief_propagation").frame
 
 
 class BeliefPropagation:
-    """The algorithm as a loop for `run`: each step sends all messages once.
+    """The algorithm as a loop for `run`: each step sends all messages once, wherever the graph is.
+
+    Checkpoints of a whole graph have its messages by receiver; those of ranks have them by the arc of
+    which they are, so that another number of ranks can go on.
 
     Parameters
     ----------
@@ -141,6 +135,8 @@ class BeliefPropagation:
 
     name = "belief_propagation"
     by_vertex = True
+    by_vertex_state: tuple[str, ...] = ()
+    by_arc_state: tuple[str, ...] = ()
     diverged = False
 
     def __init__(
@@ -159,64 +155,43 @@ class BeliefPropagation:
         self.tol: float | None = float(tol)
         self.max_iter: int | None = int(max_iter)
         self.priors, self.coupling, self.damping = priors, coupling, float(damping)
+        self._on_device = False
+
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """By argument, what names vertices, for who looks them up before the run."""
+        return {"priors": self.priors}
 
     def on_cuda(self) -> Loop:
-        """Return the same loop for the CUDA engine."""
-        from cugraph_ws.cuda.belief_propagation import DeviceBelief
-
-        return DeviceBelief(self)
+        """Return the loop itself, for the CUDA engine from now on."""
+        self._on_device = True
+        return self
 
     def on_crew(self) -> Loop:
-        """Return the same loop for a share of a graph."""
-        from cugraph_ws.cluster.belief_propagation import CrewBelief
-
-        return CrewBelief(self)
-
-    def read(
-        self, graph: Graph, to_host: Callable[[Any], Any] | None = None
-    ) -> tuple[Any, Floats | None]:
-        """Read priors and coupling.
-
-        Parameters
-        ----------
-        graph : Graph
-        to_host : callable, optional
-            Copies arrays from the device; if given, priors are read and stay there.
-
-        Returns
-        -------
-        log_priors : array of float64, shape (vertices, states)
-            By vertex number, of a share of its own vertices, without the self-loops' couplings.
-        coupling : ndarray of float64, shape (states, states), or None
-            The one for all edges; None if each has a strength of its own.
-
-        Raises
-        ------
-        InputError
-            If one of them cannot be used.
-        """
-        priors = _read_priors(graph, self.priors, to_host)
-        graph.check_outputs({f"belief_{state}": False for state in range(priors.shape[1])})
-        with np.errstate(divide="ignore"):  # a state of probability 0
-            log_priors = np.log(priors)
-        if isinstance(self.coupling, str):
-            return log_priors, None
-        symmetric = not graph.directed
-        return log_priors, _read_coupling(self.coupling, priors.shape[1], symmetric=symmetric)
+        """Return the loop itself."""
+        return self
 
     def start(self, graph: Graph) -> None:
-        """Pair the arcs, read priors and couplings, and start from messages that say nothing."""
-        self._rows = _Rows.of(graph)
-        self._log_priors, matrix = self.read(graph)
+        """Read priors and couplings, pair the arcs, and start from messages that say nothing."""
+        self._backend = loops("belief_propagation", on_device=self._on_device)
+        self._part = part = Part(graph, on_device=self._on_device)
+        log_priors, matrix = self._read(on_device=self._on_device and graph.binds_on_device)
+        log_priors = part.xp.asarray(log_priors)
+        self._states = log_priors.shape[1]
+        self._arcs = graph.number_of_arcs * (2 if graph.directed else 1)
         if matrix is None:
-            self._send, self._factor = send_potts, self._rows.strengths(graph, self.coupling)
+            self._check_strengths()
         else:
-            self._send, self._factor = send_coupled, matrix
-            loops = np.bincount(self._rows.self_loops(graph), minlength=len(self._log_priors))
-            self._log_priors += loops[:, np.newaxis] * np.log(np.diagonal(matrix))
-        self._messages = np.zeros((len(self._rows.senders), self._log_priors.shape[1]))
-        self._next = np.zeros_like(self._messages)
-        self._residual = math.inf if len(self._messages) else 0.0
+            _weigh_self_loops(log_priors, self._backend.self_loops(part), matrix, part.xp)
+        if not part.whole:
+            ways = ("along", "against") if graph.directed else ("along",)
+            self.by_arc_state = tuple(
+                f"{way}_{state}" for way in ways for state in range(self._states)
+            )
+        coupling = self.coupling if matrix is None else matrix
+        self._messages = self._backend.Messages(part, log_priors, coupling, self.damping)
+        self._messages.hear()
+        self._residual = math.inf if self._arcs else 0.0
 
     @property
     def converged(self) -> bool:
@@ -225,170 +200,123 @@ class BeliefPropagation:
         return self._residual <= self.tol
 
     def step(self) -> Step:
-        """Send all messages once, from those of the last step."""
-        rows = self._rows
-        totals = self._totals()
-        arrays = rows.offsets, rows.senders, rows.splits, rows.reverse
-        tasks = [
-            (arrays, totals, self._messages, self._next, self._factor, self.damping, low, high)
-            for low, high in rows.ranges
-        ]
-        self._residual = max(parallel(self._send, tasks))
-        self._messages, self._next = self._next, self._messages
+        """Send all messages once, from those of the last step, and sum up what vertices believe."""
+        halo, vertices = self._part.halo, self._part.graph.number_of_vertices
+        change = self._messages.send()
+        self._messages.hear()
+        self._residual = max(halo.comm.allgather(_number(change)))
+        (sent,) = halo.totals()
         return Step(
-            len(totals), len(rows.senders), self._residual, direction="gather", filter="all"
+            vertices, self._arcs, self._residual, direction="gather", filter="all", bytes_sent=sent
         )
 
     def inputs(self) -> dict[str, Any]:
-        """Return priors, couplings and damping."""
-        return {
-            "priors": self._log_priors,
-            "coupling": self._factor,
-            "damping": self.damping,
-        }
+        """Return priors, couplings and damping, to the last bit as on other engines; collective."""
+        part, messages = self._part, self._messages
+        priors, matrix = self._read(on_device=False)
+        if part.whole:
+            if matrix is not None:
+                _weigh_self_loops(priors, as_host(self._backend.self_loops(part)), matrix, np)
+            coupling = as_host(messages.strengths[messages.order()]) if matrix is None else matrix
+            return {"priors": priors, "coupling": coupling, "damping": self.damping}
+        by_position = np.zeros((part.size, self._states))  # ghosts' do not matter
+        by_position[: part.owned] = priors
+        named = {f"prior_{state}": column for state, column in enumerate(by_position.T)}
+        if matrix is None:
+            named[self.coupling] = part.graph.edge_values(self.coupling)
+        else:
+            named["coupling"] = matrix.tolist()
+        return {**named, "damping": self.damping}
 
     def state(self) -> dict[str, Array]:
         """Return the messages."""
-        return {"messages": self._messages.ravel(), "residual": np.array([self._residual])}
+        messages, residual = self._messages, np.array([self._residual])
+        if self._part.whole:
+            saved = as_host(messages.table[messages.order()])
+            return {"messages": saved.ravel(), "residual": residual}
+        ways = messages.by_arc()[: len(self.by_arc_state) // self._states]
+        columns = [column.copy() for way in ways for column in as_host(messages.table[way]).T]
+        return {**dict(zip(self.by_arc_state, columns, strict=True)), "residual": residual}
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse what is no state of such a run; alone."""
-        state.floats("messages", self._messages.size, LEAST_MESSAGE, 0.0)
+        if self._part.whole:
+            state.floats("messages", self._arcs * self._states, LEAST_MESSAGE, 0.0)
+        for name in self.by_arc_state:
+            state.floats(name, graph.csc.number_of_arcs, LEAST_MESSAGE, 0.0)
         state.floats("residual", 1, 0.0)
 
     def restore(self, state: dict[str, Array]) -> None:
         """Go on from messages."""
-        self._messages = state["messages"].astype(np.float64).reshape(self._messages.shape)
+        messages, states = self._messages, self._states
+        if self._part.whole:
+            saved = state["messages"].astype(np.float64).reshape(-1, states)
+            messages.table[messages.order()] = self._part.xp.asarray(saved)
+        else:
+            saved = np.column_stack([state[name] for name in self.by_arc_state]).astype(np.float64)
+            against = saved[:, states:] if len(self.by_arc_state) > states else None
+            messages.restore(saved[:, :states], against)
         self._residual = float(state["residual"][0])
+        messages.hear()
 
-    def columns(self) -> dict[str, Floats]:
-        """Return the beliefs of each vertex."""
-        return beliefs_of(self._totals())
+    def columns(self) -> dict[str, Array]:
+        """Return the beliefs of each owned vertex; they add up to 1."""
+        xp = self._part.xp
+        beliefs = self._part.by_number(self._messages.believed)
+        if len(beliefs):
+            beliefs = beliefs - beliefs.max(axis=1, keepdims=True)
+        beliefs = xp.exp(beliefs)
+        beliefs /= beliefs.sum(axis=1, keepdims=True)
+        return {f"belief_{state}": beliefs[:, state].copy() for state in range(self._states)}
 
-    def _totals(self) -> Floats:
-        """Return what each vertex believes, as logarithms, up to a constant."""
-        rows = self._rows
-        totals: Floats = np.empty_like(self._log_priors)
-        tasks = [
-            (rows.offsets, self._messages, self._log_priors, totals, low, high)
-            for low, high in rows.ranges
-        ]
-        parallel(add_messages, tasks)
-        return totals
+    def _read(self, *, on_device: bool) -> tuple[Any, Floats | None]:
+        """Return owned vertices' log priors, without couplings of self-loops, and the coupling; collective.
 
+        The priors are float64, of shape (owned, states), in the order of numbers; the coupling is None if
+        each edge has a strength of its own.
+        """
+        graph = self._part.graph
+        priors = _read_priors(self._part, self.priors, on_device=on_device)
+        graph.check_outputs({f"belief_{state}": False for state in range(priors.shape[1])})
+        with np.errstate(divide="ignore"):  # a state of probability 0
+            log_priors = np.log(priors)
+        if isinstance(self.coupling, str):
+            return log_priors, None
+        symmetric = not graph.directed
+        return log_priors, _read_coupling(self.coupling, priors.shape[1], symmetric=symmetric)
 
-@dataclass(frozen=True)
-class _Rows:
-    """Where the messages that each vertex receives are; see `kernels.cpu.belief`."""
-
-    offsets: Integers
-    senders: Array
-    splits: Integers
-    reverse: Integers
-    along: Array | slice
-    against: Array | None
-    """Places of the CSC's and, of a directed graph, of the CSR's arcs."""
-
-    @classmethod
-    def of(cls, graph: Graph) -> _Rows:
-        """Lay out a graph: the CSC's rows and, where it is directed, the CSR's after them."""
-        csc = graph.csc
-        along: Array | slice = slice(None)
-        against: Array | None = None
-        if graph.directed:
-            csr = graph.csr
-            number = np.arange(csc.number_of_arcs)
-            along = number + np.repeat(csr.offsets[:-1], csc.degrees)
-            against = number + np.repeat(csc.offsets[1:], csr.degrees)
-            offsets = csc.offsets + csr.offsets
-            splits = offsets[:-1] + csc.degrees
-            senders = np.empty(2 * len(number), csc.indices.dtype)
-            senders[along], senders[against] = csc.indices, csr.indices
-            cursors = splits.copy()
-        else:
-            offsets, senders, splits = csc.offsets, csc.indices, csc.offsets[1:]
-            cursors = offsets[:-1].copy()
-        reverse = np.empty(len(senders), np.int64)
-        pair_arcs(offsets, senders, splits, cursors, reverse)
-        return cls(offsets, senders, splits, reverse, along, against)
-
-    @property
-    def ranges(self) -> list[tuple[int, int]]:
-        """Ranges of vertices for the threads."""
-        pieces = min(4 * number_of_threads(), 1 + len(self.senders) // (1 << 12))
-        return cut_offsets(self.offsets, pieces)
-
-    def strengths(self, graph: Graph, name: str) -> Floats:
-        """Return an edge column in the order of the messages."""
-        values = graph.edge_values(name)
-        wrong = ~(np.abs(values) <= GREATEST_STRENGTH)
-        if wrong.any():
-            raise strength_error(name, values[np.argmax(wrong)])
-        strengths = np.empty(len(self.senders))
-        strengths[self.along] = values
-        if self.against is not None:
-            strengths[self.against] = graph.edge_values(name, "csr")
-        return strengths
-
-    def self_loops(self, graph: Graph) -> Array:
-        """Return the vertex of each self-loop."""
-        rows = graph.csc.rows()
-        vertices: Array = rows[rows == graph.csc.indices]
-        return vertices
+    def _check_strengths(self) -> None:
+        """Refuse strengths that a message cannot hold; collective."""
+        name, graph, text = self.coupling, self._part.graph, None
+        if not _number(_are_strengths(self._part.arc_values(name)).all()):
+            values = graph.edge_values(name)  # in the order of numbers
+            text = (
+                f"coupling={name!r}: a strength is {values[~_are_strengths(values)][0]}; they are "
+                f"logarithms and must lie between -{GREATEST_STRENGTH:g} and {GREATEST_STRENGTH:g}"
+            )
+        self._part.halo.refuse(text)
 
 
-def strength_error(name: str, value: Any) -> InputError:
-    """Return the error about a strength that cannot be used.
-
-    Parameters
-    ----------
-    name : str
-        The edge column.
-    value : number
-
-    Returns
-    -------
-    InputError
-    """
-    return InputError(
-        f"coupling={name!r}: a strength is {value}; they are logarithms "
-        f"and must lie between -{GREATEST_STRENGTH:g} and {GREATEST_STRENGTH:g}"
-    )
+def _are_strengths(values: Any) -> Any:
+    """Return which values a message can hold."""
+    return (values >= -GREATEST_STRENGTH) & (values <= GREATEST_STRENGTH)
 
 
-def beliefs_of(totals: Floats) -> dict[str, Floats]:
-    """Return the result's columns.
-
-    Parameters
-    ----------
-    totals : ndarray of float64, shape (vertices, states)
-        What each vertex believes, as logarithms, up to a constant; overwritten.
-
-    Returns
-    -------
-    dict of str to ndarray of float64, each of shape (vertices,)
-        Of a vertex, they add up to 1.
-    """
-    totals -= totals.max(axis=1, keepdims=True)
-    np.exp(totals, out=totals)
-    totals /= totals.sum(axis=1, keepdims=True)
-    return {f"belief_{state}": column.copy() for state, column in enumerate(totals.T)}
+def _number(value: Any) -> float:
+    """Return one number that an array module has computed."""
+    return float(value if isinstance(value, (float, np.generic)) else as_host(value))
 
 
-def _read_priors(graph: Graph, priors: Any, to_host: Callable[[Any], Any] | None) -> Any:
-    """Return prior probabilities, float64 of shape (vertices, states)."""
-    names: list[str]
-    there = to_host is not None
-    download = np.asarray if to_host is None else to_host
-    if is_frame(priors) or isinstance(priors, Partitions):
-        frame: Any
-        if isinstance(priors, Partitions):
-            assert isinstance(graph, ShardGraph)
-            frame = Parts(graph.crew, priors, "priors")
-        else:
-            frame = open_frame(priors, "priors", on_device=there)
-        ids = id_columns(frame, graph._source_names)
-        names = [name for name in frame.names if name not in ids]
+def _weigh_self_loops(log_priors: Any, self_loops: Any, matrix: Floats, xp: Any) -> None:
+    """Multiply the priors by the couplings of self-loops, which send no messages."""
+    log_priors += self_loops[:, np.newaxis] * xp.asarray(np.log(np.diagonal(matrix)))
+
+
+def _read_priors(part: Part, priors: Any, *, on_device: bool) -> Any:
+    """Return prior probabilities, float64 of shape (owned, states); collective."""
+    graph, there = part.graph, on_device
+    names = graph.value_columns(priors, "priors", on_device=there)
+    if names is not None:
         read = [
             graph.vertex_values(priors, "priors", np.float64, 0.0, name, on_device=there)
             for name in names
@@ -408,22 +336,16 @@ def _read_priors(graph: Graph, priors: Any, to_host: Callable[[Any], Any] | None
     values = np.column_stack([column for column, _ in read])
     values[~read[0][1]] = 1.0
     values = values[: graph.owned]
-    if isinstance(graph, ShardGraph):
-        attempt(graph.crew, lambda: _check_priors(graph, values, download))
-    else:
-        _check_priors(graph, values, download)
-    return values
-
-
-def _check_priors(graph: Graph, values: Any, download: Callable[[Any], Any]) -> None:
-    """Raise InputError naming a vertex whose prior probabilities are none."""
     usable = (values >= 0).all(axis=1) & np.isfinite(values).all(axis=1) & values.any(axis=1)
-    if not download(usable.all()):
-        vertex = int(download(usable.argmin()))
-        raise InputError(
-            f"priors: vertex {graph.describe(vertex)} has {download(values[vertex]).tolist()}; "
+    text = None
+    if not _number(usable.all()):
+        vertex = int(_number(usable.argmin()))
+        text = (
+            f"priors: vertex {graph.describe(vertex)} has {as_host(values[vertex]).tolist()}; "
             f"probabilities must be finite, not negative, and not all 0"
         )
+    part.halo.refuse(text)
+    return values
 
 
 def _read_coupling(coupling: Any, states: int, *, symmetric: bool) -> Floats:

@@ -21,7 +21,8 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.graph import as_graph
+from cugraph_ws.frame_types import FrameT
+from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import any_message, vertex_program
 from cugraph_ws.run import run
 
@@ -62,7 +63,7 @@ class BFS:
 
 @spreads
 def bfs(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     start: Any,
     depth_limit: int | None = None,
     return_predecessors: bool = True,
@@ -73,7 +74,7 @@ def bfs(
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Count the hops from the nearest start vertex to every vertex.
 
     Parameters

@@ -12,8 +12,9 @@ from typing import Any, Unpack
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO
+from cugraph_ws.columns import AUTO
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
 from cugraph_ws.run import run
@@ -61,7 +62,7 @@ class Circuit:
 
 @spreads
 def circuit(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     sources: Any,
     tol: float = 1e-6,
     max_iter: int = 10_000,
@@ -71,7 +72,7 @@ def circuit(
     weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Compute voltages: V(v) = Σ g(u,v)·V(u) / Σ g(u,v), source voltages fixed.
 
     Parameters

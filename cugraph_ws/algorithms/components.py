@@ -24,11 +24,13 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.cuda.device import as_host
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
+from cugraph_ws.loop import Loop, Step
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shared_labels import SharedLabels
-from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["WeaklyConnectedComponents", "weakly_connected_components"]
@@ -43,14 +45,14 @@ LEAST_SHOWN = 1 << 20  # arcs of a graph from which on ranks show each other the
 
 @spreads
 def weakly_connected_components(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     *,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Label every vertex with the smallest vertex that it is connected with.
 
     The direction of edges does not matter.
@@ -136,7 +138,7 @@ class WeaklyConnectedComponents:
         """Make every vertex a tree of its own."""
         self._backend = loops("components", on_device=self._on_device)
         self._part = Part(graph, on_device=self._on_device)
-        lead, self._to_link = self._plan() if graph.is_shard else (0, 0)
+        lead, self._to_link = (0, 0) if graph.whole else self._plan()
         self._forest = self._backend.Forest(self._part, lead)
         self._found = self._pairs = None
         self._rounds = self._unsettled = 0  # what another rank may know better, of all ranks
@@ -145,7 +147,7 @@ class WeaklyConnectedComponents:
 
     def step(self) -> Step:
         """Link own arcs, let labels go one rank farther, or contract those that have met."""
-        if not self._part.graph.is_shard:
+        if self._part.whole:
             direction = "sample" if self._forest.sampling else "link"
             active, read, rows = self._forest.step()
             self.converged = self._forest.converged
@@ -165,7 +167,7 @@ class WeaklyConnectedComponents:
         link own arcs, which may be another rank's afterwards, whether the labels are those of the end.
         """
         labels = as_host(self._labels())
-        if not self._part.graph.is_shard:
+        if self._part.whole:
             return {"parent": labels, **self._forest.progress()}
         labels = labels.astype(np.int64, copy=False)
         return {"labels": labels, "converged": np.array([self.converged])}
@@ -173,7 +175,7 @@ class WeaklyConnectedComponents:
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse what is no state of such a run; alone."""
         vertices, arcs = graph.number_of_vertices, graph.number_of_arcs
-        if graph.is_shard:
+        if not graph.whole:
             state.integers("labels", graph.owned, 0, vertices - 1)
             state.flags("converged", 1)
             return
@@ -188,7 +190,7 @@ class WeaklyConnectedComponents:
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on with a forest; on shards, with labels that are those of the end."""
-        if not self._part.graph.is_shard:
+        if self._part.whole:
             self._forest.restore(state)
             self.converged = self._forest.converged
         elif state["converged"][0]:
@@ -207,7 +209,7 @@ class WeaklyConnectedComponents:
             return part.xp.arange(part.low, part.low + part.owned, dtype=part.numbers.dtype)
         if part.numbers_are_positions:
             return trees
-        least = self._least if part.graph.is_shard else self._forest.least(part)
+        least = self._forest.least(part) if part.whole else self._least
         return part.by_number(part.xp.take(least, trees))
 
     # ------------------------------------------------------------------------- among ranks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Unpack, get_args
+from typing import Any, ClassVar, Literal, Unpack, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +11,15 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO
+from cugraph_ws.columns import AUTO
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Adjacency, Graph, as_graph
 from cugraph_ws.kernels.cpu.core import add_degrees, peel
-from cugraph_ws.run import Loop, Result, Step, run
+from cugraph_ws.loop import Loop, Result, Step
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CoreNumber", "core_number", "k_core"]
@@ -30,7 +32,7 @@ ARCS_A_STEP = 1 << 22
 
 @spreads
 def core_number(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     *,
     degree_type: DegreeType = "both",
     source: Columns = "source",
@@ -38,7 +40,7 @@ def core_number(
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Find for every vertex the largest k such that it belongs to the k-core.
 
     The k-core is the largest set of vertices of which each has at least k neighbours in the set.
@@ -87,7 +89,7 @@ def core_number(
 
 @spreads
 def k_core(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     k: int | None = None,
     *,
     degree_type: DegreeType = "both",
@@ -96,7 +98,7 @@ def k_core(
     weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Return the edges between the vertices of the k-core.
 
     Parameters
@@ -121,7 +123,9 @@ def k_core(
     -------
     DataFrame
         Edges with the columns that the graph kept, under their own names, self-loops of the
-        core's vertices among them; ordered by destination, an undirected edge once.
+        core's vertices among them; an undirected edge once, from the vertex of the smaller id.
+        Sorted by destination, then source, parallel edges in the order of the frame.  Of a Dask
+        frame, over all partitions: each worker has the edges into the vertices that it owns.
 
     Raises
     ------
@@ -145,14 +149,16 @@ def k_core(
     if isinstance(opened, ShardGraph):
         from cugraph_ws.cluster.core import edges_of_core
 
-        return edges_of_core(opened, core, k)
+        return cast(FrameT, edges_of_core(opened, core, k))
     core = as_host(core)
     inside = core >= (core.max(initial=0) if k is None else k)
     rows = opened.csc
     return opened.edge_frame(inside[rows.indices] & np.repeat(inside, rows.degrees))
 
 
-def _run(graph: Graph, degree_type: DegreeType, **options: Unpack[RunOptions]) -> Result:
+def _run(
+    graph: Graph[FrameT], degree_type: DegreeType, **options: Unpack[RunOptions]
+) -> Result[FrameT]:
     return run(CoreNumber(degree_type), graph, **options).require_convergence("core_number")
 
 

@@ -11,8 +11,9 @@ from typing import Any, Unpack
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO
+from cugraph_ws.columns import AUTO
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
 from cugraph_ws.run import run
@@ -58,7 +59,7 @@ class Heat:
 
 @spreads
 def heat(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     temperature: Any,
     fixed: Any = None,
     tol: float = 1e-6,
@@ -69,7 +70,7 @@ def heat(
     weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Let heat flow along the edges: T(v) += Σ c(u,v)·(T(u) − T(v)), until it rests.
 
     Parameters

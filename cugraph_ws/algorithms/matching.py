@@ -13,11 +13,13 @@ from cugraph_ws.backends import loops
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.matching import UNDECIDED
+from cugraph_ws.loop import Loop, Step
 from cugraph_ws.partition.part import Part, all_neighbours
-from cugraph_ws.run import Loop, Step, run
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
@@ -29,7 +31,7 @@ GREATEST_SEED = 2**128 - 1
 
 @spreads
 def maximal_bipartite_matching(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     left: Any,
     *,
     seed: int = 0,
@@ -38,7 +40,7 @@ def maximal_bipartite_matching(
     weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Match vertices on the left with neighbours on the right until no edge could be added.
 
     The matching is maximal: every edge has an end that is matched.  It need not be of maximum
@@ -122,6 +124,11 @@ class MaximalBipartiteMatching:
         check_count("seed", seed, most=GREATEST_SEED)
         self._left, self._seed, self._on_device = left, seed, False
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
+
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """By argument, what names vertices, for who looks them up before the run."""
+        return {"left": self._left}
 
     def on_cuda(self) -> Loop:
         """Return the loop itself, for the CUDA engine from now on."""

@@ -1,11 +1,13 @@
 """Searches from many vertices at once: one row for each start and vertex.
 
-The starts are shared out among the cores: each runs whole searches of its own, with the loops of
-`bfs` and `sssp`, which needs no locks and no exchange.
+On the CPU each search is a vertex loop, on GPUs up to 32 are a batch: see `multi_source` in the
+backends' `loops`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
@@ -22,25 +24,60 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number, check_word, shown
+from cugraph_ws.backends import loops
+from cugraph_ws.binding import BoundProgram, bind
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO, reads_weights
+from cugraph_ws.columns import AUTO
+from cugraph_ws.conventions import reads_weights
+from cugraph_ws.cuda.device import as_host
 from cugraph_ws.declarations import VertexSet
-from cugraph_ws.engines.threads import number_of_threads, parallel
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
+from cugraph_ws.loop import Column, Loop, Step
+from cugraph_ws.options import Engine, Options
+from cugraph_ws.partition.part import Part
 from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import Column, Loop, Step, run
+from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 from cugraph_ws.vertex_loop import VertexLoop
 
-__all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]
+__all__ = ["MultiSource", "Search", "multi_source_bfs", "multi_source_sssp"]
 
-SEARCHES_A_STEP = 4  # for each core: often enough to stop, seldom enough to keep cores busy
+FIELDS = ("distance", "valid", "predecessor")
+BATCHED = ("BFS", "SSSP")  # programs that have kernels for batches
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the searches of a run have in common.
+
+    Attributes
+    ----------
+    bound : BoundProgram
+        The program on the graph.
+    limit : int or None
+        Most supersteps of each search.
+    plain : bool
+        Whether the program runs as plain Python.
+    begin : callable
+        Returns the search from a vertex, by number, as a started `VertexLoop` of at most so many
+        threads; None for all.
+    """
+
+    bound: BoundProgram
+    limit: int | None
+    plain: bool
+    begin: Callable[[int, int | None], VertexLoop]
 
 
 class MultiSource:
     """Runs a search from each of many vertices; see `cugraph_ws.run.Loop` for the interface.
+
+    A step is a batch of up to 32 searches on GPUs.  On the CPU it is a few for each core or, if the graph
+    is a shard, one that all ranks work on.  Rows of results are those of owned vertices: starts in the
+    order in which they were given and, within each, vertices ascending.
 
     Parameters
     ----------
@@ -62,7 +99,6 @@ class MultiSource:
     diverged = False
     tol: float | None = None
     max_iter: int | None = None  # of the run, whose steps are batches of searches
-    _threads: int | None = 1  # of each search
 
     def __init__(
         self,
@@ -70,7 +106,7 @@ class MultiSource:
         argument: str,
         starts: Any,
         *,
-        engine: str = "auto",
+        engine: Engine = "auto",
         max_iter: int | None = None,
         **parameters: Any,
     ) -> None:
@@ -95,32 +131,21 @@ class MultiSource:
         self._engine = engine
         self._limit = max_iter
         self._parameters = parameters
-        self._done = 0
+        self._on_device = False
+
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """By argument, what names vertices, for who looks them up before the run."""
+        return {"starts": self._starts}
 
     def on_cuda(self) -> Loop:
-        """Return the same loop for the CUDA engine: `BFS` or `SSSP`, up to 32 starts a step."""
-        from cugraph_ws.cuda.multi_source import DeviceSearches
-
-        return DeviceSearches(
-            self._program,
-            self._argument,
-            self._starts,
-            max_iter=self._limit,
-            parameters=self._parameters,
-        )
+        """Return the loop itself, for the CUDA engine from now on."""
+        self._on_device = True
+        return self
 
     def on_crew(self) -> Loop:
-        """Return the same loop for a share of a graph: one search after the other, by all."""
-        from cugraph_ws.cluster.multi_source import CrewSearches
-
-        return CrewSearches(
-            self._program,
-            self._argument,
-            self._starts,
-            engine=self._engine,
-            max_iter=self._limit,
-            **self._parameters,
-        )
+        """Return the loop itself."""
+        return self
 
     @property
     def reads_weights(self) -> bool:
@@ -134,146 +159,147 @@ class MultiSource:
 
     def start(self, graph: Graph) -> None:
         """Look the starts up and make room for the results."""
+        program = self._program
+        batched = self._on_device and program.name in BATCHED
+        if self._on_device and not batched and graph.whole:
+            raise InputError(
+                f"many searches at once are of BFS or SSSP on the CUDA engine, not {program.name}; "
+                "use engine='cpu'"
+            )
+        if "distance" not in program.state or program.predecessor != "predecessor":
+            raise InputError(
+                f"program={program.name} has no `distance` and `predecessor`; give BFS or SSSP"
+            )
         if isinstance(self._starts, (str, bytes, tuple)) or not hasattr(self._starts, "__len__"):
             raise InputError(f"starts={self._starts!r} must be a list of vertices")
-        self._graph = graph
-        self._numbers = graph.numbers(self._starts, "starts")
-        size = (len(self._numbers), graph.owned)
-        first = self._loop(0) if len(self._numbers) else None
-        kind = first.state()["distance"].dtype if first is not None else np.dtype(np.int64)
-        self._distance = np.zeros(size, kind)
-        self._valid = np.zeros(size, np.bool_)
-        self._predecessor = np.full(size, -1, np.int64)
+        self._graph, self._done = graph, 0
+        self._numbers = np.asarray(graph.numbers(self._starts, "starts"))
+        self._part = part = Part(graph, on_device=batched)
+        kind = number = np.dtype(np.int64)
+        if len(self._numbers):
+            search = self._search()
+            state = zip(search.bound.program.state, search.bound.types.state, strict=True)
+            kind = np.dtype(dict(state)["distance"])
+            backend = loops("multi_source", on_device=batched)
+            self._searches = backend.Searches(part, search)
+            number = self._searches.number
+        size = (len(self._numbers), part.owned)
+        self._found = {
+            "distance": part.xp.zeros(size, kind),
+            "valid": part.xp.zeros(size, np.bool_),
+            "predecessor": part.xp.full(size, -1, number),
+        }
 
-    def _loop(self, place: int) -> VertexLoop:
+    def _search(self) -> Search:
+        """Check arguments and weights as for a single search."""
+        plain = self._engine == "python"
+        bound = bind(
+            self._program.current(), self._graph, self._arguments(self._numbers[0]), plain=plain
+        )
+        return Search(bound, self._limit, plain, self._begin)
+
+    def _begin(self, number: int, threads: int | None) -> VertexLoop:
+        """Return the search from a vertex, started."""
         loop = VertexLoop(
             self._program,
-            {self._argument: self._members(self._numbers[place]), **self._parameters},
-            engine=self._engine,
-            max_iter=self._limit,
-            threads=self._threads,
+            self._arguments(number),
+            Options(engine=self._engine, max_iter=self._limit),
+            threads=threads,
         )
         loop.start(self._graph)
         return loop
 
-    def _members(self, number: np.int64) -> npt.NDArray[np.bool_]:
-        """Mark one vertex."""
-        members = np.zeros(self._graph.number_of_vertices, np.bool_)
-        members[number] = True
-        return members
-
-    def _search(self, place: int) -> tuple[int, int]:
-        """Search from one start; return the arcs read, and the bytes sent."""
-        loop = self._loop(place)
-        steps = arcs = sent = 0
-        while not loop.converged and (self._limit is None or steps < self._limit):
-            step = loop.step()
-            steps += len(step.history)
-            arcs += step.edges
-            sent += step.bytes_sent
-        columns = loop.columns()
-        distance, predecessor = columns["distance"], columns["predecessor"]
-        assert isinstance(predecessor, VertexNumbers)
-        if isinstance(distance, Masked):
-            self._distance[place], self._valid[place] = distance.values, distance.valid
+    def _arguments(self, number: int) -> dict[str, Any]:
+        """Return the program's arguments, the start marked by position where it is known."""
+        graph = self._graph
+        members, place = np.zeros(graph.length, np.bool_), number - graph.low
+        if 0 <= place < graph.owned:
+            members[place] = True
         else:
-            assert isinstance(distance, np.ndarray)
-            self._distance[place], self._valid[place] = distance, True
-        self._predecessor[place] = predecessor.numbers
-        return arcs, sent
+            members[graph.owned :] = graph.positions[graph.owned :] == number
+        return {self._argument: members, **self._parameters}
 
     def step(self) -> Step:
         """Search from the next few starts."""
-        threads = 1 if self._engine == "python" else number_of_threads()
-        stop = min(self._done + SEARCHES_A_STEP * threads, len(self._numbers))
-        places = list(range(self._done, stop))
-        # The first alone, so that the program is compiled once.
-        totals = [self._search(places[0])]
-        rest = [(place,) for place in places[1:]]
-        if threads == 1:
-            totals += [self._search(*task) for task in rest]
-        else:
-            totals += parallel(self._search, rest)
-        self._done = stop
-        return Step(
-            active=len(self._numbers) - stop,
-            edges=sum(arcs for arcs, _ in totals),
-            direction="push",
-            filter="list",
-        )
+        first, count = self._done, len(self._numbers)
+        done = min(first + self._searches.width, count)
+        into = [self._found[field][first:done] for field in FIELDS]
+        arcs, sent = self._searches.run(self._numbers[first:done], *into)
+        self._done = done
+        return Step(count - done, arcs, direction="push", filter="list", bytes_sent=sent)
 
     def inputs(self) -> dict[str, Any]:
         """Return what the searches depend on beside the graph."""
-        attributes = {name: self._graph.edge_values(name) for name in self._graph.edge_attributes}
+        graph = self._graph
         return {
             "depth_limit": self._limit,
             **self._parameters,
-            "sources": self._numbers,
-            **attributes,
+            # Of a shard no array: one might be taken for an array by vertex.
+            "sources": self._numbers if graph.whole else self._numbers.tolist(),
+            **{name: graph.edge_values(name) for name in graph.edge_attributes},
         }
 
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of what `state` returns with an entry for each owned vertex of a shard."""
+        return tuple(self._saved(0))
+
+    def _saved(self, done: int) -> dict[str, tuple[str, slice]]:
+        """Return by name of an array of `state` which rows it has of which matrix.
+
+        Of a whole graph an array has all finished searches; of a shard, one search, finished or not.
+        """
+        if self._graph.whole:
+            return {field: (field, slice(done)) for field in FIELDS}
+        places = range(len(self._numbers))
+        return {f"{f}_{place}": (f, slice(place, place + 1)) for place in places for f in FIELDS}
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the finished searches."""
-        done = slice(0, self._done)
-        return {
-            "distance": self._distance[done].ravel(),
-            "valid": self._valid[done].ravel(),
-            "predecessor": self._predecessor[done].ravel(),
-            "done": np.array([self._done]),
-        }
+        """Return the searches, and how many are done."""
+        arrays = {"done": np.array([self._done])}
+        for name, (field, rows) in self._saved(self._done).items():
+            array = as_host(self._found[field][rows]).ravel()
+            arrays[name] = array.astype(np.int64) if field == "predecessor" else array
+        return arrays
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse what is no state of such a run; alone."""
-        check_searches(state, self._distance, graph.number_of_vertices)
+        done = state.number("done", 0, len(self._numbers))
+        for name, (field, rows) in self._saved(done).items():
+            size = self._found[field][rows].size
+            if field == "distance":
+                state.like(name, size, self._found[field].dtype)
+            elif field == "valid":
+                state.flags(name, size)
+            else:
+                state.integers(name, size, -1, graph.number_of_vertices - 1)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on after the finished searches."""
         self._done = int(state["done"][0])
-        for name in ("distance", "valid", "predecessor"):
-            matrix = getattr(self, f"_{name}")
-            matrix[: self._done] = state[name].reshape(self._done, matrix.shape[1])
+        for name, (field, rows) in self._saved(self._done).items():
+            room = self._found[field][rows]
+            values = state[name].astype(room.dtype, copy=False).reshape(room.shape)
+            room[:] = self._part.xp.asarray(values)
 
     def columns(self) -> dict[str, Column]:
-        """Return one row for each start searched from, in their order, and vertex."""
-        done, vertices = self._done, self._vertices()
-        rows = slice(0, done)
+        """Return one row for each start searched from, in their order, and owned vertex."""
+        part, xp, done = self._part, self._part.xp, slice(self._done)
+        distance, valid, predecessor = (self._found[field][done].ravel() for field in FIELDS)
+        if not self._graph.whole:  # other ranks are asked for ids by wide numbers
+            predecessor = predecessor.astype(np.int64, copy=False)
+        vertices = xp.arange(part.low, part.low + part.owned)
         return {
-            "source": VertexNumbers(np.repeat(self._numbers[rows], len(vertices))),
-            "vertex": VertexNumbers(np.tile(vertices, done)),
-            "distance": Masked(self._distance[rows].ravel(), self._valid[rows].ravel()),
-            "predecessor": VertexNumbers(self._predecessor[rows].ravel(), nullable=True),
+            "source": VertexNumbers(xp.repeat(xp.asarray(self._numbers[done]), part.owned)),
+            "vertex": VertexNumbers(xp.tile(vertices, self._done)),
+            "distance": Masked(distance, valid),
+            "predecessor": VertexNumbers(predecessor, nullable=True),
         }
-
-    def _vertices(self) -> npt.NDArray[np.int64]:
-        """Return the vertices that each start has a row for."""
-        return np.arange(self._graph.number_of_vertices)
-
-
-def check_searches(state: SavedState, room: Any, vertices: int) -> None:
-    """Refuse what is not the finished searches of such a run.
-
-    Parameters
-    ----------
-    state : SavedState
-    room : array, shape (sources, vertices)
-        Where the distances go.
-    vertices : int
-        Number of vertices of the graph.
-
-    Raises
-    ------
-    InputError
-    """
-    sources, width = room.shape
-    size = state.number("done", 0, sources) * width
-    state.like("distance", size, room.dtype)
-    state.flags("valid", size)
-    state.integers("predecessor", size, -1, vertices - 1)
 
 
 @spreads
 def multi_source_bfs(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     starts: Any,
     depth_limit: int | None = None,
     *,
@@ -283,7 +309,7 @@ def multi_source_bfs(
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Count the hops from each of many vertices to every vertex.
 
     Parameters
@@ -335,7 +361,7 @@ def multi_source_bfs(
 
 @spreads
 def multi_source_sssp(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     starts: Any,
     cutoff: float | None = None,
     *,
@@ -345,7 +371,7 @@ def multi_source_sssp(
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Compute the length of the shortest path from each of many vertices to every vertex.
 
     Parameters

@@ -12,7 +12,8 @@ from typing import Any, Unpack
 import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO
+from cugraph_ws.columns import AUTO
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import max_norm, vertex_program
 from cugraph_ws.run import run
@@ -49,7 +50,7 @@ class NeuralNetwork:
 
 @spreads
 def neural_network(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     activation: Any,
     fixed: Any = None,
     tol: float = 1e-6,
@@ -60,7 +61,7 @@ def neural_network(
     weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Compute activations: X(v) = tanh(Σ w(u,v)·X(u)), until they settle.
 
     Parameters

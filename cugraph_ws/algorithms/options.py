@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Masked
 from cugraph_ws.graph import Graph
-from cugraph_ws.run import Column, Progress, Result
+from cugraph_ws.loop import Column, Result
+from cugraph_ws.options import RunOptions
 
 __all__ = [
     "Columns",
@@ -31,18 +32,7 @@ Weight = str | None
 Unreachable = Literal["null", "max"]
 
 
-class RunOptions(TypedDict, total=False):
-    """Options that every function hands on to `cugraph_ws.run`, where they are described."""
-
-    engine: str
-    progress: Progress
-    timeout: float | None
-    checkpoint: str | os.PathLike[str] | None
-    every: int
-    resume: str | os.PathLike[str] | None
-
-
-def with_unreachable(result: Result, column: str, unreachable: Unreachable) -> Any:
+def with_unreachable(result: Result[FrameT], column: str, unreachable: Unreachable) -> FrameT:
     """Return a search's frame with the unreachable vertices shown as asked.
 
     Parameters

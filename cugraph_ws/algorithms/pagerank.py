@@ -10,8 +10,9 @@ import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO
+from cugraph_ws.columns import AUTO
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import aggregate, l1_norm, vertex_program
 from cugraph_ws.run import run
@@ -73,7 +74,7 @@ class PageRank:
 
 @spreads
 def pagerank(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     alpha: float = 0.85,
     personalization: Any = None,
     precomputed_vertex_out_weight: Any = None,
@@ -88,7 +89,7 @@ def pagerank(
     weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Compute the PageRank of every vertex.
 
     The run ends once the ranks' changes in one superstep add up to `tol` or less (L1 norm).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -12,11 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.cluster.spread import is_dask_frame
+from cugraph_ws.dispatch import is_dask_frame
 from cugraph_ws.errors import InputError
+from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Column, Frame, Masked, VertexNumbers, open_frame
 from cugraph_ws.graph import Graph
-from cugraph_ws.run import Result
+from cugraph_ws.loop import Result
 
 __all__ = ["shortest_path"]
 
@@ -28,7 +29,7 @@ PREDECESSOR = "predecessor"
 VALUES = ("distance", "width")  # whichever a result has comes along
 
 
-def shortest_path(result: Any, targets: Any) -> Any:
+def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
     """Return the paths that a search has found, as a frame.
 
     Parameters
@@ -68,7 +69,7 @@ def shortest_path(result: Any, targets: Any) -> Any:
     """
     rows = getattr(result, "frame", result) if not isinstance(result, Result) else result
     if is_dask_frame(rows):
-        return _on_worker(rows, targets)
+        return cast(FrameT, _on_worker(rows, targets))
     tree = _tree_of_result(result) if isinstance(result, Result) else _tree_of_frame(result)
     numbers = tree.graph.numbers(_listed(targets), "targets")
     _, first = np.unique(numbers, return_index=True)
@@ -82,7 +83,7 @@ def shortest_path(result: Any, targets: Any) -> Any:
     }
     if tree.name is not None:
         columns[tree.name] = tree.read(tree.values, vertex)
-    return tree.graph.frame_like(columns)
+    return cast(FrameT, tree.graph.frame_like(columns))
 
 
 def _on_worker(rows: Any, targets: Any) -> Any:

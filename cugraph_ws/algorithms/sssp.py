@@ -22,8 +22,10 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO, takes_source_for_start
-from cugraph_ws.graph import as_graph
+from cugraph_ws.columns import AUTO
+from cugraph_ws.conventions import takes_source_for_start
+from cugraph_ws.frame_types import FrameT
+from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import vertex_program
 from cugraph_ws.run import run
 
@@ -65,7 +67,7 @@ class SSSP:
 @takes_source_for_start
 @spreads
 def sssp(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     start: Any = None,
     cutoff: float | None = None,
     return_predecessors: bool = True,
@@ -76,7 +78,7 @@ def sssp(
     directed: bool = True,
     unreachable: Unreachable = "null",
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Compute the length of the shortest path from the nearest start to every vertex.
 
     Parameters

@@ -13,8 +13,10 @@ import cugraph_ws.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.conventions import AUTO, takes_source_for_start
-from cugraph_ws.graph import as_graph
+from cugraph_ws.columns import AUTO
+from cugraph_ws.conventions import takes_source_for_start
+from cugraph_ws.frame_types import FrameT
+from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.program import vertex_program
 from cugraph_ws.run import run
 
@@ -55,7 +57,7 @@ class WidestPath:
 @takes_source_for_start
 @spreads
 def widest_path(
-    graph: Any,
+    graph: Graph[FrameT] | FrameT,
     start: Any = None,
     return_predecessors: bool = True,
     *,
@@ -64,7 +66,7 @@ def widest_path(
     weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> Any:
+) -> FrameT:
     """Compute the width of the widest path from the nearest start to every vertex.
 
     A path is as wide as its narrowest edge.

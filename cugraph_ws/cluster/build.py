@@ -28,12 +28,15 @@ from cugraph_ws.cluster.parts import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.cluster.routes import Route
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cluster.vertices import ShardVertices
+from cugraph_ws.columns import Columns, named_columns
 from cugraph_ws.cuda.device import array_module
+from cugraph_ws.dispatch import provider
 from cugraph_ws.edges import Duplicates, Loops, refuse_loops
 from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.graph import Columns, named_columns
+from cugraph_ws.estimates import estimate_memory
 from cugraph_ws.ids import IdType, cast_ids, read_ids
-from cugraph_ws.memory import MemoryEstimate, check_memory, estimate_memory, format_bytes
+from cugraph_ws.memory import MemoryEstimate, check_memory
+from cugraph_ws.room import format_bytes
 from cugraph_ws.values import read_numbers
 from cugraph_ws.vertices import id_columns
 
@@ -95,12 +98,11 @@ def build_shard(
     own = Partitions([frame for _, frame in partitions], [place for place, _ in partitions])
     shown = [*own.frames, *([] if meta is None else [meta])]
     if vertices is None and duplicates == "keep" and crew.on_device and are_on_gpus(crew, shown):
-        from cugraph_ws.cluster.device_build import are_integers, build_on_devices
-
+        on_devices = provider("device shards")
         parts = Parts(crew, own, "edges", meta, on_device=True)
-        if are_integers(crew, parts, names):
+        if on_devices.are_integers(crew, parts, names):
             types, columns = _read_ids(crew, parts, None, names)
-            built = build_on_devices(
+            built: ShardGraph | None = on_devices.build_on_devices(
                 crew,
                 parts,
                 names,

@@ -18,7 +18,7 @@ from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import as_host
 from cugraph_ws.kernels.cpu.core import add_degrees, peel_share
-from cugraph_ws.run import Step
+from cugraph_ws.loop import Step
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CrewCores", "edges_of_core"]

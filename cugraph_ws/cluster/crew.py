@@ -6,13 +6,13 @@ the same order; one that comes alone waits, until the others come or the run is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Alone", "Crew", "RunAbandonedError", "plain", "total"]
+__all__ = ["Alone", "Crew", "Links", "RunAbandonedError", "plain", "total"]
 
 Array = npt.NDArray[Any]
 Value = TypeVar("Value")
@@ -71,6 +71,47 @@ class Crew(Protocol):
         list
             What each member shows, by rank.
         """
+
+
+class Links(Protocol):
+    """Sends arrays between members; all of them call it, in the same order."""
+
+    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        """Send arrays and receive into others; done, for the host too, when it returns.
+
+        Parameters
+        ----------
+        sent : sequence of sequence of device array
+            What goes to each member, by rank; none to oneself.
+        taken : sequence of sequence of device array
+            What comes from each, of the lengths in which it is sent.
+        """
+
+    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        """Queue what `exchange` does, behind all that is queued already; nobody waits.
+
+        Arrays are neither changed nor given back before it is done.
+        """
+
+    def gather(self, own: Any, everyone: Any) -> None:
+        """Queue showing all members an array; nobody waits.
+
+        Parameters
+        ----------
+        own : device array
+            Of the same length for all.
+        everyone : device array, as long as those of all members together
+            Where they come, by rank.
+        """
+
+    def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
+        """Give every other member a text, and return what each has given; no GPU takes part."""
+
+    def mark(self) -> Any:
+        """Return what stands for all that is queued so far; good until the next one is asked for."""
+
+    def wait(self, mark: Any) -> None:
+        """Wait until that is done; raises if it never will be, since a member is gone."""
 
 
 class Alone:

@@ -25,6 +25,10 @@ With values what is sent and what comes has them too, one column at a time, and 
 they are; the own columns are there until the last round.  Rows are read once for the range of the ids,
 once to mark them, once (one end) for in-degrees, as often as counts do not fit the L2, and once to be
 told apart, which leaves a byte for each; a round reads the bytes, and of the ends about a sector in two.
+
+Of an undirected graph a byte for each arc of a round says which way its edge was given, so that pairs of
+vertices given both ways are counted.  That reads every arc once more; only where some are repeated are
+the round's arcs looked up in the rows, with two bytes an arc in the memory of the keys.
 """
 
 from __future__ import annotations
@@ -52,7 +56,7 @@ from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.cuda.grouping import Grouping, check_order, number_dtype, part_size, run
 from cugraph_ws.cuda.memory import DeviceEstimate, check_device_memory
 from cugraph_ws.cuda.numbering import read_scalars, signed
-from cugraph_ws.cuda.rows import Layout, add_degrees, place_vertices
+from cugraph_ws.cuda.rows import Layout, Rows, add_degrees, place_vertices
 from cugraph_ws.errors import InputError
 from cugraph_ws.ids import IdType
 
@@ -284,7 +288,7 @@ def build_on_devices(
     ghosts = list(pairwise(bounds.tolist()))
     order = order_ghosts(crew, ghosts, _asked_for(crew, strangers, ghosts, positions, first)[1])
     value_bytes = sum(column.dtype.itemsize for column in values.values())
-    needed = _estimate(route, arcs, owned, length, there.span, value_bytes)
+    needed = _estimate(route, arcs, owned, length, there.span, value_bytes, directed=directed)
     most = max(route.coming)
 
     def check() -> None:
@@ -301,7 +305,9 @@ def build_on_devices(
     if there.size < there.span or low:
         ids = (xp.concatenate([own_places, outside]) + low).astype(form)
     del own_places, outside
-    indices, moved = _fill(route, offsets, goals, table, arcs, length, values)
+    indices, moved, pairs = _fill(
+        route, offsets, goals, table, arcs, length, values, directed=directed
+    )
     values.clear()
     outside = strangers
     if ids is not None:  # in eight bytes, since a difference may not fit the ids' own dtype
@@ -318,7 +324,9 @@ def build_on_devices(
     del strangers
     del positions
     device().trim()
-    graph = DeviceGraph(device(), layout, indices, moved, undirected=False, names=tuple(moved))
+    graph = DeviceGraph(
+        device(), layout, indices, moved, undirected=False, names=tuple(moved), both_ways=pairs
+    )
     return DeviceShard(
         crew,
         cuts,
@@ -433,7 +441,14 @@ def _kinds(
 
 
 def _estimate(
-    route: DeviceRoute, arcs: int, owned: int, length: int, span: int, value_bytes: int
+    route: DeviceRoute,
+    arcs: int,
+    owned: int,
+    length: int,
+    span: int,
+    value_bytes: int,
+    *,
+    directed: bool,
 ) -> DeviceEstimate:
     """Tell how much more memory a share will take, before the first round."""
     index, end = number_dtype(length).itemsize, number_dtype(span).itemsize
@@ -442,6 +457,7 @@ def _estimate(
     kept = (index + value_bytes) * arcs
     # what is sent, or the keys; what comes; and beside them the part that is sorted
     room, part = 2 * end * (max(most, sent) + most), part_size(most)
+    room += 0 if directed else most  # which arcs lead back
     beside = 8 * part
     if value_bytes:
         listed = number_dtype(most).itemsize
@@ -465,7 +481,9 @@ def _fill(
     arcs: int,
     length: int,
     values: dict[str, DeviceArray],
-) -> tuple[DeviceArray, dict[str, DeviceArray]]:
+    *,
+    directed: bool,
+) -> tuple[DeviceArray, dict[str, DeviceArray], int]:
     """Fill own rows, range by range, together.
 
     Parameters
@@ -480,13 +498,16 @@ def _fill(
         Own arcs; own vertices and ghosts.
     values : dict of str to device array
         Edge columns of own rows.
+    directed : bool
 
     Returns
     -------
     indices : device array, shape (arcs,)
     values : dict of str to device array, each of shape (arcs,)
+    pairs : int
+        Pairs of vertices, of which the larger one is owned, with edges that were given either way.
     """
-    here = device()
+    here, pairs = device(), 0
     xp = here.xp
     indices = xp.empty(arcs, number_dtype(length))
     moved = {name: xp.empty(arcs, column.dtype) for name, column in values.items()}
@@ -495,26 +516,84 @@ def _fill(
     most, end = max(route.coming), number_dtype(len(table))
     longest = max(most, route.sent)
     leaving, arriving = xp.empty((2, longest), end), xp.empty((2, most), end)
+    ways = xp.empty(0 if directed else most, np.uint8)
     for turn, ((row, arc), (last_row, last_arc)) in enumerate(pairwise(goals)):
         ends = arriving[0, : last_arc - arc], arriving[1, : last_arc - arc]
         came = route.send(turn, values, (leaving[0], leaving[1]), ends)
         if arc == last_arc:
             continue
+        if not directed:
+            run(here, "strip_marks", last_arc - arc, ends[1], last_arc - arc, ways, module="split")
+        starts = offsets[row : last_row + 1] - arc
         # all of a round's arcs are there at once: gone through once, and not in rounds of their own
         grouping = Grouping(
-            here, ends, offsets[row : last_row + 1] - arc, last_row - row,
+            here, ends, starts, last_row - row,
             positions=table, first_row=row, neighbours=length, rounds=1, room=leaving.ravel().view(np.int64),
         )  # fmt: skip
         place = slice(arc, last_arc)
-        if not values:
+        if values:
+            order = xp.empty(last_arc - arc, number_dtype(last_arc - arc))
+            grouping.fill_with_order(indices[place], order)
+            for name in list(came):
+                run(
+                    here,
+                    "gather",
+                    len(order),
+                    came.pop(name),
+                    order,
+                    len(order),
+                    moved[name][place],
+                )
+            del order
+        else:
             grouping.fill(indices[place])
-            continue
-        order = xp.empty(last_arc - arc, number_dtype(last_arc - arc))
-        grouping.fill_with_order(indices[place], order)
-        for name in list(came):
-            run(here, "gather", len(order), came.pop(name), order, len(order), moved[name][place])
-        del order
-    return indices, moved
+        if not directed:
+            rows = Rows(starts, indices[place])
+            pairs += _count_both_ways(ends, ways, table, row, rows, leaving.ravel().view(np.uint8))
+    return indices, moved, pairs
+
+
+def _count_both_ways(
+    ends: tuple[DeviceArray, DeviceArray],
+    ways: DeviceArray,
+    table: DeviceArray,
+    first_row: int,
+    rows: Rows,
+    room: DeviceArray,
+) -> int:
+    """Count the pairs of vertices with edges that were given in both directions, alone.
+
+    Every arc is read once.  Only where some are repeated are the arcs that came looked up in the rows.
+
+    Parameters
+    ----------
+    ends : pair of device array, shape (arcs,)
+        Destinations and sources of the arcs of some rows, as ids less the least.
+    ways : device array of uint8
+        1 where an arc is an edge turned around.
+    table : device array
+        The positions of ids less the least.
+    first_row : int
+        The position of the first row.
+    rows : Rows
+    room : device array of uint8
+        Two for each arc at least; written.
+
+    Returns
+    -------
+    int
+        A pair counts in the row of the larger vertex.
+    """
+    here, arcs = device(), len(rows.indices)
+    found = here.xp.zeros(1, np.int64)
+    run(here, "find_repeats", arcs, rows.offsets, len(rows.offsets) - 1, rows.indices, arcs, found)
+    if not int(here.to_host(found)[0]):
+        return 0
+    given = room[: 2 * arcs]
+    given.fill(0)
+    run(here, "mark_given", arcs, *ends, ways, arcs, table, first_row, *rows, given, module="split")
+    (pairs,) = read_scalars((given[::2] & given[1::2]).sum(dtype=np.int64))
+    return int(pairs)
 
 
 def _asked_for(

@@ -20,7 +20,7 @@ from cugraph_ws.cuda.core import COUNTS, Peeler, count_self_loops
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.order import arc_rows, sort_ends
 from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.run import Step
+from cugraph_ws.loop import Step
 
 __all__ = ["DeviceCrewCores", "edges_among"]
 

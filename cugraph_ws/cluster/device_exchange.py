@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.cluster.crew import Links
 from cugraph_ws.cluster.crew_exchange import CrewExchange
 from cugraph_ws.cluster.exchange import Traffic
-from cugraph_ws.cluster.nccl import Links
 from cugraph_ws.cluster.refinement import ExchangeMethod, Refinement
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import device

@@ -180,7 +180,8 @@ class DeviceRoute:
         leaving : pair of device array of int32 or int64
             Room for as many arcs as are `sent`.
         arriving : pair of device array of int32 or int64
-            Where destinations and sources of what comes are put, as ids less `low`.
+            Where destinations and sources of what comes are put, as ids less `low`; the source v of an
+            arc from an undirected edge's destination back is marked as ~v.
 
         Returns
         -------

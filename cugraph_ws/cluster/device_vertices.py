@@ -74,7 +74,7 @@ class DeviceShardVertices(ShardVertices):
         if ids is None:
             firsts = cuts[:-1].tolist()
         else:
-            firsts = [None if parts is None else parts[0] for parts in numbering.firsts]
+            firsts = [None if parts is None else parts[0] for parts in numbering.ranges.firsts]
         self._stretches = _stretches(firsts, np.diff(cuts))
         # of own ids: the least, and how far the greatest is beyond it
         self._least, self._span = low, high - low - 1

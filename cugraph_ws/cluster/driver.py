@@ -34,6 +34,7 @@ __all__ = [
     "Crewed",
     "LeftBeforeError",
     "Piece",
+    "ask_workers",
     "current_client",
     "placed",
     "run_crew",
@@ -390,28 +391,8 @@ class Crewed:
 
     def _ask(self, addresses: Sequence[str], **message: Any) -> list[bool]:
         """Send workers a message; tell which of them answer before long."""
-
-        async def answers(address: str) -> bool:
-            told = self._scheduler.broadcast(msg=message, workers=[address], on_error="raise")
-            asking = asyncio.ensure_future(told)
-            until = time.monotonic() + ANSWER
-            there = True
-            while there and not asking.done() and time.monotonic() < until:
-                await asyncio.wait([asking], timeout=FIRST_LOOK)
-                # Dask tries to reach one for long that is known to have gone.
-                there = asking.done() or address in await self._scheduler.ncores()
-            if not asking.done():
-                asking.cancel()
-            with suppress(Exception, asyncio.CancelledError):
-                await asking
-                return True
-            return False
-
-        async def ask() -> list[bool]:
-            return list(await asyncio.gather(*map(answers, addresses)))
-
-        told: list[bool] = self._client.sync(ask) if addresses else []
-        return told
+        told = ask_workers(self._client, [(address, message) for address in addresses])
+        return [bool(answer) for answer in told]
 
     def abandon(self) -> None:
         """Have members that are still at work give up."""
@@ -465,6 +446,47 @@ class Crewed:
                 wait(theirs, timeout=GRACE)
         self._client.cancel([future for future in self.futures if not future.done()], force=True)
         self._ask(alive, op="cugraph_ws_end", run=self.run)  # also where no member has begun
+
+
+def ask_workers(
+    client: Client, messages: Sequence[tuple[str, Mapping[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Send workers a message each, by way of the scheduler, and wait for answers, not for long.
+
+    Parameters
+    ----------
+    client : Client
+    messages : sequence of (str, mapping)
+        For each its worker's address, and what it says.
+
+    Returns
+    -------
+    list of dict
+        For each message the answer by address; empty if there was none in time.
+    """
+    scheduler: Any = client.scheduler
+
+    async def answer(address: str, message: Mapping[str, Any]) -> dict[str, Any]:
+        told = scheduler.broadcast(msg=message, workers=[address], on_error="raise")
+        asking = asyncio.ensure_future(told)
+        until = time.monotonic() + ANSWER
+        there = True
+        while there and not asking.done() and time.monotonic() < until:
+            await asyncio.wait([asking], timeout=FIRST_LOOK)
+            # Dask tries to reach one for long that is known to have gone.
+            there = asking.done() or address in await scheduler.ncores()
+        if not asking.done():
+            asking.cancel()
+        with suppress(Exception, asyncio.CancelledError):
+            found: dict[str, Any] = await asking
+            return found
+        return {}
+
+    async def ask() -> list[dict[str, Any]]:
+        return list(await asyncio.gather(*(answer(*one) for one in messages)))
+
+    told: list[dict[str, Any]] = client.sync(ask) if messages else []
+    return told
 
 
 def _equip(client: Client) -> None:

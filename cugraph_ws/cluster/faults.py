@@ -13,7 +13,7 @@ from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from cugraph_ws.errors import CugraphWsError, EngineError, GraphMemoryError, WorkerLostError
-from cugraph_ws.memory import format_bytes
+from cugraph_ws.room import format_bytes
 
 __all__ = [
     "BROKEN",

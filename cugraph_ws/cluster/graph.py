@@ -15,19 +15,20 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, get_args
 
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
-from distributed.protocol.pickle import dumps
+from distributed.protocol.pickle import dumps, loads
 from distributed.scheduler import KilledWorker
 
-from cugraph_ws.arguments import check_choice
+from cugraph_ws.arguments import check_choice, check_columns
 from cugraph_ws.cluster.driver import (
     Crewed,
     LeftBeforeError,
+    ask_workers,
     current_client,
     placed,
     run_crew,
@@ -40,6 +41,7 @@ from cugraph_ws.cluster.faults import (
     refuse_killed_for_memory,
     translated,
 )
+from cugraph_ws.cluster.known import KnownVertices
 from cugraph_ws.cluster.members import (
     Call,
     Carried,
@@ -50,12 +52,13 @@ from cugraph_ws.cluster.members import (
     report_member,
 )
 from cugraph_ws.cluster.scan import cluster_scan
-from cugraph_ws.cluster.spread import is_dask_frame
-from cugraph_ws.conventions import AUTO, weight_column
+from cugraph_ws.columns import AUTO, named_columns, weight_column
+from cugraph_ws.dispatch import is_dask_frame
 from cugraph_ws.edges import Duplicates, Loops
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.frames import FrameKind, open_frame
-from cugraph_ws.graph import Balance, GraphReport, named_columns
+from cugraph_ws.graph import Balance, GraphReport, check_as_built, warn_of_pairs
+from cugraph_ws.options import Options
 from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.trace import Trace
@@ -164,6 +167,7 @@ class ClusterGraph:
         self._check()
         self._build()
         self._wanted = len(self._addresses)
+        warn_of_pairs(sum(fact["both_ways"] for fact in self._facts), self.number_of_edges)
         if consume:
             self._edges = self._vertices = None
 
@@ -384,14 +388,14 @@ class ClusterGraph:
 
     # --------------------------------------------------------------------------------------- runs
 
-    def call(self, function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Call a function on every member's share.
 
         Parameters
         ----------
         function : callable
             One of the library's, that takes a `graph`.
-        options : mapping
+        arguments : mapping
             Its other arguments, by name; Dask frames among them are shared out.
 
         Returns
@@ -404,32 +408,37 @@ class ClusterGraph:
         WorkerLostError
             If a worker is lost, unless there is a `checkpoint` to go on from.
         """
-        options = dict(options)
+        options, others = Options.taken_from(arguments, "run")
         with self._lock:
             name = function.__name__
             for attempt in range(RESTARTS + 1):
                 try:
                     with translated(self._client, name):
-                        return self._with_all(functools.partial(self._call, function, options))
+                        return self._with_all(
+                            functools.partial(self._call, function, others, options)
+                        )
                 except WorkerLostError as error:
                     refuse_killed_for_memory(self._client, name, self._addresses, error)
-                    path = options.get("checkpoint")
+                    path = options.checkpoint
                     if path is None or attempt == RESTARTS or isinstance(error, FrameLostError):
                         raise
                     if os.path.exists(path):
-                        options["resume"] = path
+                        options = replace(options, resume=path)
         raise AssertionError("unreachable")
 
-    def _call(self, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    def _call(
+        self, function: Callable[..., Any], arguments: Mapping[str, Any], options: Options
+    ) -> Any:
         client, shares = self._client, self._shares
         assert shares is not None
+        self._check_call(arguments)
         divided = {
-            name: _partitions(client, one) for name, one in options.items() if is_dask_frame(one)
+            name: _partitions(client, one) for name, one in arguments.items() if is_dask_frame(one)
         }
-        metas = {name: options[name]._meta for name in divided}
-        options = {
+        metas = {name: arguments[name]._meta for name in divided}
+        carried = {
             name: Carried(dumps(one)) if isinstance(one, VertexProgram) else one
-            for name, one in options.items()
+            for name, one in arguments.items()
             if name not in divided
         }
         where = {name: placed(client, parts, self._addresses) for name, parts in divided.items()}
@@ -437,11 +446,11 @@ class ClusterGraph:
             {name: [parts[place] for place in where[name][rank]] for name, parts in divided.items()}
             for rank in range(len(shares))
         ]
-        progress = options.pop("progress", False)
         name = function.__name__
-        topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if progress else None
-        shown = reporter(progress, name)
-        calls = [Call(share.key, function, options, topic) for share in shares]
+        topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
+        shown = reporter(options.progress, name)
+        theirs = replace(options, progress=False)  # what shows it is here
+        calls = [Call(share.key, function, carried, theirs, topic) for share in shares]
         begun = time.perf_counter()
         crewed = Crewed(
             client,
@@ -477,6 +486,33 @@ class ClusterGraph:
             return self._assembled(crewed)
         finally:
             crewed.release()
+
+    def _check_call(self, arguments: Mapping[str, Any]) -> None:
+        """Refuse columns and vertices that are not the graph's, before the workers hear of a call."""
+        end = (
+            "_column" if "program" in arguments else ""
+        )  # a program may have parameters of these names
+        source = arguments.get(f"source{end}", "source")
+        destination = arguments.get(f"destination{end}", "destination")
+        weight, directed = arguments.get(f"weight{end}", AUTO), arguments.get("directed", True)
+        check_columns(source, destination, weight, directed)
+        # weight=None is refused by the functions that read weights
+        check_as_built(self, weight, directed, weighted=weight is not None)
+        # made for each call: kept, it would keep the graph from being freed with its last reference
+        KnownVertices(self._facts[0]["directory"], self._ask_owners).check(arguments)
+
+    def _ask_owners(self, boxes: Mapping[int, Sequence[Any]]) -> dict[int, Any] | None:
+        """Ask ranks for the numbers of ids that they would own; None if one does not answer."""
+        assert self._shares is not None
+        op = "cugraph_ws_find"
+        messages = [
+            (self._addresses[rank], {"op": op, "key": self._shares[rank].key, "ids": dumps(box)})
+            for rank, box in boxes.items()
+        ]
+        told = [next(iter(one.values()), None) for one in ask_workers(self._client, messages)]
+        if any(one is None for one in told):
+            return None
+        return {rank: loads(one) for rank, one in zip(boxes, told, strict=True)}
 
     def _assembled(self, crewed: Crewed) -> Any:
         """Make Dask frames of the members' frames.

@@ -25,8 +25,8 @@ import pyarrow as pa
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.graph import Graph
-from cugraph_ws.memory import available_memory
-from cugraph_ws.run import Column, Loop, Step
+from cugraph_ws.loop import Column, Loop, Step
+from cugraph_ws.room import available_memory
 from cugraph_ws.saved_state import SavedState
 
 if TYPE_CHECKING:

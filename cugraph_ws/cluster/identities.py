@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -24,7 +25,16 @@ from cugraph_ws.numbering import (
     number_rows,
 )
 
-__all__ = ["Distinct", "OwnRange", "Pairs", "ShardNumbering", "Shelf", "Stretch", "settle"]
+__all__ = [
+    "Distinct",
+    "IdRanges",
+    "OwnRange",
+    "Pairs",
+    "ShardNumbering",
+    "Shelf",
+    "Stretch",
+    "settle",
+]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -130,6 +140,52 @@ class Pairs:
         return [*self._head.take(head), *self._last.take(last)]
 
 
+@dataclass(frozen=True)
+class IdRanges:
+    """Which rank owns which ids: each a range, in the order of the ranks.
+
+    Attributes
+    ----------
+    firsts : list
+        For each rank the parts of its least id, as `wire.compare` takes them; None where it owns none.
+    forms : list of dtype or pyarrow.DataType
+        Of each part.
+    """
+
+    firsts: list[Any]
+    forms: list[Form]
+
+    def fit(self, columns: Sequence[IdValues]) -> tuple[list[Values], npt.NDArray[np.bool_]]:
+        """Return ids in these forms, and which of them the forms can hold."""
+        fitted = [wire.fit(one, form) for one, form in zip(columns, self.forms, strict=True)]
+        parts = [values for values, _ in fitted]
+        return parts, np.logical_and.reduce([fitting for _, fitting in fitted])
+
+    def split(self, columns: Sequence[IdValues]) -> list[tuple[Numbers, list[Any]]]:
+        """Split ids by the rank that owns them, if they are ids of the graph.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray of integers or pyarrow.ChunkedArray
+            The parts of the ids.
+
+        Returns
+        -------
+        list of (ndarray of int64, list of ndarray)
+            For each rank the places of its ids, and the ids as they travel.
+        """
+        parts, fitting = self.fit(columns)
+        owners = np.full(len(fitting), -1, np.int64)
+        for rank, first in enumerate(self.firsts):
+            if first is not None:
+                owners[_not_below(parts, first)] = rank
+        owners[~fitting] = -1
+        order = np.argsort(owners, kind="stable")
+        cuts = np.searchsorted(owners[order], np.arange(len(self.firsts) + 1))
+        places = [order[first:last] for first, last in pairwise(cuts.tolist())]
+        return [(one, [a for part in parts for a in wire.pack(_pick(part, one))]) for one in places]
+
+
 class OwnRange(DenseIntegers):
     """Ids that are 0 … size-1: every member knows all of them."""
 
@@ -166,8 +222,8 @@ class ShardNumbering:
 
     Attributes
     ----------
-    firsts : list
-        Of each member the parts of its least id, as `wire.compare` takes them; None where it has none.
+    ranges : IdRanges
+        Which rank owns which ids.
     """
 
     def __init__(
@@ -184,7 +240,7 @@ class ShardNumbering:
         if local.size:
             parts = self._plain(local.decode(np.zeros(1, np.int64)))
             first = [wire.sample(part, [0])[0] for part in parts]
-        self.firsts = crew.allgather(first)
+        self.ranges = IdRanges(crew.allgather(first), self._forms)
 
     @property
     def size(self) -> int:
@@ -208,43 +264,34 @@ class ShardNumbering:
 
     def encode(self, columns: Sequence[IdValues]) -> Numbers:
         """Return the numbers of ids, -1 where unknown; together, each member its own ids."""
-        parts, fitting = self._fit(columns)
-        owners = np.full(len(fitting), -1, np.int64)
-        for rank, first in enumerate(self.firsts):
-            if first is not None:
-                owners[_not_below(parts, first)] = rank
-        owners[~fitting] = -1
-        order = np.argsort(owners, kind="stable")
-        cuts = np.searchsorted(owners[order], np.arange(self._crew.size + 1))
-        places = [order[first:last] for first, last in pairwise(cuts.tolist())]
-        boxes = [[a for part in parts for a in wire.pack(_pick(part, held))] for held in places]
-        asked = [_unpack(box, self._forms) for box in self._crew.alltoall(boxes)]
+        split = self.ranges.split(columns)
+        asked = [
+            _unpack(box, self._forms) for box in self._crew.alltoall([box for _, box in split])
+        ]
         ends = np.cumsum([len(box[0]) for box in asked])
         found = self._among_own(_joined(asked, self._forms))
         answers = [[one] for one in np.split(found, ends[:-1])]
-        numbers = np.full(len(owners), -1, np.int64)
-        for held, (answer,) in zip(places, self._crew.alltoall(answers), strict=True):
+        numbers = np.full(len(columns[0]), -1, np.int64)
+        for (held, _), (answer,) in zip(split, self._crew.alltoall(answers), strict=True):
             numbers[held] = answer
         return numbers
+
+    def find_own(self, box: Sequence[Any]) -> Numbers:
+        """Return the numbers of ids, as `IdRanges.split` sends them to this rank; -1 where unknown."""
+        return self._among_own(_unpack(box, self._forms))
 
     def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
         """Return the numbers of ids, -1 where unknown; together, the same ids for all members.
 
         Nobody is asked: everybody looks them up among the own ones, and tells which are there.
         """
-        parts, fitting = self._fit(columns)
+        parts, fitting = self.ranges.fit(columns)
         numbers = self._among_own(parts)
         numbers[~fitting] = -1
         here = np.flatnonzero(numbers >= 0)
         for places, found in self._crew.alltoall([[here, numbers[here]]] * self._crew.size):
             numbers[places] = found
         return numbers
-
-    def _fit(self, columns: Sequence[IdValues]) -> tuple[list[Values], npt.NDArray[np.bool_]]:
-        """Return ids in the form that they have here, and of which of them that is so."""
-        fitted = [wire.fit(one, form) for one, form in zip(columns, self._forms, strict=True)]
-        parts = [values for values, _ in fitted]
-        return parts, np.logical_and.reduce([fitting for _, fitting in fitted])
 
     def _among_own(self, parts: Sequence[Values]) -> Numbers:
         """Return the numbers of ids, -1 for those that are not of own vertices, alone."""

@@ -24,8 +24,9 @@ from cugraph_ws.cluster.worker import DaskCrew, office
 from cugraph_ws.engines.threads import threads_at_most
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
 from cugraph_ws.graph import GraphReport
+from cugraph_ws.loop import Result
+from cugraph_ws.options import Options
 from cugraph_ws.progress import ProgressUpdate
-from cugraph_ws.run import Result
 
 __all__ = [
     "TOPIC",
@@ -229,6 +230,8 @@ def build_member(
         "ghosts": shard.length - shard.owned,
         "arcs": shard.own_arcs,
         "bytes": shard.nbytes,
+        "both_ways": shard.own_both_ways,
+        "directory": shard._vertices.directory() if duty.rank == 0 else None,
     }
 
 
@@ -261,15 +264,18 @@ class Call:
         Of the task that built this member's share.
     function : callable
         Takes a `graph`.
-    options : mapping
+    arguments : mapping
         Its other arguments, by name; programs are `Carried`.
+    options : Options
+        Those of the run.
     topic : str, optional
         Under which the first member reports its progress.
     """
 
     key: Any
     function: Callable[..., Any]
-    options: Mapping[str, Any]
+    arguments: Mapping[str, Any]
+    options: Options
     topic: str | None
 
 
@@ -362,15 +368,16 @@ def _called(worker: Worker, crew: Crew, call: Call, parts: Mapping[str, Sequence
     graph = _share(worker, call.key, crew)
     named = {
         name: office(worker).program(one.content) if isinstance(one, Carried) else one
-        for name, one in call.options.items()
+        for name, one in call.arguments.items()
     }
     named |= {name: Partitions(list(own)) for name, own in parts.items()}
-    if call.topic is not None:
-        named["progress"] = _relay(worker, call.topic) if crew.rank == 0 else False
+    options = call.options
     if crew.rank > 0:
-        named.pop("timeout", None)  # the first member keeps the time
+        options = replace(options, timeout=None)  # the first member keeps the time
+    elif call.topic is not None:
+        options = replace(options, progress=_relay(worker, call.topic))
     try:
-        returned = _returned(call.function(**named, graph=graph))
+        returned = _returned(call.function(**named, **options.given(), graph=graph))
     except (ConvergenceError, Interrupted) as error:
         if error.result is None:
             raise

@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
-from cugraph_ws.cluster.crew import Crew, plain
+from cugraph_ws.cluster.crew import Crew, Links, plain
 from cugraph_ws.cluster.lifelines import Lifelines
 from cugraph_ws.cuda.device import device
 from cugraph_ws.errors import WorkerLostError
@@ -27,7 +27,7 @@ from cugraph_ws.errors import WorkerLostError
 if TYPE_CHECKING:
     from cugraph_ws.cluster.worker import DaskCrew
 
-__all__ = ["Links", "NcclCrew", "NcclLinks"]
+__all__ = ["NcclCrew", "NcclLinks"]
 
 INLINE = 1 << 14  # bytes of host arrays that go within a letter
 KIND = re.compile(r"[<>|=]?[biufc?]\d*")  # dtypes of numbers, as NumPy writes them
@@ -35,47 +35,6 @@ SPIN = 2e-3  # seconds of waiting without a pause; after them a thread lets othe
 PAUSE = 5e-5
 LOOK = 0.1  # seconds between two looks whether links that are being made will ever be there
 PATIENCE = 5.0  # seconds until links are ended under the hands of who calls them
-
-
-class Links(Protocol):
-    """Sends arrays between members; all of them call it, in the same order."""
-
-    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        """Send arrays and receive into others; done, for the host too, when it returns.
-
-        Parameters
-        ----------
-        sent : sequence of sequence of device array
-            What goes to each member, by rank; none to oneself.
-        taken : sequence of sequence of device array
-            What comes from each, of the lengths in which it is sent.
-        """
-
-    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        """Queue what `exchange` does, behind all that is queued already; nobody waits.
-
-        Arrays are neither changed nor given back before it is done.
-        """
-
-    def gather(self, own: Any, everyone: Any) -> None:
-        """Queue showing all members an array; nobody waits.
-
-        Parameters
-        ----------
-        own : device array
-            Of the same length for all.
-        everyone : device array, as long as those of all members together
-            Where they come, by rank.
-        """
-
-    def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
-        """Give every other member a text, and return what each has given; no GPU takes part."""
-
-    def mark(self) -> Any:
-        """Return what stands for all that is queued so far; good until the next one is asked for."""
-
-    def wait(self, mark: Any) -> None:
-        """Wait until that is done; raises if it never will be, since a member is gone."""
 
 
 class NcclLinks:

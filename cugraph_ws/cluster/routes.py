@@ -123,14 +123,15 @@ class Route:
         Returns
         -------
         sources, destinations : ndarray
-            Of the dtype of own rows.
+            Of the dtype of own rows.  Of an arc from an undirected edge's destination back to its source
+            v, the destination is marked as ~v.
         """
         rows = self._order >> 1
         tails, heads = self._sources[rows], self._destinations[rows]
         del rows
         if not self._directed:
             back = (self._order & 1).astype(np.bool_)
-            tails, heads = np.where(back, heads, tails), np.where(back, tails, heads)
+            tails, heads = np.where(back, heads, tails), np.where(back, ~tails, heads)
             del back
         self._order = self._sources = self._destinations = np.empty(0, np.int64)
         came = self._exchange(crew, tails)

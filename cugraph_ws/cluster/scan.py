@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from cugraph_ws.cluster.local import need_dask
-from cugraph_ws.memory import format_bytes
+from cugraph_ws.room import format_bytes
 
 if TYPE_CHECKING:
     from distributed import Client

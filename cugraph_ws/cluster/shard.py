@@ -22,7 +22,9 @@ from cugraph_ws.binding import BoundProgram
 from cugraph_ws.cluster.agreement import attempt, in_order
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.partition import Partition, edge_arrays
+from cugraph_ws.cluster.parts import Partitions, Parts
 from cugraph_ws.cuda.device import array_module, as_host, mark
+from cugraph_ws.dispatch import provider
 from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, refuse_repeated
 from cugraph_ws.errors import InputError
@@ -38,6 +40,8 @@ __all__ = ["ShardGraph"]
 
 Array = npt.NDArray[Any]
 
+CHUNK = 1 << 20  # arcs whose ends are renumbered at once
+
 
 class ShardGraph(Graph):
     """One member's share of a graph; see `Graph` for what can be asked.
@@ -52,7 +56,8 @@ class ShardGraph(Graph):
         Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
     sources, destinations : ndarray of int64, shape (arcs,)
         Vertex numbers of the ends of all arcs into own vertices; parallel ones in input order.
-        Of an undirected edge, an arc either way, of which each is where its destination is.
+        Of an undirected edge, an arc either way, of which each is where its destination is; where
+        the edge was given the other way, its destination v is marked as ~v.
     values : mapping of str to ndarray, each of shape (arcs,)
         The edge columns kept, in the order of the arcs.
     vertices : Vertices
@@ -75,8 +80,8 @@ class ShardGraph(Graph):
         For each member, the range of positions of its vertices here.
     """
 
-    is_shard = True
     _vertices: Any
+    whole = False
 
     def __init__(
         self,
@@ -105,12 +110,14 @@ class ShardGraph(Graph):
         self.kept["boundaries"] = [wanted[0] - low for wanted in asked]
         ranks = (
             self._ranks_of(sources, away, strangers.numbers(0)),
-            self._ranks_of(destinations, np.empty(0, np.int64), np.empty(0, np.int64)),
+            self._own_ranks_of(destinations),
         )
         del away, strangers
         listed = EdgeList(*ranks, 0, np.empty(0, ranks[0].dtype), self.length)
         base, placed = listed.rows_of_sources(list(values.values()), both=False)
-        arcs = self._arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=True)
+        arcs = self._arcs = Arcs(
+            base, dict(zip(values, placed, strict=True)), directed=True, marked=not directed
+        )
         self._all_arcs = total(crew, arcs.csc.number_of_arcs)
         self._edges = self._count(np.ones(arcs.csc.number_of_arcs, np.bool_))
         if duplicates != "keep":
@@ -239,6 +246,11 @@ class ShardGraph(Graph):
         return self._host().csc.number_of_arcs
 
     @property
+    def own_both_ways(self) -> int:
+        """Pairs of vertices given both ways, of which the one of the larger number is owned."""
+        return self._open().both_ways
+
+    @property
     def number_of_arcs(self) -> int:
         """Number of arcs of the whole graph."""
         self._open()
@@ -253,7 +265,20 @@ class ShardGraph(Graph):
         """
         ranks = numbers - self.low + self._below
         ranks[away] = found + np.where(found >= self._below, self.owned, 0)
-        return ranks.astype(np.int32 if self.length <= np.iinfo(np.int32).max else np.int64)
+        return ranks.astype(self._rank_dtype)
+
+    def _own_ranks_of(self, numbers: npt.NDArray[np.int64]) -> Array:
+        """Return the place of own vertices among own vertices and ghosts; marked where they were."""
+        ranks, shift = np.empty(len(numbers), self._rank_dtype), self._below - self.low
+        for first in range(0, len(numbers), CHUNK):
+            some = numbers[first : first + CHUNK]
+            marks = some >> 63  # −1 for ~v: x ^ −1 is ~x
+            ranks[first : first + CHUNK] = ((some ^ marks) + shift) ^ marks
+        return ranks
+
+    @property
+    def _rank_dtype(self) -> type[np.signedinteger[Any]]:
+        return np.int32 if self.length <= np.iinfo(np.int32).max else np.int64
 
     def _by_position(self, by_rank: Array) -> Array:
         """Reorder an array by rank."""
@@ -361,8 +386,9 @@ class ShardGraph(Graph):
         with self._lock:
             if "device" not in self.kept:
                 from cugraph_ws.cuda.device import device
-                from cugraph_ws.cuda.grouping import number_dtype
-                from cugraph_ws.cuda.partition import laid_out
+
+                number_dtype = provider("device rows").number_dtype
+                laid_out = provider("device partitions").laid_out
 
                 csc, xp = self.csc, device().xp
                 values = {name: self.edge_values(name) for name in self._carried}
@@ -375,26 +401,6 @@ class ShardGraph(Graph):
                 )
             kept: tuple[DeviceGraph, Any, list[Any]] = self.kept["device"]
             return kept
-
-    def mirrored(self, *, on_device: bool) -> ShardGraph:
-        """Return a shard in which the rows of own vertices hold all of their neighbours, together.
-
-        Parameters
-        ----------
-        on_device : bool
-
-        Returns
-        -------
-        ShardGraph
-            Undirected, without edge columns.
-        """
-        if on_device:
-            from cugraph_ws.cluster.device_mirror import DeviceMirror
-
-            return DeviceMirror(self) if self.directed else self
-        from cugraph_ws.cluster.mirror import both_ways
-
-        return both_ways(self)
 
     def partition(self, bound: BoundProgram) -> Partition:
         """Return what an executor works on."""
@@ -581,6 +587,14 @@ class ShardGraph(Graph):
         """Return the ids of any vertices as text, together; see `Queries.describe_vertices`."""
         return [self._vertices.describe(number) for number in numbers]
 
+    def value_columns(
+        self, data: Any, argument: str, *, on_device: bool = False
+    ) -> list[str] | None:
+        """Return the names of columns that are no ids, together; see `Graph.value_columns`."""
+        if isinstance(data, Partitions):
+            return self._beside_ids(Parts(self.crew, data, argument))
+        return super().value_columns(data, argument, on_device=on_device)
+
     def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
         """Return the least or greatest value, and the numbers of an edge's ends, together."""
         self._check_carried(name)
@@ -676,7 +690,7 @@ class ShardGraph(Graph):
             self_loops=self._self_loops,
             renumbered=self._vertices.numbering.renumbered,
             bytes=total(self.crew, self.nbytes),
-            both_ways=0 if self.directed else None,
+            both_ways=0 if self.directed else total(self.crew, self.own_both_ways),
         )
 
     def _once(self) -> npt.NDArray[np.bool_]:

@@ -8,16 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import check_columns
+from cugraph_ws.dispatch import is_dask_frame, provider
 
-__all__ = ["is_dask_frame", "spreads"]
+__all__ = ["spreads"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def is_dask_frame(frame: Any) -> bool:
-    """Tell whether something is a Dask frame, without importing Dask."""
-    home = type(frame).__module__.partition(".")[0]
-    return home in ("dask", "dask_expr", "dask_cudf") and hasattr(frame, "npartitions")
 
 
 def spreads(function: Function) -> Function:
@@ -46,10 +41,10 @@ def spreads(function: Function) -> Function:
         del named["graph"]
         if _is_spread(graph):
             return graph.call(wrapper, named)
-        from cugraph_ws.cluster.graph import ClusterGraph
-
         bound.apply_defaults()
-        with ClusterGraph(graph, **_columns(graph, bound.arguments)) as built:
+        with provider("graphs of dask").ClusterGraph(
+            graph, **_columns(graph, bound.arguments)
+        ) as built:
             return built.call(wrapper, named)
 
     return cast(Function, wrapper)

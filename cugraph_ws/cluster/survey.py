@@ -26,8 +26,9 @@ from cugraph_ws.cluster.worker import DaskCrew
 from cugraph_ws.cuda.driver import installed_gpus
 from cugraph_ws.generators import rmat
 from cugraph_ws.graph import Graph
-from cugraph_ws.memory import available_memory
+from cugraph_ws.options import Engine
 from cugraph_ws.program import VertexProgram
+from cugraph_ws.room import available_memory
 from cugraph_ws.run import run
 
 __all__ = ["engine_of", "pairs", "survey_member"]
@@ -73,7 +74,7 @@ def survey_member(duty: Duty) -> dict[str, Any]:
     }
 
 
-def engine_of(everyone: Sequence[Mapping[str, Any]], rank: int) -> str:
+def engine_of(everyone: Sequence[Mapping[str, Any]], rank: int) -> Engine:
     """Tell where a worker computes: on its GPU, if it has one that is its own.
 
     Parameters
@@ -121,7 +122,7 @@ def _own_gpu() -> dict[str, Any] | None:
     }
 
 
-def _supersteps(engine: str) -> Callable[[], float]:
+def _supersteps(engine: Engine) -> Callable[[], float]:
     """Build a graph, compile a program, and return what measures arcs per second."""
     graph = Graph(rmat(SCALE[engine], seed=0, frame="pyarrow"))
     program = cast(VertexProgram, PageRank)

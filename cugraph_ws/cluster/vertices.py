@@ -18,6 +18,7 @@ from cugraph_ws.cluster import wire
 from cugraph_ws.cluster.agreement import in_order
 from cugraph_ws.cluster.crew import Crew, total
 from cugraph_ws.cluster.identities import Distinct, settle
+from cugraph_ws.cluster.known import Directory
 from cugraph_ws.cluster.parts import Part, Partitions, Parts
 from cugraph_ws.cuda.device import array_module
 from cugraph_ws.errors import InputError
@@ -133,6 +134,11 @@ class ShardVertices(Vertices):
         kept = [one for column in self._kept.values() for _, one in column]
         held = sum(self._bytes(one) for one in kept if isinstance(one, Column))
         return held + int(self._kept_rows.nbytes)
+
+    def directory(self) -> Directory:
+        """Return what a client needs to know to look vertices up."""
+        ranges = None if self.numbering.renumbered == "no" else self.numbering.ranges
+        return Directory(self.sources, self.types, self.size, ranges, list(self._kept))
 
     # --------------------------------------------------------------------------------- values
 

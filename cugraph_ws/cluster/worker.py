@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from dask import config
 from distributed import Worker, get_worker
 from distributed.comm.addressing import get_address_host
 from distributed.diagnostics.plugin import WorkerPlugin
-from distributed.protocol.pickle import loads
+from distributed.protocol.pickle import dumps, loads
 from distributed.protocol.serialize import to_serialize
 
 from cugraph_ws.cluster.channel import Transport
@@ -118,6 +119,7 @@ class CrewPlugin(WorkerPlugin):
         worker.handlers["cugraph_ws_wish"] = self.wish
         worker.handlers["cugraph_ws_abandon"] = self.abandon
         worker.handlers["cugraph_ws_end"] = self.end
+        worker.handlers["cugraph_ws_find"] = self.find
 
     def teardown(self, worker: Worker) -> None:
         """Let go of everything."""
@@ -182,6 +184,28 @@ class CrewPlugin(WorkerPlugin):
             return None
         _, told = outcome.result()
         return [told]
+
+    async def find(self, key: str, ids: bytes) -> bytes | None:
+        """Look ids up among those of a shard's own vertices.
+
+        Parameters
+        ----------
+        key : str
+            Of the task that built the shard.
+        ids : bytes
+            What `IdRanges.split` has for this rank, pickled.
+
+        Returns
+        -------
+        bytes or None
+            The vertex numbers, −1 where unknown, pickled; None where the shard is gone.
+        """
+        shard = self.shards.get(key)
+        if shard is None:
+            return None
+        look = partial(shard._vertices.numbering.find_own, loads(ids))
+        numbers: bytes = dumps(await asyncio.get_running_loop().run_in_executor(None, look))
+        return numbers
 
     async def receive(
         self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any

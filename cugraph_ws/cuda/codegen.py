@@ -17,19 +17,20 @@ from cugraph_ws.codegen import (
     Access,
     Types,
     adaptors,
-    kernel_file,
     message_text,
     program_text,
     vertex_text,
     without_interface,
 )
+from cugraph_ws.cuda.device import Device, KernelModule
+from cugraph_ws.generated import kernel_file
 from cugraph_ws.kernels.cuda.layout import CODES
 from cugraph_ws.parsing import parse
 from cugraph_ws.program import VertexProgram
 
 __all__ = [
     "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "has_codes", "interface_source",
-    "module_source", "reads_states_alone", "sent_fields",
+    "module_source", "program_kernels", "reads_states_alone", "sent_fields",
 ]  # fmt: skip
 
 LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
@@ -123,6 +124,28 @@ def module_source(interface: str, loops: tuple[str, ...] = LOOPS) -> str:
         Python source.
     """
     return "\n\n".join([interface, *[_loop_text(loop) for loop in loops]]) + "\n"
+
+
+def program_kernels(
+    device: Device, program: VertexProgram, interface: str, loops: tuple[str, ...] = LOOPS
+) -> KernelModule:
+    """Return a program's kernels on a device.
+
+    Parameters
+    ----------
+    device : Device
+    program : VertexProgram
+    interface : str
+        What `interface_source` wrote.
+    loops : tuple of str
+        As in `module_source`.
+
+    Returns
+    -------
+    KernelModule
+    """
+    name = f"cugraph_ws_cuda_{program.name}"
+    return device.program_module(name, interface, loops, lambda: module_source(interface, loops))
 
 
 def interface_source(program: VertexProgram, types: Types, variant: Variant) -> str:

@@ -1,7 +1,7 @@
 """Columns on the device: checked and converted as their like on the host, with the same messages.
 
 Numbers without nulls are device arrays, of the frame's own memory where it can be; everything else
-stays a cuDF Series, which `frames_cudf` knows how to read.
+stays a cuDF Series, which `cudf_series` knows how to read.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pyarrow.types as pt
 
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.numbering import read_scalars
+from cugraph_ws.cudf_series import coded, missing, no_text, time_counts
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames import Column
 
@@ -62,8 +63,6 @@ class DeviceColumn(Column):
         """Raise InputError naming the first row without a value."""
         if self.is_array:
             return
-        from cugraph_ws.frames_cudf import missing
-
         rows = missing(self.values)
         if rows is not None:
             self._refuse_row(first_true(rows))
@@ -131,7 +130,7 @@ def id_values(column: Column, arrow: pa.DataType, *, categorical: bool) -> Any:
 
     Returns
     -------
-    device array of integers of 32 or 64 bits, or frames_cudf.Coded
+    device array of integers of 32 or 64 bits, or cudf_series.Coded
         Times as counts of their unit.
     """
     assert isinstance(column, DeviceColumn)
@@ -139,8 +138,6 @@ def id_values(column: Column, arrow: pa.DataType, *, categorical: bool) -> Any:
         return widened(column.values)
     if pt.is_null(arrow):
         return device().xp.empty(0, np.int64)
-    from cugraph_ws.frames_cudf import coded, time_counts
-
     text = pt.is_string(arrow) or pt.is_large_string(arrow)
     if not categorical and not text:
         return time_counts(column.values)
@@ -201,8 +198,6 @@ def convert_ids(column: Column, values: Any, old: pa.DataType, new: pa.DataType)
     """
     text = pt.is_string(new) or pt.is_large_string(new)
     if pt.is_null(old):
-        from cugraph_ws.frames_cudf import no_text
-
         return no_text() if text else device().xp.empty(0, _width(new))
     if text or old == new:
         return values

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.cuda.device import device
 from cugraph_ws.kernels.cuda.layout import PIECE
-from cugraph_ws.run import Loop, Step
+from cugraph_ws.loop import Loop, Step
 from cugraph_ws.saved_state import SavedState
 
 if TYPE_CHECKING:

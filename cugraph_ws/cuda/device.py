@@ -16,13 +16,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cugraph_ws.codegen import import_text, kernel_file
-from cugraph_ws.cuda.codegen import LOOPS, module_source
 from cugraph_ws.cuda.compiler import load_or_compile
 from cugraph_ws.cuda.driver import Function, Gpu, installed_gpus, load_function
 from cugraph_ws.cuda.pools import SharedPool, kept_at_most, kept_by_rmm, shared_pool
 from cugraph_ws.cuda.signature import Kind, Marshalled, Parameters, marshal
 from cugraph_ws.errors import EngineError
+from cugraph_ws.generated import import_text, kernel_file
 
 __all__ = [
     "CudaDevice",
@@ -108,9 +107,20 @@ class Device(Protocol):
         """Return the kernels of `kernels/cuda/<name>.py`."""
 
     def program_module(
-        self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
+        self, name: str, interface: str, loops: tuple[str, ...], write: Callable[[], str]
     ) -> KernelModule:
-        """Return a program's kernels; `interface` is what takes the interface's place."""
+        """Return a program's kernels.
+
+        Parameters
+        ----------
+        name : str
+        interface : str
+            What takes the interface's place.
+        loops : tuple of str
+            Modules of `kernels/cuda` that go with it.
+        write : callable
+            Returns the text of all of them.
+        """
 
     def blocks_for(self, items: int, block: int) -> int:
         """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
@@ -273,13 +283,13 @@ class CudaDevice:
         return self._modules[name]
 
     def program_module(
-        self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
+        self, name: str, interface: str, loops: tuple[str, ...], write: Callable[[], str]
     ) -> KernelModule:
-        """Return a program's kernels; `interface` is what takes the interface's place."""
+        """Return a program's kernels."""
         key = name, interface, loops
         found = self._programs.get(key)
         if found is None:
-            text = module_source(interface, loops)
+            text = write()
             digest = hashlib.sha256(text.encode()).hexdigest()[:20]
             full = f"{name}_{digest}"
             found = _Kernels(self, text, lambda: import_text(full, text))

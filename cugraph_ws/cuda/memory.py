@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.grouping import number_dtype, part_size, round_size
 from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.memory import format_bytes
+from cugraph_ws.room import format_bytes
 
 __all__ = [
     "DeviceEstimate",

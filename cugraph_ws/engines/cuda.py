@@ -23,6 +23,7 @@ from cugraph_ws.cuda.codegen import (
     Variant,
     has_codes,
     interface_source,
+    program_kernels,
     sent_fields,
 )
 from cugraph_ws.cuda.device import Device, Prepared, device
@@ -133,10 +134,9 @@ class CudaExecutor:
             swaps=swaps,
             ordered=ordered,
         )
-        self._kernels = self._device.program_module(
-            f"cugraph_ws_cuda_{program.name}", interface_source(program, types, variant),
-            FRONTIER_LOOPS if swaps else RELAY_LOOPS if relays else LOOPS,
-        )  # fmt: skip
+        interface = interface_source(program, types, variant)
+        loops = FRONTIER_LOOPS if swaps else RELAY_LOOPS if relays else LOOPS
+        self._kernels = program_kernels(self._device, program, interface, loops)
         copies = 1 if in_place else 2
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
         kept = n if self._outbox else 0

@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cuda.codegen import Variant, has_codes, interface_source, reads_states_alone
+from cugraph_ws.cuda.codegen import (
+    Variant,
+    has_codes,
+    interface_source,
+    program_kernels,
+    reads_states_alone,
+)
 from cugraph_ws.cuda.device import Prepared
 from cugraph_ws.cuda.partition import DevicePartition
 from cugraph_ws.cuda.schedule import launch_shape, room_for_long_rows
@@ -244,10 +250,8 @@ class CudaFrontierExecutor(CudaExecutor):
         """
         bound, graph, schedule = self._bound, self._graph, self._schedule
         program = bound.program
-        kernels = self._device.program_module(
-            f"cugraph_ws_cuda_{program.name}",
-            interface_source(program, self._types, Variant(in_place=True, lanes=32)),
-        )
+        interface = interface_source(program, self._types, Variant(in_place=True, lanes=32))
+        kernels = program_kernels(self._device, program, interface)
         state, n = self._states[0], graph.size
         before = tuple(self._device.xp.empty_like(column) for column in state)
         nothing = tuple(self._device.xp.empty(0, kind) for kind in self._types.message)

@@ -14,6 +14,7 @@ import numpy as np
 
 from cugraph_ws.cluster.crew import Crew
 from cugraph_ws.cuda.device import array_module, as_host
+from cugraph_ws.errors import InputError
 
 __all__ = ["Halo", "Range"]
 
@@ -341,6 +342,22 @@ class Halo:
         shown = self.comm.allgather([*map(int, numbers), self._sent])
         self._sent = 0
         return [sum(column) for column in zip(*shown, strict=True)]
+
+    def refuse(self, text: str | None) -> None:
+        """Raise InputError on all ranks if any of them has a reason to.
+
+        Parameters
+        ----------
+        text : str or None
+            What this rank refuses; the first rank's is raised.
+
+        Raises
+        ------
+        InputError
+        """
+        shown = [one for one in self.comm.allgather(text) if one is not None]
+        if shown:
+            raise InputError(shown[0])
 
     def _listed(self, changed: Array, cuts: list[int]) -> list[tuple[Array, int, Array]]:
         """Return for each rank which of `ends` have changed, where its begin, and their positions."""

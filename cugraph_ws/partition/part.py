@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.arcs import Order
 from cugraph_ws.cuda.device import array_module
+from cugraph_ws.dispatch import provider
 from cugraph_ws.partition.halo import Halo
 
 __all__ = ["Part", "all_neighbours"]
@@ -41,6 +43,8 @@ class Part:
     ghosts : list of (int, int)
         For each rank, the range of positions of its vertices.
     halo : Halo
+    whole : bool
+        Whether this is a whole graph; checkpoints of others are in parts, also where one rank has all.
     order : array of int, or slice
         Positions of the owned vertices, in the order of their numbers.
     laid : DeviceGraph or None
@@ -51,7 +55,7 @@ class Part:
         self.graph, self.on_device = graph, on_device
         self.xp = array_module(on_device)
         self.owned, self.low, self.size = graph.owned, graph.low, graph.length
-        self.ghosts = graph.ghosts
+        self.ghosts, self.whole = graph.ghosts, graph.whole
         self.order: Any = slice(0, self.owned)
         self.laid: Any = None
         if on_device:
@@ -172,6 +176,47 @@ class Part:
         """
         return column[self.order]
 
+    def arc_values(self, name: str, order: Order = "csc") -> Array:
+        """Return an edge column in the order of the arcs of `csc` or `csr`.
+
+        Parameters
+        ----------
+        name : str
+        order : {"csc", "csr"}
+
+        Returns
+        -------
+        array, shape (arcs,)
+            Not to be written to.
+
+        Raises
+        ------
+        InputError
+            If the graph has no such column.
+        """
+        rows = self.laid.values if self.on_device else self.graph.edge_values
+        return rows(name, order)
+
+    def by_position(self, own: Array) -> Array:
+        """Return a column by position of owned vertices' entries in the order of their numbers.
+
+        Parameters
+        ----------
+        own : array, shape (owned, ...)
+            On the host or where the part is.
+
+        Returns
+        -------
+        array, shape (size, ...)
+            Ghosts' entries are 0.
+        """
+        given = self.xp.asarray(own)
+        if self.halo.alone:
+            return self.xp.take(given, self.laid.numbers, axis=0) if self.on_device else given
+        column = self.xp.zeros((self.size, *own.shape[1:]), own.dtype)
+        column[self.order] = given
+        return column
+
 
 def all_neighbours(graph: Any, *, on_device: bool) -> Part:
     """Return a part in which the rows of owned vertices hold all of their neighbours; collective.
@@ -187,5 +232,5 @@ def all_neighbours(graph: Any, *, on_device: bool) -> Part:
     Part
     """
     if graph.crew.size > 1 and graph.directed:
-        return Part(graph.mirrored(on_device=on_device), on_device=on_device)
+        graph = provider("symmetrised rows").symmetrised(graph, on_device=on_device)
     return Part(graph, on_device=on_device)

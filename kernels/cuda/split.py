@@ -26,13 +26,14 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_once,
     match,
     popc,
+    store_fresh,
     sync_warp,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import greatest_of_lanes, least_of_lanes
+from cugraph_ws.kernels.cuda.rows import first_from, greatest_of_lanes, least_of_lanes
 
-__all__ = ["find_range", "mark_bits", "mark_kinds", "spread_kinds"]
+__all__ = ["find_range", "mark_bits", "mark_given", "mark_kinds", "spread_kinds", "strip_marks"]
 
 
 @inline
@@ -129,6 +130,7 @@ def spread_kinds(
 ) -> None:  # fmt: skip
     """Write the ends, less `low`, of arcs of the kinds `first` … last_kind - 1, those of a kind together.
 
+    Of an arc that leads back, to the source of an edge, the tail v is marked as ~v: see `strip_marks`.
     `cursors[kind × tiles + tile]`, which is used up, says where those of a tile go, less `begin`.
     With `listed` the edges are told too, counted from `first_row`.
     """
@@ -156,10 +158,44 @@ def spread_kinds(
                     edge = slot >> both
                     head = np.int64(load_once(columns[0], edge))
                     tail = np.int64(load_once(columns[1], edge))
+                    sign = np.int64(0)
                     if both and slot & 1:
-                        head, tail = tail, head
+                        head, tail, sign = tail, head, np.int64(-1)
                     heads[place] = head - low
-                    tails[place] = tail - low
+                    tails[place] = (tail - low) ^ sign
                     if listed:
                         rows[place] = first_row + edge
                 sync_warp(FULL)
+
+
+@kernel
+def strip_marks(tails: Any, arcs: Any, ways: Any) -> None:
+    """Take the marks of arcs that lead back away; in `ways`, 1 for such an arc and 0 for any other."""
+    for arc in range(worker(), arcs, workers()):
+        tail = np.int64(tails[arc])
+        sign = tail >> 63
+        tails[arc] = tail ^ sign
+        ways[arc] = np.uint8(-sign)
+
+
+@kernel
+def mark_given(
+    heads: Any, tails: Any, ways: Any, arcs: Any, positions: Any, first_row: Any, offsets: Any,
+    indices: Any, given: Any,
+) -> None:  # fmt: skip
+    """Mark, for each pair of vertices with several edges, in which directions they were given.
+
+    Arcs lead to the rows from the position `first_row` on.  At the pair's first arc in the row of the
+    larger vertex, `given` has a byte for either of `ways`; ends are in the order of vertices.
+    """
+    for arc in range(worker(), arcs, workers()):
+        head, tail = np.int64(load_once(heads, arc)), np.int64(load_once(tails, arc))
+        if tail < head:
+            row = np.int64(positions[head]) - first_row
+            other = np.int64(positions[tail])
+            begin, end = offsets[row], offsets[row + 1]
+            first = begin + first_from(other, indices, begin, end - begin)
+            place = 2 * first + np.int64(load_once(ways, arc))
+            # Many threads may store to one place, but all of them the same.
+            if first + 1 < end and indices[first + 1] == other and load_fresh(given, place) == 0:
+                store_fresh(given, place, np.uint8(1))

@@ -10,22 +10,17 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.loops import components, matching
-from cugraph_ws.codegen import kernel_file
-from cugraph_ws.cuda import (
+from cugraph_ws.backends.cuda.loops import (
     belief_propagation,
-    core,
-    edges,
-    forest,
-    grouping,
+    components,
+    matching,
     multi_source,
-    numbering,
-    schedule,
 )
-from cugraph_ws.cuda.codegen import LOOPS
+from cugraph_ws.cuda import core, edges, forest, grouping, numbering, schedule
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import kind_of
 from cugraph_ws.engines import cuda_border, cuda_frontier, cuda_relay
+from cugraph_ws.generated import kernel_file
 
 from .machine import Emulator
 from .source import load
@@ -141,7 +136,7 @@ class EmulatedDevice:
         return self._modules[name]
 
     def program_module(
-        self, name: str, interface: str, loops: tuple[str, ...] = LOOPS
+        self, name: str, interface: str, loops: tuple[str, ...], write: Callable[[], str]
     ) -> EmulatedKernels:
         key = "\n".join([interface, *loops])
         if key not in self._modules:

@@ -279,7 +279,8 @@ def _searching(
     ]
     apply = choose.pick(*plain)
     if not in_order and choose.chance(3):
-        apply = choose.pick(*(others[:3] if silent else others))
+        # Without a message an integer is the type's infinity, which has no room for a sum.
+        apply = choose.pick(*(others[:1] if silent else others))
     actives = [
         None, None, None,
         f"new.x {better} old.x",

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from cugraph_ws.cuda.device import device, has_device
+from cugraph_ws.estimates import estimate_memory
 from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph
-from cugraph_ws.memory import estimate_memory
 
 if not has_device():
     pytest.skip("there is no GPU", allow_module_level=True)

@@ -1,0 +1,364 @@
+"""Batches of searches on the GPU; see `cugraph_ws.algorithms.multi_source`.
+
+Up to 32 starts are searched from at once: hops by bits, a word of them for each vertex (MS-BFS:
+Then et al., VLDB 2015), lengths by shortening paths until none can be shortened.  Distances do
+not depend on the order, and predecessors are chosen afterwards, so both are those of the CPU.
+
+A single rank searches in one launch.  Of several, each launches one superstep after the other and pushes
+along its own arcs; after each, the ranks tell each other what has changed at boundaries, with a bit
+for each search.  So a superstep takes two collectives for all searches of a batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.codegen import INFINITY
+from cugraph_ws.cuda.device import device
+from cugraph_ws.cuda.order import arc_rows
+from cugraph_ws.cuda.rows import Rows
+from cugraph_ws.kernels.cuda.layout import PIECE
+from cugraph_ws.partition.part import Part
+
+if TYPE_CHECKING:
+    from cugraph_ws.algorithms.multi_source import Search
+
+__all__ = ["Searches"]
+
+Array = Any  # CuPy's
+
+BLOCK = 256
+MOST_WIDTH = 32  # a bit of a word for each search
+READ, UNDECIDED, LISTED, CONTROL = 0, 1, 6, 9  # of the control block, as in kernels/cuda/sources.py
+ENDLESS = np.iinfo(np.int64).max
+
+
+@dataclass
+class Batch:
+    """Arrays of a batch of searches: a row of `width` numbers for each vertex, by position."""
+
+    width: int
+    distance: Array
+    before: Array  # predecessors: −1 for starts, the greatest number where there is none
+    scratch: Array = None  # of lengths: a number for each thread
+
+
+class Searches:
+    """Runs the searches of a step.
+
+    Parameters
+    ----------
+    part : Part
+    search : Search
+        What all searches have in common: those of `BFS` or `SSSP`.
+
+    Attributes
+    ----------
+    width : int
+        How many searches a step runs at most.
+    number : dtype
+        Of predecessors.
+    """
+
+    def __init__(self, part: Part, search: Search) -> None:
+        bound, laid, xp = search.bound, part.laid, part.xp
+        self._part, self.width = part, MOST_WIDTH
+        self._by_hops = bound.program.name == "BFS"
+        self._limit = ENDLESS if search.limit is None else search.limit
+        self._cutoff = float(bound.values[0]) if bound.values else np.inf
+        self._kind = kind = np.dtype(bound.types.state[0])
+        self._infinity = INFINITY.get(kind.name, np.inf)
+        self.number: np.dtype[Any] = part.numbers.dtype
+        self._nobody = int(np.iinfo(self.number).max)
+        column = bound.edge_columns[0] if bound.edge_columns else None
+        self._stride = 0 if column is None else 1
+        if column is None:
+            hop = xp.ones(1, np.int64)
+            self._weights = {"csc": hop, "csr": hop}
+        else:
+            self._weights = {order: laid.values(column, order) for order in ("csc", "csr")}
+        # For each vertex a bit for each search: whether it waits for it, is marked, spreads.
+        self._words = tuple(xp.zeros(part.size, np.uint32) for _ in range(3))
+        index, pieces = laid.numbers.dtype, part.size + laid.arcs // PIECE
+        self._queue = xp.empty(pieces, index), xp.empty(pieces, np.int32)
+        self._listed = xp.empty(part.size, index)
+        self._batch: Batch | None = None
+        self._sent = 0  # bytes, in this step
+
+    def run(
+        self, numbers: npt.NDArray[np.int64], distance: Array, valid: Array, predecessor: Array
+    ) -> tuple[int, int]:
+        """Search from the next starts; collective.
+
+        Parameters
+        ----------
+        numbers : ndarray of int64, shape (searches,)
+            The starts.
+        distance, valid, predecessor : array, each of shape (searches, owned)
+            Written: lengths, whether the vertex is reached, and predecessors' numbers or −1.
+
+        Returns
+        -------
+        arcs, bytes_sent : int
+        """
+        self._sent = 0
+        batch = self._batch_for(len(numbers))
+        read = self._search(batch, self._begin(batch, numbers))
+        self._choose(batch)
+        searches = slice(len(numbers))
+        distance[:] = lengths = self._part.by_number(batch.distance)[:, searches].T
+        before = self._part.by_number(batch.before)[:, searches].T
+        valid[:] = lengths < self._infinity
+        predecessor[:] = self._part.xp.where(before == self._nobody, -1, before)
+        return read, self._sent
+
+    # ------------------------------------------------------------------------------ beginning
+
+    def _batch_for(self, count: int) -> Batch:
+        """Return arrays for as many searches, those of the last batch if they will do."""
+        width = 1 << (count - 1).bit_length()
+        if self._batch is None or self._batch.width != width:
+            self._batch = None  # its memory first
+            xp, shape = self._part.xp, (self._part.size, width)
+            self._batch = Batch(width, xp.empty(shape, self._kind), xp.empty(shape, self.number))
+        return self._batch
+
+    def _begin(self, batch: Batch, numbers: npt.NDArray[np.int64]) -> int:
+        """Put the searches at their starts, ghosts among them; return how many vertices these are."""
+        part, xp = self._part, self._part.xp
+        wanted = xp.asarray(numbers)
+        alone = part.halo.alone
+        places = device().to_host(xp.take(part.order, wanted) if alone else part.placed(wanted))
+        searches = np.flatnonzero(places < part.size)  # those whose starts are known here
+        places = places[searches].astype(np.int64)
+        waiting, marks, _ = self._words
+        waiting[:] = np.uint32(0xFFFFFFFF)
+        marks[:] = 0
+        batch.distance[:] = self._infinity
+        batch.before[:] = self._nobody
+        starts, which = np.unique(places, return_inverse=True)
+        bits = np.zeros(len(starts), np.uint32)
+        np.bitwise_or.at(bits, which, np.uint32(1) << searches.astype(np.uint32))
+        there = xp.asarray(starts)
+        marks[there] = xp.asarray(bits)
+        own = xp.asarray(places * batch.width + searches)
+        batch.distance.ravel()[own] = 0
+        batch.before.ravel()[own] = -1  # less than any number: it stays
+        return self._list(there)
+
+    # -------------------------------------------------------------------------------- searches
+
+    def _search(self, batch: Batch, listed: int) -> int:
+        """Find all distances; return the arcs that all ranks have read."""
+        if self._part.halo.alone:
+            return int(device().to_host(self._advance(batch, listed, self._limit))[READ])
+        if self._by_hops:  # whoever starts is reached already
+            waiting, marks, _ = self._words
+            places = self._listed[:listed]
+            waiting[places] &= ~marks[places]
+        hops, read = 0, 0
+        (everywhere,) = self._totals(listed)
+        while everywhere and hops < self._limit:
+            hops += 1
+            if self._by_hops:
+                listed, more = self._hop(batch, listed, hops)
+            else:
+                listed, more = self._shorten(batch, listed)
+            everywhere, more = self._totals(listed, more)
+            read += more
+        return read
+
+    def _advance(self, batch: Batch, listed: int, steps: int) -> Array:
+        """Do some supersteps from the vertices that are listed; return the control block."""
+        xp, laid = self._part.xp, self._part.laid
+        control = xp.zeros(CONTROL, np.int64)
+        if listed == 0:
+            return control
+        shared, distance = (self._words, self._queue, self._listed), batch.distance.ravel()
+        if self._by_hops:
+            self._together(
+                "search_hops", laid.csr, *shared, distance, batch.width, listed, steps, control,
+            )  # fmt: skip
+            return control
+        whole = np.dtype(f"int{8 * self._kind.itemsize}")
+        if batch.scratch is None:
+            most = device().blocks_for(max(laid.size, laid.arcs), BLOCK)
+            batch.scratch = xp.empty(BLOCK * most, self._kind)
+        self._together(
+            "search_lengths", laid.csr, self._weights["csr"], self._stride, *shared,
+            (distance, distance.view(whole)), (batch.scratch, batch.scratch.view(whole)),
+            batch.width, listed, self._cutoff, steps, control,
+        )  # fmt: skip
+        return control
+
+    def _hop(self, batch: Batch, listed: int, hops: int) -> tuple[int, int]:
+        """Do a superstep of searches for hops; return how many vertices go on, and the arcs read."""
+        xp, owned = self._part.xp, self._part.owned
+        waiting, marks, _ = self._words
+        before = waiting[:owned].copy()
+        control = self._advance(batch, listed, 1)
+        reached = self._tell(before & ~waiting[:owned])
+        for places in reached:
+            bits = _bits(marks[places], batch.width)
+            batch.distance[places] = xp.where(bits, hops, batch.distance[places])
+        return self._list(*reached), int(device().to_host(control)[READ])
+
+    def _shorten(self, batch: Batch, listed: int) -> tuple[int, int]:
+        """Do a superstep of searches for lengths; return how many vertices go on, and the arcs read."""
+        halo, marks, width = self._part.halo, self._words[1], batch.width
+        control = self._advance(batch, listed, 1)
+
+        def pack(places: Array) -> list[Array]:
+            words = marks[places]
+            return [words, batch.distance[places][_bits(words, width)]]
+
+        came = []
+        for places, (words, lengths) in halo.update_changed(marks[halo.ends] != 0, pack):
+            rows = batch.distance[places]
+            rows[_bits(words, width)] = lengths
+            batch.distance[places] = rows
+            marks[places] = words
+            came.append(places)
+        numbers = device().to_host(control)
+        mine = self._listed[: int(numbers[LISTED + 1])].copy()  # of the second stage, the last
+        return self._list(mine, *came), int(numbers[READ])
+
+    # ---------------------------------------------------------------------------- predecessors
+
+    def _choose(self, batch: Batch) -> None:
+        """Find all predecessors: nearer neighbours first, then along arcs of no length."""
+        part, laid, here = self._part, self._part.laid, device()
+        module = here.module("sources")
+        module.launch(
+            "choose_nearer", here.blocks_for(laid.arcs * batch.width, BLOCK), BLOCK, laid.csc,
+            self._weights["csc"], self._stride, part.numbers, batch.distance.ravel(),
+            batch.before.ravel(), batch.width, laid.size, laid.arcs,
+        )  # fmt: skip
+        if self._by_hops:
+            return  # every hop is nearer
+        control = part.xp.zeros(CONTROL, np.int64)
+        module.launch(
+            "list_decided", here.blocks_for(part.owned, BLOCK), BLOCK, self._words, self._listed,
+            batch.distance.ravel(), batch.before.ravel(), self._infinity, self._nobody, batch.width,
+            part.owned, control,
+        )  # fmt: skip
+        found = device().to_host(control)
+        (undecided,) = self._totals(found[UNDECIDED])
+        if undecided and part.halo.alone:
+            listed, weights = int(found[LISTED]), self._weights["csr"]
+            self._decide(laid.csr, weights, part.numbers, self._words, batch, listed)
+        elif undecided:
+            self._decide_by_levels(batch)
+
+    def _decide(
+        self, rows: Rows, weights: Array, numbers: Array, words: Any, batch: Batch, listed: int
+    ) -> None:
+        """Let listed vertices decide out-neighbours along arcs of no length, and those theirs."""
+        self._together(
+            "search_ties", rows, weights, self._stride, numbers, words, self._queue, self._listed,
+            batch.distance.ravel(), batch.before.ravel(), batch.width, listed,
+            self._part.xp.zeros(CONTROL, np.int64),
+        )  # fmt: skip
+
+    def _decide_by_levels(self, batch: Batch) -> None:
+        """Find predecessors along arcs of no length, one level after the other; collective."""
+        part, xp, (waiting, marks, _) = self._part, self._part.xp, self._words
+        places = xp.flatnonzero(waiting[: part.owned])
+        sources, rows, weights = self._arcs_into(places)
+        count, both = len(sources), xp.concatenate([sources, places])
+        before = xp.full((len(both), batch.width), self._nobody, self.number)
+        apart, numbers = Batch(batch.width, batch.distance[both], before), part.numbers[both]
+        undecided, decided, _ = words = tuple(xp.zeros(len(both), np.uint32) for _ in range(3))
+        undecided[count:] = waiting[places]
+        part.halo.update(marks)
+        more = 1
+        while more:
+            fresh, missing = marks[sources], undecided[count:].copy()
+            listed = self._list(xp.flatnonzero(fresh))
+            if listed:
+                decided[:count] = fresh
+                self._decide(rows, weights, numbers, words, apart, listed)
+            new = xp.zeros(part.owned, np.uint32)
+            new[places] = missing & ~undecided[count:]
+            marks[:] = 0
+            (more,) = self._totals(sum(map(len, self._tell(new))))
+        batch.before[places] = xp.minimum(batch.before[places], before[count:])
+
+    def _arcs_into(self, places: Array) -> tuple[Array, Rows, Array]:
+        """Return the arcs into owned vertices apart from the others.
+
+        Their ends are numbered anew, once as sources and once as destinations.  Only sources have
+        arcs, so the kernel, which goes level by level, ends after one.
+
+        Returns
+        -------
+        sources : array of int
+            Positions of the first vertices; those after them are at `places`.
+        rows : Rows
+            Out-neighbours of both.
+        weights : array
+        """
+        xp, csc, weights = self._part.xp, self._part.csc, self._weights["csc"]
+        begins = csc.offsets[places]
+        offsets = _offsets(xp, csc.offsets[places + 1] - begins)
+        count = int(device().to_host(offsets[-1:])[0])
+        rows = arc_rows(offsets, count) if count else xp.empty(0, np.int64)
+        arcs = begins[rows] + xp.arange(count) - offsets[rows]
+        sources, ranks = xp.unique(csc.indices[arcs], return_inverse=True)
+        order, size = xp.argsort(ranks), len(sources) + len(places)
+        counts = xp.bincount(ranks, minlength=size) if count else xp.zeros(size, np.int64)
+        indices = (rows[order] + len(sources)).astype(csc.indices.dtype)
+        apart = weights[arcs[order]] if self._stride else weights
+        return sources, Rows(_offsets(xp, counts), indices), apart
+
+    # --------------------------------------------------------------------------------- shared
+
+    def _tell(self, new: Array) -> list[Array]:
+        """Mark owned vertices with new bits, and tell who holds them as ghosts; collective.
+
+        Returns
+        -------
+        list of array
+            Positions of the vertices that are marked now: owned ones, then ghosts.
+        """
+        halo, marks = self._part.halo, self._words[1]
+        told = halo.update_changed(new[halo.ends] != 0, lambda own: [new[own]])
+        mine = self._part.xp.flatnonzero(new)
+        marks[mine] = new[mine]
+        for places, (words,) in told:
+            marks[places] = words
+        return [mine, *(places for places, _ in told)]
+
+    def _list(self, *places: Array) -> int:
+        """List vertices that are marked; return how many."""
+        listed = places[0] if len(places) == 1 else self._part.xp.concatenate(places)
+        self._listed[: len(listed)] = listed
+        return len(listed)
+
+    def _totals(self, *numbers: int) -> list[int]:
+        """Add up numbers over all ranks, and keep count of the bytes sent; collective."""
+        *sums, sent = self._part.halo.totals(*numbers)
+        self._sent += sent
+        return sums
+
+    def _together(self, name: str, *arguments: Any) -> None:
+        """Launch a kernel whose blocks meet."""
+        items = max(self._part.laid.size, self._part.laid.arcs)
+        device().module("sources").prepare_together(name, items, BLOCK, *arguments)()
+
+
+def _bits(words: Array, width: int) -> Array:
+    """Return the bits of words as truths, shape (words, width)."""
+    searches = device().xp.arange(width, dtype=np.uint32)
+    return (words[:, None] >> searches) & np.uint32(1) != 0
+
+
+def _offsets(xp: Any, lengths: Array) -> Array:
+    """Return where rows of such lengths begin, and the end."""
+    offsets = xp.zeros(len(lengths) + 1, np.int64)
+    offsets[1:] = xp.cumsum(lengths)
+    return offsets

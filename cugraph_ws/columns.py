@@ -1,0 +1,130 @@
+"""Which columns of an edge frame are read: what `source`, `destination`, `weight` and `attributes` name.
+
+`weight` is by default the column named "weight", where there is one and something reads weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from cugraph_ws.arguments import is_label
+from cugraph_ws.errors import InputError
+
+__all__ = ["AUTO", "WEIGHT", "Columns", "column_names", "is_auto", "named_columns", "weight_column"]
+
+AUTO = "auto"
+WEIGHT = "weight"  # the column that `weight="auto"` looks for
+
+Columns = str | Sequence[str]  # of pandas and cuDF frames, whole numbers too
+
+
+def column_names(frame: Any) -> list[Any]:
+    """Return the names of a frame's columns; none of what is no frame, or lazy.
+
+    Parameters
+    ----------
+    frame : object
+
+    Returns
+    -------
+    list
+    """
+    if hasattr(frame, "collect"):  # the columns of a lazy frame are not known yet
+        return []
+    names = getattr(frame, "column_names", None)  # a PyArrow table's; others have `columns`
+    names = getattr(frame, "columns", ()) if names is None else names
+    return list(names) if isinstance(names, Iterable) else []
+
+
+def weight_column(frame: Any, weight: Any, *ids: Any) -> Any:
+    """Return the weight column of an edge frame.
+
+    Parameters
+    ----------
+    frame : frame
+        Of edges.
+    weight : str or None
+        What the caller gave: a column, None for no weights, or "auto" for the column "weight" if there
+        is one that holds no ids.
+    *ids : str or sequence of str
+        The columns of the edges' ends.
+
+    Returns
+    -------
+    str or None
+    """
+    if not is_auto(weight):
+        return weight
+    taken = [name for one in ids for name in ([one] if isinstance(one, str) else _listed(one))]
+    return WEIGHT if WEIGHT in column_names(frame) and WEIGHT not in taken else None
+
+
+def is_auto(weight: Any) -> bool:
+    """Tell whether the weight column is to be found."""
+    return isinstance(weight, str) and weight == AUTO
+
+
+def _listed(columns: Any) -> list[Any]:
+    return list(columns) if isinstance(columns, Iterable) else [columns]
+
+
+def named_columns(
+    source: Columns, destination: Columns, weight: str | None, attributes: Columns
+) -> tuple[tuple[list[str], list[str]], list[str]]:
+    """Return the id columns of edges' ends, and the columns that a graph carries.
+
+    Parameters
+    ----------
+    source, destination : str or sequence of str
+    weight : str or None
+    attributes : str or sequence of str
+        See `Graph`.
+
+    Returns
+    -------
+    names : pair of list of str
+    carried : list of str
+        The weight first.
+
+    Raises
+    ------
+    InputError
+        If none are named, or not as many for either end.
+    """
+    names = _names(source, "source"), _names(destination, "destination")
+    if len(names[0]) != len(names[1]):
+        raise InputError(
+            f"source names {len(names[0])} columns and destination {len(names[1])}; "
+            f"give as many columns for both"
+        )
+    if weight is not None and not is_label(weight):
+        raise InputError(f"weight={weight!r}: give the name of one column, or None")
+    first = [] if weight is None else [weight]
+    more = () if attributes is None else attributes
+    return names, list(dict.fromkeys([*first, *_names(more, "attributes")]))
+
+
+def _names(columns: Any, argument: str) -> list[str]:
+    if is_label(columns):
+        return [columns]
+    if hasattr(columns, "tolist"):  # an array or an index
+        columns = columns.tolist()
+    if not isinstance(columns, Sequence) or isinstance(columns, (bytes, bytearray)):
+        raise InputError(
+            f"{argument}={columns!r}: give the name of a column, or a list of names; names are text "
+            f"or whole numbers"
+        )
+    for name in columns:
+        if isinstance(name, tuple):
+            raise InputError(
+                f"{argument}: {name!r} is a label of several levels; give the frame flat names, such "
+                f"as frame.columns = ['_'.join(label) for label in frame.columns]"
+            )
+        if not is_label(name):
+            raise InputError(
+                f"{argument}: {name!r} is no name of a column; names are text or whole numbers"
+            )
+    if not columns and argument != "attributes":
+        raise InputError(f"{argument}=[]: name at least one column")
+    return list(columns)

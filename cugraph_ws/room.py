@@ -1,0 +1,67 @@
+"""How much memory this process may still take, and errors where that is not enough."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psutil
+
+from cugraph_ws.errors import GraphMemoryError
+
+__all__ = ["LIMIT", "available_memory", "check_room", "format_bytes"]
+
+LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"  # the environment variable
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def available_memory() -> int:
+    """Bytes that this process may still take: the machine's, its container's, or the set limit.
+
+    The environment variable `CUGRAPH_WS_MEMORY_LIMIT` sets a limit in bytes.
+    """
+    limits: list[int] = [psutil.virtual_memory().available]
+    asked = os.environ.get(LIMIT, "")
+    if asked.isdigit():
+        limits.append(int(asked))
+    try:
+        allowed = (_CGROUP / "memory.max").read_text("utf-8").strip()
+        if allowed.isdigit():
+            limits.append(int(allowed) - int((_CGROUP / "memory.current").read_text("utf-8")))
+    except (OSError, ValueError):
+        pass  # no control group, or one of another version: the machine's figure stands
+    return max(0, min(limits))
+
+
+def check_room(what: str, needed: float, available: int) -> None:
+    """Raise GraphMemoryError if what is read from a file would not fit.
+
+    Parameters
+    ----------
+    what : str
+        The file, for the message.
+    needed : float
+        Bytes that its rows take at least.
+    available : int
+        Bytes that there were before anything was read.
+
+    Raises
+    ------
+    GraphMemoryError
+        With both numbers and the remedies.
+    """
+    if needed > available:
+        raise GraphMemoryError(
+            f"{what}: its rows need {format_bytes(needed)} or more in memory and "
+            f"{format_bytes(available)} are available; read it with Dask into a cluster, use a larger "
+            f"machine, or raise {LIMIT} if that is what is set"
+        )
+
+
+def format_bytes(size: float) -> str:
+    """Return a size for people: 1.5 MiB."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
