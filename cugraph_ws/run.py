@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from cugraph_ws.arguments import check_columns, shown
@@ -187,7 +188,7 @@ def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str,
             f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
             "its parameters are given when it is made"
         )
-    return program
+    return copy(program)  # the caller's keeps no graph, and runs anywhere afterwards
 
 
 def program_graph(

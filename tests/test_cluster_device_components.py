@@ -19,7 +19,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import components
 from cugraph_ws.backends.cuda.loops import components as on_device
 from cugraph_ws.cuda import grouping
-from cugraph_ws.partition import contraction, shared_labels
+from cugraph_ws.partition import shared_labels
 
 
 @pytest.fixture(autouse=True)
@@ -336,7 +336,7 @@ def test_contraction_after_ends_have_been_settled(
     edges: Edges, shared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(components, "FEWEST", 1)
-    monkeypatch.setattr(contraction, "SHARED", shared)
+    monkeypatch.setattr(components, "SHARED", shared)
     cuts = even(edges.n, 4)
     labels, steps = driven(edges, cuts)
     oracle = Oracle(edges, cuts)

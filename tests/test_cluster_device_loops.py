@@ -17,11 +17,11 @@ from test_cluster_crew import over_links
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms import components
 from cugraph_ws.backends.cuda.loops import components as on_device
 from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.cluster.device_shard import DeviceShard
 from cugraph_ws.cuda import grouping
-from cugraph_ws.partition import contraction
 
 
 @pytest.fixture(autouse=True)
@@ -100,8 +100,8 @@ def test_labels_are_those_of_the_whole_graph(
 ) -> None:
     frame, options = CASES[name]
     if slow is not None:
-        monkeypatch.setattr("cugraph_ws.algorithms.components.FEWEST", 1)
-        monkeypatch.setattr(contraction, "SHARED", slow)
+        monkeypatch.setattr(components, "FEWEST", 1)
+        monkeypatch.setattr(components, "SHARED", slow)
     options = {**options, "weights": options.get("weights", [1.0] * 3)[:size]}
     whole = expected(frame, **options)
 

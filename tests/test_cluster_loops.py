@@ -21,6 +21,7 @@ from whole import build as crew_build
 from whole import cut, deal
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms import components
 from cugraph_ws.algorithms.belief_propagation import BeliefPropagation
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
@@ -29,7 +30,6 @@ from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.partition import contraction
 
 CREWS = (1, 2, 3, 7)
 
@@ -153,7 +153,7 @@ def drawn_result(edges: Edges, cuts: list[int], make: Callable[[], Any]) -> dict
 def test_components_of_random_graphs(drawn, shared):
     edges, cuts = drawn_edges(drawn)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contraction, "SHARED", shared)
+        patch.setattr(components, "SHARED", shared)
         found = drawn_result(edges, cuts, WeaklyConnectedComponents)
     assert np.array_equal(found["labels"], oracles.components(edges))
 
@@ -198,7 +198,7 @@ def steps_of(graph: Any, size: int) -> tuple[Array, list[Any]]:
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_a_long_path_is_contracted_in_a_few_rounds(monkeypatch, size):
-    monkeypatch.setattr(contraction, "SHARED", 0)
+    monkeypatch.setattr(components, "SHARED", 0)
     with build(shuffled_path(3000, seed=5)) as graph:
         labels, steps = steps_of(graph, size)
     assert not labels.any()
@@ -219,7 +219,7 @@ def test_few_pairs_are_solved_at_once():
 
 @pytest.mark.parametrize("shared", [0, 20, 300, 1 << 20])
 def test_large_graphs(monkeypatch, shared):
-    monkeypatch.setattr(contraction, "SHARED", shared)
+    monkeypatch.setattr(components, "SHARED", shared)
     paths = [shuffled_path(700, seed) for seed in (1, 2)]
     two = Edges(*(np.concatenate([one, 700 + other]) for one, other in ends_of(*paths)), 1400)
     for edges in (grid(40, 40, 0.55, seed=9), rmat(9, 1, seed=8), two):
@@ -467,7 +467,7 @@ CASES: dict[str, Callable[[Edges], Callable[[], Any]]] = {
 @pytest.mark.parametrize("after", [1, 2, 3])
 @pytest.mark.parametrize("case", CASES)
 def test_another_number_of_members_goes_on(monkeypatch, tmp_path, case, after, directed):
-    monkeypatch.setattr(contraction, "SHARED", 0)
+    monkeypatch.setattr(components, "SHARED", 0)
     edges = SHAPES["random"] if directed else undirected(SHAPES["random"])
     if case == "components":
         edges = replace(shuffled_path(200, seed=6), directed=directed)

@@ -177,6 +177,15 @@ def test_a_finished_run_has_nothing_left_to_do_elsewhere(tmp_path):
             assert np.array_equal(found, expected)
 
 
+def test_a_loop_that_ran_on_a_gpu_runs_on_a_cpu():
+    loop = ws.WeaklyConnectedComponents()
+    with build(SPARSE) as graph:
+        with emulated(seed=7):
+            first = ws.run(loop, graph, engine="cuda").arrays["labels"].numbers
+        found = ws.run(loop, graph, engine="cpu").arrays["labels"].numbers
+    assert np.array_equal(found, first)
+
+
 def test_stopped_early_the_labels_are_those_so_far():
     with build(SHAPES["path"]) as graph, emulated(seed=6):
         loop = ws.WeaklyConnectedComponents().on_cuda()  # or the one for all engines

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from emulator.device import emulated
 from programs import Hops, Paths, Peel, Rank, values_of
 from shapes import SHAPES, build, edge_frame, rmat
 from verify import Edges
@@ -385,6 +386,31 @@ def test_a_tol_without_a_residual_is_refused():
 def test_a_loop_of_its_own_takes_nothing_that_it_would_ignore(given):
     with build(PATH) as graph, pytest.raises(ws.InputError, match=next(iter(given))):
         ws.run(ws.WeaklyConnectedComponents(), graph, **given)
+
+
+LOOPS = {
+    "components": lambda: ws.WeaklyConnectedComponents(),
+    "cores": lambda: ws.CoreNumber(),
+    "matching": lambda: ws.MaximalBipartiteMatching(range(0, 50, 2)),
+    "beliefs": lambda: ws.BeliefPropagation(
+        pd.DataFrame({"vertex": [0], "a": [0.3], "b": [0.7]}), [[2.0, 1.0], [1.0, 2.0]], max_iter=3
+    ),
+    "searches": lambda: ws.MultiSource(ws.BFS, "start", [0, 3], engine="cpu"),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_of_its_own_may_be_run_again_on_another_engine(name):
+    """What was given is not changed by a run: it holds neither its graph nor where it was."""
+    loop = LOOPS[name]()
+    before = dict(vars(loop))
+    with build(PATH) as graph:
+        with emulated():
+            first = ws.run(loop, graph, engine="cuda").frame
+        second = ws.run(loop, graph, engine="cpu").frame
+    assert vars(loop).keys() == before.keys()
+    assert all(vars(loop)[name] is value for name, value in before.items())
+    pd.testing.assert_frame_equal(first, second)
 
 
 def test_check_count_and_check_number():

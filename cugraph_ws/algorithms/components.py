@@ -15,7 +15,6 @@ contracted instead.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -29,7 +28,6 @@ from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.loop import Loop, Step
-from cugraph_ws.partition.contraction import Contraction
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shared_labels import SharedLabels
 from cugraph_ws.run import run
@@ -41,6 +39,7 @@ Array = Any  # NumPy's or CuPy's
 
 SAMPLED = 2  # neighbours of each vertex that are linked at first
 FEWEST = 2  # rounds before it is asked whether they lead anywhere
+SHARED = 1 << 20  # pairs of labels that every rank can hold at once
 LEAST_SHOWN = 1 << 20  # arcs of a graph from which on ranks show each other their largest trees
 
 
@@ -104,7 +103,7 @@ def weakly_connected_components(
 
 
 class WeaklyConnectedComponents:
-    """The algorithm as a loop for `run`: sampled neighbours first, then all arcs, then the ranks' trees.
+    """The algorithm as a loop for `run`: samples, then all arcs, then labels of different ranks.
 
     Of a whole graph each step links samples, or a range of rows or arcs.  On shards the last step that
     links does the first round too; each further one is a round, or contracts.  Labels are contracted after
@@ -124,13 +123,12 @@ class WeaklyConnectedComponents:
     _shared: SharedLabels  # what other ranks hold too, once all own arcs are linked
     _least: Array  # the label of each root
     _found: Array | None  # labels of owned vertices, once they are known
-    _joined: Contraction | None  # labels, while they are contracted
+    _pairs: int | None  # of labels that have met, of all ranks, once they are contracted
 
     def on_cuda(self) -> Loop:
-        """Return the same loop for the CUDA engine."""
-        loop = copy(self)
-        loop._on_device = True
-        return loop
+        """Return the loop itself, for the CUDA engine from now on."""
+        self._on_device = True
+        return self
 
     def on_crew(self) -> Loop:
         """Return the loop itself."""
@@ -142,7 +140,7 @@ class WeaklyConnectedComponents:
         self._part = Part(graph, on_device=self._on_device)
         lead, self._to_link = (0, 0) if graph.whole else self._plan()
         self._forest = self._backend.Forest(self._part, lead)
-        self._found = self._joined = None
+        self._found = self._pairs = None
         self._rounds = self._unsettled = 0  # what another rank may know better, of all ranks
         self._slow = False  # whether labels are contracted from now on
         self.converged = graph.number_of_arcs == 0
@@ -269,14 +267,16 @@ class WeaklyConnectedComponents:
         return Step(self._unsettled, read, direction=direction, filter=rows, bytes_sent=sent)
 
     def _contract(self) -> Step:
-        """Join pairs of labels that have met; at the end, take what has become of them."""
-        if self._joined is None:
-            join = loops("components", on_device=False).join_pairs
-            self._joined = Contraction(self._part, *self._shared.pairs(), join)
-        joined, pairs = self._joined, self._joined.pairs
-        sent = joined.step()
-        if joined.pairs == 0:
-            self._shared.rename(*joined.outcome(self._shared.shown))
-            sent += self._part.halo.totals()[0]
-            self.converged = True
-        return Step(joined.pairs, pairs, direction="contract", filter="pairs", bytes_sent=sent)
+        """Join labels that have met: for good if every rank can hold all pairs, else as far as hooks lead."""
+        halo, shared, sent = self._part.halo, self._shared, 0
+        if self._pairs is None:
+            self._pairs, sent = halo.totals(shared.meet())
+        pairs, few = self._pairs, self._pairs <= SHARED
+        if few:
+            shared.solve(loops("components", on_device=False).join_pairs)
+        else:
+            shared.hook()
+        self._pairs, more = halo.totals(0 if few else shared.meet())
+        self.converged = self._pairs == 0
+        sent += more
+        return Step(self._pairs, pairs, direction="contract", filter="pairs", bytes_sent=sent)

@@ -4,6 +4,9 @@ Every rank shows the labels of its trees to those who hold their vertices too, a
 least that it is shown.  No label is less than 0, and most often the giant component has vertex 0, so most
 of what two ranks both hold is settled at once, by a bit that tells that the label is 0; no round looks at
 it again.
+
+Labels that have a long way to go need not take it: pairs of those that have met are joined by all ranks
+together, on the host.
 """
 
 from __future__ import annotations
@@ -15,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.cuda.device import array_module, as_host
-from cugraph_ws.partition.contraction import distinct
 from cugraph_ws.partition.part import Part
 
 __all__ = ["SharedLabels"]
 
 Array = Any  # NumPy's or CuPy's
 Lower = Callable[[Array, Array, Array], None]
+Join = Callable[[Array, Array, int], Array]
 Side = tuple[int, Any]  # how many positions there are, and an array or a slice of them
 
 PACKED = 1 << 30  # marks made bits at a time: CuPy counts them in 32 bits
@@ -70,21 +73,53 @@ class SharedLabels:
         # A label lowered since it was shown is news to those it was shown to.
         return int(self._xp.count_nonzero((self.shown != came) | (self.shown != before)))
 
-    def pairs(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return which labels have met here: int64 on the host, each pair once."""
+    def meet(self) -> int:
+        """Find which labels have met here that differ; return how many pairs of them there are."""
         there, here = self._show(), self.shown
-        met = here > there  # so of two ranks one has the pair
-        low, high = distinct(there[met], here[met])
-        return as_host(low).astype(np.int64), as_host(high).astype(np.int64)
+        lower = here > there  # so of two ranks one has the pair
+        self._met = [as_host(one).astype(np.int64) for one in _distinct(there[lower], here[lower])]
+        return len(self._met[0])
 
-    def rename(self, names: Array, others: Array) -> None:
-        """Replace labels by lower ones.
+    def solve(self, join: Join) -> None:
+        """Replace labels that have met, by the least of those that they are joined with; for few pairs.
 
         Parameters
         ----------
-        names, others : ndarray of int64
-            Labels, ascending, and what each becomes; the others stay.
+        join : callable
+            Returns the least of `size` vertices that pairs join each with, given both ends and `size`.
         """
+        # Every rank joins all pairs.
+        came = self._part.halo.exchange([self._met] * self._part.halo.comm.size)
+        lower, higher = map(np.concatenate, zip(*came, strict=True))
+        labels, ends = np.unique(np.concatenate([lower, higher]), return_inverse=True)
+        one, other = np.split(ends, 2)
+        self._rename(labels, labels[join(one, other, len(labels))])
+
+    def hook(self) -> None:
+        """Put every label that has met a lower one under the least of those; then flatten all chains.
+
+        At least half of the labels that have met others are gone after two calls, whatever the graph.  One
+        that is left was not hooked by the first, so all those that it had met were; and unless it was
+        the least of what each of them had met, it has met a lower one by the second.
+        """
+        halo, low, (lower, higher) = self._part.halo, self._part.low, self._met
+        own = np.arange(low, low + self._part.owned)
+        above = own.copy()
+        # Pairs ascend, so that the first of a label's has the least that it has met.
+        hooked, first = np.unique(higher, return_index=True)
+        hooked, under = halo.send_to_owners(hooked, lower[first])
+        np.minimum.at(above, hooked - low, under)
+        moved, beyond = np.flatnonzero(above != own), True
+        while beyond:
+            nearer = above[moved]
+            above[moved] = halo.fetch(above, nearer)
+            beyond = any(halo.comm.allgather(bool(np.any(above[moved] != nearer))))
+        labels = self.shown
+        names = as_host(self._xp.unique(labels) if len(labels) else labels).astype(np.int64)
+        self._rename(names, halo.fetch(above, names))
+
+    def _rename(self, names: Array, others: Array) -> None:
+        """Replace labels, which are given ascending, by lower ones; the others stay."""
         xp, labels = self._xp, self.shown
         if not len(names) or not len(labels):
             return
@@ -160,6 +195,18 @@ class SharedLabels:
             one = trees[side][which] if isinstance(side, slice) else trees[xp.take(side, which)]
             parts.append(one)
         return xp.concatenate(parts), bounds[::2]
+
+
+def _distinct(ones: Array, others: Array) -> tuple[Array, Array]:
+    """Return each pair once, ascending."""
+    xp = _module_of(ones)
+    if not len(ones):
+        return ones, others
+    order = xp.lexsort(xp.stack([others, ones]))
+    ones, others = ones[order], others[order]
+    kept = xp.ones(len(ones), np.bool_)
+    kept[1:] = (ones[1:] != ones[:-1]) | (others[1:] != others[:-1])
+    return ones[kept], others[kept]
 
 
 def _packed(marks: Array) -> Array:

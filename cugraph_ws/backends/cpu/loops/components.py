@@ -60,15 +60,7 @@ class Forest:
         return self._sampled < SAMPLED and not self.converged
 
     def step(self) -> tuple[int, int, str]:
-        """Link one more neighbour of every vertex, or a block of arcs.
-
-        Returns
-        -------
-        active, read : int
-            Vertices outside the tree whose rows are skipped, and arcs read.
-        filter : {"all", "largest skipped"}
-            Which rows were read.
-        """
+        """Link samples, or a range; return active vertices, arcs read, and which rows were."""
         return self._sample() if self.sampling else self._link()
 
     def least(self, part: Part) -> Array:
