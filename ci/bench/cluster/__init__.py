@@ -1,0 +1,1 @@
+"""Benchmarks on several GPUs of one host."""

@@ -1,0 +1,328 @@
+"""The clock: entrants take turns, answers are verified, the first call stands apart, medians are compared."""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bench.tables import Table
+
+__all__ = ["OURS", "Entrant", "Measured", "Section", "Target", "by_library", "compare", "race"]
+
+OURS = "cugraph_ws"
+PATIENCE = 2.0  # seconds; an entrant that takes longer runs fewer times
+FEW = 2
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A library, or a variant of ours, that can do the work.
+
+    Attributes
+    ----------
+    library : str
+        Its name; `OURS` for this project's usual way.
+    run : callable
+        The timed part, without arguments.
+    check : callable
+        Takes what `run` returned; raises if it is wrong, returns by how much it is off, or None.
+    alone : callable, optional
+        Returns the seconds of the algorithm alone, from what `run` returned.
+    release : callable, optional
+        Gives back what `run` returned, if letting it go is not enough.
+    share : callable, optional
+        Returns into how many parts, supersteps for instance, the time of an answer is divided.
+    edges, moved : callable, optional
+        Return from an answer the edges that a part reads, and the bytes that it moves.
+    """
+
+    library: str
+    run: Callable[[], Any]
+    check: Callable[[Any], float | None]
+    alone: Callable[[Any], float] | None = None
+    release: Callable[[Any], None] | None = None
+    share: Callable[[Any], int] = lambda answer: 1
+    edges: Callable[[Any], float] = lambda answer: 0
+    moved: Callable[[Any], float] = lambda answer: 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What an entrant took for a part of the work; verified, or it would not exist.
+
+    Attributes
+    ----------
+    job, graph, library : str
+        What is done, on what, by which entrant.
+    seconds : list of float
+        Of the whole call, run by run.
+    alone : list of float
+        Seconds of the algorithm alone, run by run; empty where they are not known.
+    first : float
+        Seconds of the whole first call: compilation, loading and first allocations are in it.
+    edges, bytes : float
+        Edges read and bytes moved in a part, as the method needs them (not as counted by hardware).
+    off : float or None
+        By how much the verified result differs from the reference.
+    parts : int
+        Supersteps in a run.
+    """
+
+    job: str
+    graph: str
+    library: str
+    seconds: list[float]
+    alone: list[float] = field(default_factory=list)
+    first: float = math.nan
+    edges: float = 0
+    bytes: float = 0
+    off: float | None = None
+    parts: int = 1
+
+    @property
+    def median(self) -> float:
+        """Median of the whole call."""
+        return statistics.median(self.seconds)
+
+    @property
+    def alone_median(self) -> float | None:
+        """Median of the algorithm alone."""
+        return statistics.median(self.alone) if self.alone else None
+
+    @property
+    def best_known(self) -> float:
+        """Median of the algorithm alone, where known, else of the whole call."""
+        return self.median if self.alone_median is None else self.alone_median
+
+
+@dataclass(frozen=True)
+class Target:
+    """A figure with a bound: `measured` should be at most, or at least, `bound`."""
+
+    name: str
+    graph: str
+    measured: float
+    bound: float
+    at_least: bool = False
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def met(self) -> bool:
+        """Whether the bound holds."""
+        return self.measured >= self.bound if self.at_least else self.measured <= self.bound
+
+
+@dataclass
+class Section:
+    """What one part of the benchmarks found on one graph.
+
+    `keep` is called whenever there is more of it, so that a run that is cut short has that much.  `figures`
+    are numbers, by name, that tables over several graphs and pictures are made of.
+    """
+
+    part: str
+    graph: str
+    timings: list[Any] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
+    errors: list[dict[str, str]] = field(default_factory=list)
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+    keep: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Keep a table of texts for the report, and print it."""
+        made = Table(title, list(columns), [*map(list, rows)])
+        self.tables.append(asdict(made))
+        print(made.plain(), flush=True)
+
+    def attempt(self, what: str, do: Callable[[], Any]) -> Any:
+        """Call something; print and keep its error instead of raising it, and return None then."""
+        try:
+            return do()
+        except Exception as error:  # one case that fails must not take the others along
+            print(f"  FAILED {what}\n{traceback.format_exc(limit=-4)}", flush=True)
+            self.errors.append({"what": what, "error": f"{type(error).__name__}: {error}"[:500]})
+            return None
+
+    def facts(self) -> dict[str, Any]:
+        """Return what goes into the JSON file."""
+        return {
+            "part": self.part,
+            "graph": self.graph,
+            "timings": [
+                {**asdict(one), "median": one.median, "alone_median": one.alone_median}
+                if isinstance(one, Measured)
+                else one
+                for one in self.timings
+            ],
+            "targets": [{**asdict(one), "met": one.met} for one in self.targets],
+            "errors": self.errors,
+            "tables": self.tables,
+            "figures": self.figures,
+        }
+
+
+def race(
+    section: Section,
+    job: str,
+    entrants: Sequence[Entrant],
+    repeats: int,
+    few: int = FEW,
+    patience: float | None = None,
+) -> list[Measured]:
+    """Time entrants in turn, `repeats` times over; add what they took to the section.
+
+    The first call of each is verified and stands apart; the second warms up what depends on the data.
+    An entrant that fails leaves an error in the section.  Taking turns spreads whatever else the machine
+    does over all of them.
+
+    Parameters
+    ----------
+    section : Section
+        Where results and errors go.
+    job : str
+        What is done.
+    entrants : sequence of Entrant
+    repeats : int
+        Runs that count.
+    few : int
+        Runs that count of an entrant whose second call takes long.
+    patience : float, optional
+        How many seconds are long: `PATIENCE`, if not given.
+
+    Returns
+    -------
+    list of Measured
+        One for each entrant that did it, in order.
+    """
+    patience = PATIENCE if patience is None else patience
+    first: dict[str, tuple[float, float | None]] = {}
+    turns: dict[str, int] = {}
+    for entrant in entrants:
+
+        def start(entrant: Entrant = entrant) -> tuple[float, float | None, float]:
+            seconds, answer = _clocked(entrant)
+            off = entrant.check(answer)
+            _let_go(entrant, answer)
+            again, answer = _clocked(entrant)
+            _let_go(entrant, answer)
+            return seconds, off, again
+
+        begun = section.attempt(f"{job}, {entrant.library}", start)
+        if begun is not None:
+            first[entrant.library] = begun[:2]
+            turns[entrant.library] = repeats if begun[2] <= patience else min(few, repeats)
+    able = [entrant for entrant in entrants if entrant.library in first]
+    figures: dict[str, list[tuple[float, float, float, float, int]]] = {
+        entrant.library: [] for entrant in able
+    }
+    for turn in range(repeats):
+        for entrant in able:
+            if turn < turns[entrant.library]:
+                taken = section.attempt(f"{job}, {entrant.library}", lambda e=entrant: _turn(e))
+                if taken is not None:
+                    figures[entrant.library].append(taken)
+    measured = [
+        _measured(section, job, entrant, figures[entrant.library], *first[entrant.library])
+        for entrant in able
+        if figures[entrant.library]
+    ]
+    section.timings += measured
+    for one in measured:
+        alone = "" if one.alone_median is None else f"alone {one.alone_median * 1e3:.3f} ms, "
+        off = "" if one.off is None else f"off {one.off:.2g}, "
+        print(f"  {job}: {one.library} {one.median * 1e3:.3f} ms, {alone}{one.parts} parts, {off}"
+              f"first {one.first * 1e3:.0f} ms", flush=True)  # fmt: skip
+    section.keep()
+    return measured
+
+
+def _measured(
+    section: Section,
+    job: str,
+    entrant: Entrant,
+    taken: list[tuple[float, float, float, float, int]],
+    first: float,
+    off: float | None,
+) -> Measured:
+    return Measured(
+        job, section.graph, entrant.library, [one[0] for one in taken],
+        alone=[one[1] for one in taken] if entrant.alone is not None else [],
+        first=first, edges=taken[-1][2], bytes=taken[-1][3], off=off, parts=taken[-1][4],
+    )  # fmt: skip
+
+
+def _turn(entrant: Entrant) -> tuple[float, float, float, float, int]:
+    seconds, answer = _clocked(entrant)
+    parts = max(1, entrant.share(answer))
+    alone = math.nan if entrant.alone is None else entrant.alone(answer) / parts
+    taken = seconds / parts, alone, entrant.edges(answer), entrant.moved(answer), parts
+    _let_go(entrant, answer)
+    return taken
+
+
+def _clocked(entrant: Entrant) -> tuple[float, Any]:
+    gc.collect()
+    _wait()
+    begun = time.perf_counter()
+    answer = entrant.run()
+    _wait()
+    return time.perf_counter() - begun, answer
+
+
+def _wait() -> None:
+    """Wait for what is queued on the GPU, where one is in use."""
+    if (cupy := sys.modules.get("cupy")) is not None:
+        cupy.cuda.Device().synchronize()
+
+
+def _let_go(entrant: Entrant, answer: Any) -> None:
+    if entrant.release is not None:
+        entrant.release(answer)
+
+
+def by_library(measured: Sequence[Measured]) -> dict[str, Measured]:
+    """Return timings by library."""
+    return {one.library: one for one in measured}
+
+
+def compare(
+    section: Section,
+    name: str,
+    measured: Sequence[Measured],
+    other: str,
+    bound: float,
+    *,
+    alone: bool,
+    ours: str = OURS,
+) -> None:
+    """Add a target to the section: another's time ÷ ours, at least `bound`.
+
+    Parameters
+    ----------
+    section : Section
+    name : str
+        Of the target.
+    measured : sequence of Measured
+        Timings of one job.
+    other : str
+        The library to compare with; without its timing there is no target.
+    bound : float
+    alone : bool
+        Whether of ours, and of the other where it tells, the algorithm alone counts.
+    ours : str
+        Which of the timings is ours.
+    """
+    found = by_library(measured)
+    if other not in found or ours not in found:
+        return
+    mine, theirs = found[ours], found[other]
+    measured_ratio = theirs.best_known / mine.best_known if alone else theirs.median / mine.median
+    section.targets.append(Target(name, section.graph, measured_ratio, bound, at_least=True))
