@@ -196,25 +196,26 @@ class TestFigures:
 
     def test_methods_of_exchange(self, section, measured):
         bench = of("cluster.exchange")
-        found = bench.Exchanged()
-        for program, times in {"PR": (0.02, 0.02, 0.03), "BFS": (0.01, 0.02, 0.025)}.items():
-            found.timings[program] = {
-                method: measured(program, method, 1.0, [taken])
+        found = {
+            program: {
+                method: {"seconds": taken}
                 for method, taken in zip(("VR", "MS", "ALL"), times, strict=True)
             }
-        found.traffic["PR"] = {"VR": (20, 4_000_000, 4_000_000), "ALL": (20, 10_000_000, 2_500_000)}
-        found.breakdowns["PR"] = {
-            "VR": of("cluster.breakdown").Breakdown(wall=0.02, computing=0.015)
+            for program, times in {"PR": (0.02, 0.02, 0.03), "BFS": (0.01, 0.02, 0.025)}.items()
         }
-        bench.exchange_targets(section, 2, found)
+        found["PR"]["VR"] |= {"supersteps": 20, "sent": 4_000_000, "useful": 4_000_000}
+        found["PR"]["ALL"] |= {"supersteps": 20, "sent": 10_000_000, "useful": 2_500_000}
+        found["PR"]["VR"] |= {"computing": 0.015, "communication": 0.005}
+        section.figures["exchange"] = found
+        bench.exchange_targets(section, 2)
         assert [(one.measured, one.met) for one in section.targets] == [
             (pytest.approx(2.0), True),
             (pytest.approx(1.5), True),
         ]
-        bench.exchange_targets(section, 2, found, hub=True)
+        bench.exchange_targets(section, 2, hub=True)
         assert [one.met for one in section.targets[2:]] == [True, False], "more is asked for there"
         assert "through the host" in section.targets[2].name
-        bench.exchange_table(section, 2, found)
+        bench.exchange_table(section, 2)
         (table,) = section.tables
         rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
         assert rows[0]["ALL ÷ VR"] == "1.50"
@@ -231,31 +232,39 @@ class TestFigures:
             "",
         )
 
-    def test_numbers_for_pictures(self, measured):
-        bench = of("cluster.exchange")
-        found = bench.Exchanged()
-        found.timings["PR"] = {
-            method: measured("PR", method, 1.0, [0.25]) for method in ("VR", "MS")
-        }
-        found.traffic["PR"] = {"MS": (20, 400, 100)}
-        found.breakdowns["PR"] = {
-            "MS": of("cluster.breakdown").Breakdown(wall=0.5, computing=0.125)
-        }
-        assert found.figures() == {
-            "PR": {
-                "VR": {"seconds": 0.25},
-                "MS": {
-                    "seconds": 0.25, "supersteps": 20, "sent": 400, "useful": 100,
-                    "computing": 0.125, "communication": 0.375,
-                },
-            }
+    def test_numbers_for_pictures(self, section, measured, monkeypatch):
+        """A method that was not timed has none; what failed for one that was is left out."""
+        bench, breakdown = of("cluster.exchange"), of("cluster.breakdown")
+
+        def methods(lent, job, numbers):
+            numbers["MS"] |= {"supersteps": 20, "sent": 400, "useful": 100}
+            return [of("timing").Entrant(one, lambda one=one: (one, None), None) for one in numbers]
+
+        def broken_down(client, run):
+            parts = {"MS": breakdown.Breakdown(wall=0.5, computing=0.125)}
+            return parts[run()]
+
+        def race(section, name, entrants, *given, **named):
+            return [measured(name, one, 1.0, [0.25]) for one in ("VR", "MS")]
+
+        monkeypatch.setattr(bench, "_methods", methods)
+        monkeypatch.setattr(bench, "race", race)
+        monkeypatch.setattr(bench, "breakdown", broken_down)
+        lent = types.SimpleNamespace(spread=types.SimpleNamespace(client=None, workers=2))
+        bench.exchange(lent, section, 3, None)
+        assert section.figures["exchange"]["PR"] == {
+            "VR": {"seconds": 0.25},
+            "MS": {
+                "seconds": 0.25, "supersteps": 20, "sent": 400, "useful": 100,
+                "computing": 0.125, "communication": 0.375,
+            },
         }  # fmt: skip
 
     def test_every_method_is_broken_down_in_a_run_of_its_own(self, section, measured, monkeypatch):
         bench, runs = of("cluster.exchange"), []
         result = types.SimpleNamespace(trace=pd.DataFrame({"milliseconds": [3.0, 4.0]}))
 
-        def methods(lent, job, traffic):
+        def methods(lent, job, numbers):
             return [
                 of("timing").Entrant(one, lambda one=one: (runs.append(one) or result, None), None)
                 for one in bench.METHODS
@@ -275,7 +284,7 @@ class TestFigures:
             lambda client, run: Part(wall=float(run().trace["milliseconds"].sum()), computing=1.0),
         )  # fmt: skip
         lent = types.SimpleNamespace(spread=types.SimpleNamespace(client=None, workers=2))
-        bench.exchange(lent, section, 3, "coefficients", bench.Exchanged())
+        bench.exchange(lent, section, 3, "coefficients")
         assert runs == ["VR", "MS", "ALL"] * 2
         assert section.figures["gpus"] == 2
         assert set(section.figures["exchange"]) == {"HS", "NN"}

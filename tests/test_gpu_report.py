@@ -375,9 +375,9 @@ class TestTargets:
         report = merge({}, "bench", "schedules a", first)
         report = merge(report, "bench", "schedules b", second)
         (average,) = page.averages(report)
-        assert average["measured"] == pytest.approx((1.5 + 1.0) / 2)
-        assert average["graph"] == "2 cases"
-        assert not average["met"]
+        assert average.measured == pytest.approx((1.5 + 1.0) / 2)
+        assert average.graph == "2 cases"
+        assert not average.met
         assert len(page.targets(report)) == 3
 
     def test_no_average_of_nothing(self):

@@ -97,10 +97,6 @@ def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
         After which it is ended, with its own children.
     live : bool
         Whether lines are shown as they come: whoever ends this run sees how far it was.
-
-    Returns
-    -------
-    Done
     """
     lines: list[str] = []
     process = CHILDREN.begin(command)

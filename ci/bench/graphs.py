@@ -6,7 +6,7 @@ Generated graphs are drawn on the GPU from a seed; their ids are int32.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -194,16 +194,16 @@ class EdgeList(NamedTuple):
     weight: Any
 
 
-def read_folder(folder: Path, most_edges: int) -> Iterator[EdgeList]:
-    """Yield every edge list in `folder` with at most `most_edges` edges.
+def read_folder(folder: Path | None, names: Sequence[str], most_edges: int) -> Iterator[EdgeList]:
+    """Yield the edge lists of `names` in `folder`, "data" is all, with at most `most_edges` edges.
 
     Edge lists are text, two or three columns parted by blanks or tabs, `#` comments, gzipped or
     not.  Lengths that are missing are drawn, so that every graph has some.
     """
-    for path in sorted(folder.glob("*.t*")):
+    for path in sorted(folder.glob("*.t*")) if folder is not None else ():
         if path.name.removesuffix(".gz").endswith((".tsv", ".txt")):
             found = _read(path)
-            if len(found.source) <= most_edges:
+            if len(found.source) <= most_edges and {"data", found.name} & set(names):
                 yield found
 
 

@@ -9,16 +9,8 @@ from typing import Any
 
 from bench.tables import Table
 
-__all__ = [
-    "PROGRAMS",
-    "exchanges",
-    "gpus",
-    "label",
-    "refinement_table",
-    "scaling_table",
-    "scalings",
-    "useful_table",
-]
+__all__ = ["OTHERS", "PROGRAMS", "exchanges", "gpus", "label", "over", "refinement_table", "scaling_table",
+           "scalings", "useful", "useful_table"]  # fmt: skip
 
 PROGRAMS = ("BFS", "CC", "CS", "HS", "NN", "PR", "SSSP", "SSWP")  # in the paper's order
 OTHERS = ("ALL", "MS")  # methods of exchange that VR is compared with
@@ -76,10 +68,7 @@ def useful_table(report: Mapping[str, Any]) -> Table:
     for section in exchanges(report).values():
         found = section["figures"]["exchange"]
         for method in OTHERS:
-            told = [found.get(program, {}).get(method, {}) for program in PROGRAMS]
-            cells = [
-                f"{one['useful'] / one['sent']:.1%}" if one.get("sent") else NONE for one in told
-            ]
+            cells = [useful(found.get(program, {}), method) or NONE for program in PROGRAMS]
             rows.append([label(section), method, *cells])
     return Table(
         "Table I: useful bytes of all that are sent", ["graph", "sent is", *PROGRAMS], rows
@@ -87,29 +76,31 @@ def useful_table(report: Mapping[str, Any]) -> Table:
 
 
 def refinement_table(report: Mapping[str, Any]) -> Table:
-    """Return Table VIII: how many times longer supersteps take by ALL and by MS than by VR.
-
-    Parameters
-    ----------
-    report : mapping
-    """
+    """Return Table VIII: how many times longer supersteps take by ALL and by MS than by VR."""
     rows = []
     lines: dict[tuple[str, str], list[list[float | None]]] = {}  # of all graphs
     for section in exchanges(report).values():
         found = section["figures"]["exchange"]
         for method in OTHERS:
-            ratios = [_over(found.get(program, {}), method) for program in PROGRAMS]
+            ratios = [over(found.get(program, {}), method) for program in PROGRAMS]
             lines.setdefault((gpus(section), f"over {method}"), []).append(ratios)
             rows.append([label(section), f"over {method}", *_cells(ratios)])
-    for (where, over), several in lines.items():
+    for (where, versus), several in lines.items():
         if len(several) > 1:
             means = [_mean(column) for column in zip(*several, strict=True)]
             overall = _mean([one for line in several for one in line])
-            rows.append([f"mean, {where}", over, *map(_text, (*means, overall))])
+            rows.append([f"mean, {where}", versus, *map(_text, (*means, overall))])
     return Table("Table VIII: speed-up of VR, supersteps", ["graph", "", *PROGRAMS, "mean"], rows)
 
 
-def _over(found: Mapping[str, Mapping[str, float]], method: str) -> float | None:
+def useful(found: Mapping[str, Mapping[str, float]], method: str) -> str:
+    """Write which part of a program's bytes was useful by a method; nothing if that is not known."""
+    one = found.get(method, {})
+    return f"{one['useful'] / one['sent']:.1%}" if one.get("sent") else ""
+
+
+def over(found: Mapping[str, Mapping[str, float]], method: str) -> float | None:
+    """Return how many times longer a program's supersteps took by a method than by VR."""
     if not {"VR", method} <= set(found):
         return None
     return found[method]["seconds"] / found["VR"]["seconds"]

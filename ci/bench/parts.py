@@ -38,8 +38,8 @@ class Part:
     Attributes
     ----------
     measure : callable
-        Takes a case, or a graph's name, a `Section` and how many runs count.  If it is a context manager,
-        it is entered before the first graph and left after the last.
+        Takes a case, or a graph's name; a `Section`, which gets timings, targets, tables and errors; and
+        how many runs count.  A context manager is entered before the first graph and left after the last.
     graphs : tuple of str
         On which it runs where none are asked for.
     by_name : bool

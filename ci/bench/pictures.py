@@ -167,10 +167,6 @@ def breakdown_figure(section: Section) -> Figure:
 def series(report: Mapping[str, Any]) -> dict[float, dict[int, list[tuple[int, float]]]]:
     """Return what SSSP's supersteps take, by edges a vertex and number of GPUs: edges, seconds.
 
-    Parameters
-    ----------
-    report : mapping
-
     Returns
     -------
     dict

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from programs import Labels
+
 import cugraph_ws as ws
 from bench.graphs import Weights
 
@@ -16,7 +18,6 @@ __all__ = [
     "SUPERSTEPS",
     "Core",
     "Distances",
-    "Labels",
     "Program",
     "Ranks",
     "Routes",
@@ -26,24 +27,6 @@ __all__ = [
 
 PAGERANK_TOL = 1e-6  # sum of the last changes over all vertices: every library's own criterion
 SUPERSTEPS = 20  # of programs whose every superstep reads all edges
-
-
-@ws.vertex_program
-class Labels:
-    """The least vertex that leads here: components, of a graph whose edges go both ways."""
-
-    label: ws.vertex_id
-
-    def init(vertex):
-        return vertex
-
-    def compute(src):
-        return src.label
-
-    combine = min
-
-    def apply(old, gathered):
-        return min(old.label, gathered)
 
 
 @dataclass(frozen=True)

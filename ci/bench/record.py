@@ -25,7 +25,7 @@ GROUPS = ("stages", "bench")
 CHECKS = "checks"  # file of what is no benchmark
 MACHINES = "machines"
 DIGITS = 7
-SHORT = 300  # characters that stay on a line
+SHORT = 500  # characters that stay on a line
 JOBS = 3  # mappings within each other: below, figures of one job
 DROPPED = (
     "allocated",
@@ -48,10 +48,6 @@ def merge(report: Mapping[str, Any], group: str, name: str, facts: Mapping[str, 
         Of the section: a stage, or part and graph of a benchmark.
     facts : mapping
         The section, as the stage has it or compact.
-
-    Returns
-    -------
-    dict
     """
     merged = {one: dict(report.get(one, {})) for one in GROUPS}
     merged[group][name] = compact(facts)

@@ -131,16 +131,7 @@ def fuzz() -> Facts:
 
 
 def fuzzed(done: Done) -> Facts:
-    """Return facts for the report of what all shares printed.
-
-    Parameters
-    ----------
-    done : Done
-
-    Returns
-    -------
-    dict
-    """
+    """Return facts for the report of what all shares printed."""
     shares = [json.loads(line) for line in done.text.splitlines() if line.startswith('{"graphs"')]
     counts = {
         name: sum(share[name] for share in shares) for name in ("graphs", "functions", "programs")
@@ -198,10 +189,6 @@ def bench_sections(
         Its JSON file.
     done : Done
         How it ended.
-
-    Returns
-    -------
-    dict of str to dict
     """
     sections = {}
     for section in written.get("sections", []):

@@ -84,10 +84,6 @@ def read_metric(text: str, metric: str) -> list[float]:
         Standard output of `ncu --metrics`.
     metric : str
         Its name.
-
-    Returns
-    -------
-    list of float
     """
     values = []
     for line in text.splitlines():

@@ -97,22 +97,15 @@ def _rows(job: str, found: Mapping[str, Sequence[Any]]) -> Iterator[list[str]]:
         ]
 
 
-def target_table(targets: Sequence[Mapping[str, Any]]) -> Table:
-    """Return all targets, the missed ones marked.
-
-    Parameters
-    ----------
-    targets : sequence of mapping
-        name, graph, measured, bound, at_least and met of each.
-    """
-    met = sum(bool(one["met"]) for one in targets)
+def target_table(targets: Sequence[Any], title: str | None = None) -> Table:
+    """Return targets (`bench.timing.Target`), the missed ones marked."""
+    met = sum(one.met for one in targets)
     rows = [
         [
-            one["name"], one["graph"], f"{one['measured']:.2f}",
-            f"{'≥' if one['at_least'] else '≤'} {one['bound']:g}",
-            "met" if one["met"] else "**missed**",
+            one.name, one.graph, f"{one.measured:.2f}",
+            f"{'≥' if one.at_least else '≤'} {one.bound:g}", "met" if one.met else "**missed**",
         ]
         for one in targets
     ]  # fmt: skip
     columns = ["target", "graph", "measured", "bound", ""]
-    return Table(f"Targets: {met} of {len(targets)} met", columns, rows)
+    return Table(title or f"Targets: {met} of {len(targets)} met", columns, rows)

@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from bench.tables import Table
@@ -47,13 +48,13 @@ class Entrant:
     run: Callable[[], Any]
     check: Callable[[Any], float | None]
     alone: Callable[[Any], float] | None = None
-    release: Callable[[Any], None] | None = None
+    release: Callable[[Any], None] = lambda answer: None
     share: Callable[[Any], int] = lambda answer: 1
     edges: Callable[[Any], float] = lambda answer: 0
     moved: Callable[[Any], float] = lambda answer: 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Measured:
     """What an entrant took for a part of the work; verified, or it would not exist.
 
@@ -78,7 +79,7 @@ class Measured:
     job: str
     graph: str
     library: str
-    seconds: list[float]
+    seconds: list[float] = field(default_factory=list)
     alone: list[float] = field(default_factory=list)
     first: float = math.nan
     edges: float = 0
@@ -203,37 +204,27 @@ def race(
         One for each entrant that did it, in order.
     """
     patience = PATIENCE if patience is None else patience
-    first: dict[str, tuple[float, float | None]] = {}
-    turns: dict[str, int] = {}
+    able: list[tuple[Entrant, Measured, int]] = []
     for entrant in entrants:
 
         def start(entrant: Entrant = entrant) -> tuple[float, float | None, float]:
-            seconds, answer = _clocked(entrant)
+            first, answer = _clocked(entrant)
             off = entrant.check(answer)
-            _let_go(entrant, answer)
+            entrant.release(answer)
             again, answer = _clocked(entrant)
-            _let_go(entrant, answer)
-            return seconds, off, again
+            entrant.release(answer)
+            return first, off, again
 
         begun = section.attempt(f"{job}, {entrant.library}", start)
         if begun is not None:
-            first[entrant.library] = begun[:2]
-            turns[entrant.library] = repeats if begun[2] <= patience else min(few, repeats)
-    able = [entrant for entrant in entrants if entrant.library in first]
-    figures: dict[str, list[tuple[float, float, float, float, int]]] = {
-        entrant.library: [] for entrant in able
-    }
+            first, off, again = begun
+            found = Measured(job, section.graph, entrant.library, first=first, off=off)
+            able.append((entrant, found, repeats if again <= patience else min(few, repeats)))
     for turn in range(repeats):
-        for entrant in able:
-            if turn < turns[entrant.library]:
-                taken = section.attempt(f"{job}, {entrant.library}", lambda e=entrant: _turn(e))
-                if taken is not None:
-                    figures[entrant.library].append(taken)
-    measured = [
-        _measured(section, job, entrant, figures[entrant.library], *first[entrant.library])
-        for entrant in able
-        if figures[entrant.library]
-    ]
+        for entrant, found, turns in able:
+            if turn < turns:
+                section.attempt(f"{job}, {entrant.library}", partial(_turn, entrant, found))
+    measured = [found for _, found, _ in able if found.seconds]
     section.timings += measured
     for one in measured:
         alone = "" if one.alone_median is None else f"alone {one.alone_median * 1e3:.3f} ms, "
@@ -244,28 +235,15 @@ def race(
     return measured
 
 
-def _measured(
-    section: Section,
-    job: str,
-    entrant: Entrant,
-    taken: list[tuple[float, float, float, float, int]],
-    first: float,
-    off: float | None,
-) -> Measured:
-    return Measured(
-        job, section.graph, entrant.library, [one[0] for one in taken],
-        alone=[one[1] for one in taken] if entrant.alone is not None else [],
-        first=first, edges=taken[-1][2], bytes=taken[-1][3], off=off, parts=taken[-1][4],
-    )  # fmt: skip
-
-
-def _turn(entrant: Entrant) -> tuple[float, float, float, float, int]:
+def _turn(entrant: Entrant, found: Measured) -> None:
+    """Run once more, and add what it took for a part."""
     seconds, answer = _clocked(entrant)
-    parts = max(1, entrant.share(answer))
-    alone = math.nan if entrant.alone is None else entrant.alone(answer) / parts
-    taken = seconds / parts, alone, entrant.edges(answer), entrant.moved(answer), parts
-    _let_go(entrant, answer)
-    return taken
+    found.parts = parts = max(1, entrant.share(answer))
+    alone = [] if entrant.alone is None else [entrant.alone(answer) / parts]
+    found.edges, found.bytes = entrant.edges(answer), entrant.moved(answer)
+    found.seconds.append(seconds / parts)
+    found.alone += alone
+    entrant.release(answer)
 
 
 def _clocked(entrant: Entrant) -> tuple[float, Any]:
@@ -281,11 +259,6 @@ def _wait() -> None:
     """Wait for what is queued on the GPU, where one is in use."""
     if (cupy := sys.modules.get("cupy")) is not None:
         cupy.cuda.Device().synchronize()
-
-
-def _let_go(entrant: Entrant, answer: Any) -> None:
-    if entrant.release is not None:
-        entrant.release(answer)
 
 
 def by_library(measured: Sequence[Measured]) -> dict[str, Measured]:

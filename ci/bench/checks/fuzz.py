@@ -131,10 +131,6 @@ def draw(number: int, largest: int = 2000) -> Drawn:
     ----------
     number, largest : int
         See `Drawn`.
-
-    Returns
-    -------
-    Drawn
     """
     return Drawn(number, largest)
 
@@ -165,17 +161,7 @@ def _graph(drawn: Drawn, job: str, edges: Any) -> ws.Graph:
 
 
 def compare(expected: Answer, found: Any) -> str | None:
-    """Say where two result frames differ; None if nowhere.
-
-    Parameters
-    ----------
-    expected : pandas DataFrame
-    found : pandas or cuDF DataFrame
-
-    Returns
-    -------
-    str or None
-    """
+    """Say where two result frames differ; None if nowhere."""
     if hasattr(found, "to_pandas"):
         found = found.to_pandas()
     if list(expected) != list(found) or len(expected) != len(found):

@@ -167,10 +167,6 @@ def breakdown(client: Any, run: Callable[[], Any]) -> Breakdown:
         Of the workers that run it.
     run : callable
         Returns the result.
-
-    Returns
-    -------
-    Breakdown
     """
     client.run(begin)
     try:

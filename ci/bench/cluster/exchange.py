@@ -1,92 +1,54 @@
-"""What methods of exchange cost: the paper's eight programs by VR, MS and ALL, and what supersteps are made of."""
+"""What methods of exchange cost: the paper's eight programs by VR, MS and ALL, and what supersteps are made of.
+
+`figures["exchange"]` of a section has by program and method: seconds of all supersteps; supersteps, bytes sent and
+useful ones; computing and communication.  What is not known is left out.
+"""
 
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
-from bench.cluster.breakdown import Breakdown, breakdown
+from bench.cluster.breakdown import breakdown
 from bench.cluster.jobs import EXCHANGED, Answer, Job, milliseconds, taken
 from bench.cluster.partitions import Lent
 from bench.graphs import Weights
-from bench.timing import Entrant, Measured, Section, Target, by_library, race
+from bench.paper import OTHERS, over, useful
+from bench.timing import Entrant, Section, Target, race
 
-__all__ = ["METHODS", "Exchanged", "exchange", "exchange_table", "exchange_targets"]
+__all__ = ["METHODS", "exchange", "exchange_table", "exchange_targets"]
 
 EXCHANGE_TARGET = 1.3  # ALL ÷ VR and MS ÷ VR, mean over the programs
 HUB_TARGET = 1.8  # the same through the host's memory, as in Table VIII
 METHODS = {"VR": "vr", "MS": "ms", "ALL": "all"}
 
 
-@dataclass
-class Exchanged:
-    """What methods of exchange did, by program and method.
-
-    Attributes
-    ----------
-    timings : dict of dict of Measured
-    traffic : dict of dict of (int, int, int)
-        Supersteps, bytes sent, and useful ones.
-    breakdowns : dict of dict of Breakdown
-        Of the time of a run's supersteps.
-    """
-
-    timings: dict[str, dict[str, Measured]] = field(default_factory=dict)
-    traffic: dict[str, dict[str, tuple[int, int, int]]] = field(default_factory=dict)
-    breakdowns: dict[str, dict[str, Breakdown]] = field(default_factory=dict)
-
-    def figures(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return what is known, by program and method: seconds of supersteps, bytes, and what for."""
-        found: dict[str, dict[str, dict[str, float]]] = {}
-        for program, timings in self.timings.items():
-            told, parts = self.traffic.get(program, {}), self.breakdowns.get(program, {})
-            found[program] = {
-                method: {"seconds": one.best_known} for method, one in timings.items()
-            }
-            for method, figures in found[program].items():
-                if method in told:
-                    figures |= zip(("supersteps", "sent", "useful"), told[method], strict=True)
-                if method in parts:
-                    figures["computing"] = parts[method].computing
-                    figures["communication"] = parts[method].communication
-        return found
-
-
-def exchange(
-    lent: Lent, section: Section, repeats: int, kind: Weights | None, exchanged: Exchanged
-) -> None:
-    """Time those of the paper's programs that take weights of a kind, by each method of exchange.
-
-    Parameters
-    ----------
-    lent : Lent
-    section : Section
-    repeats : int
-    kind : str or None
-    exchanged : Exchanged
-        Gets what was found.
-    """
+def exchange(lent: Lent, section: Section, repeats: int, kind: Weights | None) -> None:
+    """Time those of the paper's programs that take weights of a kind, by each method of exchange."""
+    found = section.figures.setdefault("exchange", {})
+    section.figures["gpus"] = lent.spread.workers
     for job in EXCHANGED:
         if job.weights != kind:
             continue
-        name, traffic = f"exchange, {job.name}", exchanged.traffic.setdefault(job.name, {})
-        entrants = section.attempt(
-            f"preparing {name}", lambda job=job, traffic=traffic: _methods(lent, job, traffic)
-        )
-        measured = race(section, name, entrants or [], repeats, few=repeats)
-        exchanged.timings[job.name] = by_library(measured)
-        exchanged.breakdowns[job.name] = {
-            entrant.library: parts
-            for entrant in entrants or []
-            if (parts := section.attempt(
+        name = f"exchange, {job.name}"
+        numbers: dict[str, dict[str, Any]] = {method: {} for method in METHODS}
+        methods = partial(_methods, lent, job, numbers)
+        entrants = section.attempt(f"preparing {name}", methods) or []
+        for one in race(section, name, entrants, repeats, few=repeats):
+            numbers[one.library]["seconds"] = one.best_known
+        for entrant in entrants:
+            parts = section.attempt(
                 f"breaking {name}, {entrant.library}, down",
                 lambda run=entrant.run: breakdown(lent.spread.client, lambda: run()[0]),
-            )) is not None
-        }  # fmt: skip
-        section.figures |= {"gpus": lent.spread.workers, "exchange": exchanged.figures()}
+            )
+            if parts is not None:
+                numbers[entrant.library]["computing"] = parts.computing
+                numbers[entrant.library]["communication"] = parts.communication
+        found[job.name] = {method: one for method, one in numbers.items() if "seconds" in one}
 
 
-def _methods(lent: Lent, job: Job, traffic: dict[str, tuple[int, int, int]]) -> list[Entrant]:
+def _methods(lent: Lent, job: Job, numbers: dict[str, dict[str, Any]]) -> list[Entrant]:
     """Return an entrant for each method; the first one's result is the others' reference."""
     spread, start = lent.spread, lent.case.start
     graph, reference = spread.graph(job.weights), []
@@ -96,8 +58,9 @@ def _methods(lent: Lent, job: Job, traffic: dict[str, tuple[int, int, int]]) -> 
     def entrant(method: str) -> Entrant:
         def check(answer: Answer) -> float | None:
             result, frame = answer
-            sent, useful = (int(result.trace[f"bytes_{one}"].sum()) for one in ("sent", "useful"))
-            traffic[method] = int(result.iterations), sent, useful
+            numbers[method]["supersteps"] = int(result.iterations)
+            for one in ("sent", "useful"):
+                numbers[method][one] = int(result.trace[f"bytes_{one}"].sum())
             if not reference:
                 reference.append(frame)
                 return None
@@ -112,48 +75,36 @@ def _methods(lent: Lent, job: Job, traffic: dict[str, tuple[int, int, int]]) -> 
     return [entrant(method) for method in METHODS]
 
 
-def exchange_targets(
-    section: Section, workers: int, exchanged: Exchanged, *, hub: bool = False
-) -> None:
+def exchange_targets(section: Section, workers: int, *, hub: bool = False) -> None:
     """Add the means of Table VIII: how many times longer supersteps take than by VR."""
-    for method in ("ALL", "MS"):
-        ratios = {
-            program: found[method].best_known / found["VR"].best_known
-            for program, found in exchanged.timings.items()
-            if {method, "VR"} <= set(found)
-        }
-        if ratios:
+    for method in OTHERS:
+        ratios = [over(found, method) for found in section.figures["exchange"].values()]
+        if known := [one for one in ratios if one is not None]:
             how = f"{workers} GPUs" + (", through the host" if hub else "")
-            name = f"supersteps: {method} ÷ VR, mean over {len(ratios)} programs, {how}"
+            name = f"supersteps: {method} ÷ VR, mean over {len(known)} programs, {how}"
             least = HUB_TARGET if hub else EXCHANGE_TARGET
-            section.targets.append(
-                Target(name, section.graph, statistics.mean(ratios.values()), least, at_least=True,
-                       facts={"ratios": ratios})
-            )  # fmt: skip
+            mean = statistics.mean(known)
+            section.targets.append(Target(name, section.graph, mean, least, at_least=True))
 
 
-def exchange_table(section: Section, workers: int, exchanged: Exchanged) -> None:
+def exchange_table(section: Section, workers: int) -> None:
     """Add what is known of Tables I and VIII and of Figure 9, program by program."""
     rows = []
-    for program, found in exchanged.timings.items():
-        told, parts = exchanged.traffic.get(program, {}), exchanged.breakdowns.get(program, {})
-        row = [program, str(max((one[0] for one in told.values()), default=0))]
-        base = found["VR"].best_known if "VR" in found else None
-        row.append("" if base is None else f"{base * 1e3:.3g}")
-        for method in ("ALL", "MS"):
-            known = base is not None and method in found
-            row.append(f"{found[method].best_known / base:.2f}" if known else "")
-        row += [_sum(parts[method]) if method in parts else "" for method in METHODS]
-        row += [f"{told[one][1] / 1e6:.2f}" if one in told else "" for one in METHODS]
-        for method in ("ALL", "MS"):
-            sent, useful = told[method][1:] if method in told else (0, 0)
-            row.append(f"{useful / sent:.1%}" if sent else "")
+    for program, found in section.figures["exchange"].items():
+        row = [program, str(max((one.get("supersteps", 0) for one in found.values()), default=0))]
+        row.append(f"{found['VR']['seconds'] * 1e3:.3g}" if "VR" in found else "")
+        ratios = [over(found, method) for method in OTHERS]
+        row += ["" if one is None else f"{one:.2f}" for one in ratios]
+        numbers = [found.get(method, {}) for method in METHODS]
+        row += [
+            f"{one['computing'] * 1e3:.3g} + {one['communication'] * 1e3:.3g}"
+            if "computing" in one else ""
+            for one in numbers
+        ]  # fmt: skip
+        row += [f"{one['sent'] / 1e6:.2f}" if "sent" in one else "" for one in numbers]
+        row += [useful(found, method) for method in OTHERS]
         rows.append(row)
     columns = ["program", "supersteps", "VR, ms", "ALL ÷ VR", "MS ÷ VR",
                *(f"{one}: computing + communication, ms" for one in METHODS),
                *(f"{one}, MB" for one in METHODS), "ALL useful", "MS useful"]  # fmt: skip
     section.table(f"exchange, {workers} GPUs", columns, rows)
-
-
-def _sum(parts: Breakdown) -> str:
-    return f"{parts.computing * 1e3:.3g} + {parts.communication * 1e3:.3g}"

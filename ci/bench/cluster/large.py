@@ -38,17 +38,7 @@ def write_part(name: str, place: int, places: int, folder: str) -> int:
 
 
 def large(name: str, section: Section, repeats: int) -> None:
-    """Time reading and building, ranking, and writing.
-
-    Parameters
-    ----------
-    name : str
-        An RMAT graph.
-    section : Section
-        Gets a timing for each stage, and a table.
-    repeats : int
-        Passes, `PASSES` at most.
-    """
+    """Time reading and building, ranking, and writing."""
     if name not in RMAT:
         raise ValueError(f"{name}: give one of {', '.join(RMAT)}")
     with workers() as client:

@@ -114,10 +114,6 @@ def rows(phases: Sequence[Phase], since: float) -> list[str]:
     phases : sequence of (str, float, float, int)
     since : float
         When the call began.
-
-    Returns
-    -------
-    list of str
     """
     lines: list[str] = []
     within: dict[int, list[float]] = defaultdict(list)  # by thread, when what goes on will end
@@ -187,12 +183,7 @@ def call_phases(client: Any, call: Any, *, gpu: bool) -> tuple[float, list[str],
 
 @contextmanager
 def sharing(workers: int) -> Iterator[Client]:
-    """Start workers on the first GPU, between which NCCL goes as between several; give their client.
-
-    Parameters
-    ----------
-    workers : int
-    """
+    """Start workers on the first GPU, between which NCCL goes as between several; give their client."""
     from clusters import workers_in
 
     environment = {"CUDA_VISIBLE_DEVICES": "0", "NCCL_MULTI_RANK_GPU_ENABLE": "1"}

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import cugraph_ws as ws
-from bench.cluster.exchange import Exchanged, exchange, exchange_table, exchange_targets
+from bench.cluster.exchange import exchange, exchange_table, exchange_targets
 from bench.cluster.jobs import (
     BUILD,
     JOBS,
@@ -94,17 +94,16 @@ def _pieces(
     """Run what is wanted, graph by graph, so that each is built once; and add the tables."""
     if "build" in pieces:
         section.attempt("builds", lambda: builds(lent, section, repeats))
-    exchanged = Exchanged()
     for kind in KINDS:
         if "functions" in pieces:
             functions(lent, section, repeats, kind, only)
         if "exchange" in pieces:
-            exchange(lent, section, repeats, kind, exchanged)
+            exchange(lent, section, repeats, kind)
     if "memory" in pieces:
         section.attempt("memory", lambda: memory(lent, section))
-    if exchanged.timings:
-        exchange_targets(section, lent.spread.workers, exchanged, hub=lent.hub)
-        exchange_table(section, lent.spread.workers, exchanged)
+    if "exchange" in section.figures:
+        exchange_targets(section, lent.spread.workers, hub=lent.hub)
+        exchange_table(section, lent.spread.workers)
     speedups(section, lent.spread.workers)
 
 

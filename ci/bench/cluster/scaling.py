@@ -44,17 +44,7 @@ class Scaling:
         self._kept.close()
 
     def __call__(self, name: str, section: Section, repeats: int) -> None:
-        """Time one graph's programs on one GPU and on several.
-
-        Parameters
-        ----------
-        name : str
-            A generated graph.
-        section : Section
-            Gets timings, a table and figures.
-        repeats : int
-            Runs that count.
-        """
+        """Time one graph's programs on one GPU and on several."""
         if self._client is None:
             self._client = self._kept.enter_context(workers())
         everyone = len(self._client.nthreads())

@@ -9,7 +9,7 @@ and no direction of one made, while the clock runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import igraph
@@ -34,6 +34,7 @@ PATIENCE = 60.0  # seconds; an entrant that takes longer runs once
 NETWORKX_TIMES = 100.0
 USERS_TIMES = 1.2
 USERS = "user's program"
+NETWORKX = "NetworkX"
 MOST_FOR_NETWORKX = 1_200_000  # edges; beyond, its graph alone takes minutes to build
 
 
@@ -98,67 +99,73 @@ class Built:
         return graph
 
 
-def bfs(built: Built, start: int) -> Iterator[Entrant]:
+Way = tuple[str, Callable[[], Any], Callable[[Any], Array]]
+
+
+def _entrants(built: Built, check: Check, *ways: Way) -> list[Entrant]:
+    """Return an entrant for each library: its call, and what makes of the answer an array by vertex."""
+    return [
+        Entrant(library, run, lambda answer, values=values: check(values(answer)))
+        for library, run, values in ways
+        if library != NETWORKX or built.networkx is not None
+    ]
+
+
+def bfs(built: Built, start: int) -> list[Entrant]:
     """Breadth-first search from one vertex along the edges."""
-
-    def check(distance: Array) -> None:
-        verify.check_shortest_paths(built.edges, start, distance)
-
-    yield _ours(lambda: ws.bfs(built.ours, start, return_predecessors=False), "distance", check)
-    yield Entrant(
-        "NetworKit",
-        lambda: networkit.distance.BFS(built.networkit, start, storePaths=False).run(),
-        lambda search: check(_unreached_nan(search.getDistances())),
-    )
-    yield Entrant(
-        "igraph",
-        lambda: built.igraph.bfs(start, mode="out"),
-        lambda answer: check(_levels(*answer[:2], built.edges.n)),
-    )
-    if built.networkx is not None:
-        yield Entrant(
-            "NetworkX",
+    return _entrants(
+        built,
+        partial(verify.check_shortest_paths, built.edges, start),
+        (OURS, lambda: ws.bfs(built.ours, start, return_predecessors=False), _ours),
+        (
+            "NetworKit",
+            lambda: networkit.distance.BFS(built.networkit, start, storePaths=False).run(),
+            _unreached_nan,
+        ),
+        (
+            "igraph",
+            lambda: built.igraph.bfs(start, mode="out"),
+            lambda answer: _levels(*answer[:2], built.edges.n),
+        ),
+        (
+            NETWORKX,
             lambda: networkx.single_source_shortest_path_length(built.networkx, start),
-            lambda lengths: check(_values(lengths, built.edges.n)),
-        )
+            partial(_values, built),
+        ),
+    )
 
 
-def sssp(built: Built, start: int) -> Iterator[Entrant]:
+def sssp(built: Built, start: int) -> list[Entrant]:
     """Shortest paths from one vertex along the weights."""
-
-    def check(distance: Array) -> None:
-        verify.check_shortest_paths(built.edges, start, distance)
-
-    yield _ours(lambda: ws.sssp(built.ours, start, return_predecessors=False), "distance", check)
-    yield Entrant(
-        "NetworKit",
-        lambda: networkit.distance.Dijkstra(built.networkit, start, storePaths=False).run(),
-        lambda search: check(_unreached_nan(search.getDistances())),
-    )
-    yield Entrant(
-        "igraph",
-        lambda: built.igraph.distances(start, weights="weight", mode="out"),
-        lambda rows: check(np.array(rows[0], np.float64)),
-    )
-    if built.networkx is not None:
-        yield Entrant(
-            "NetworkX",
+    return _entrants(
+        built,
+        partial(verify.check_shortest_paths, built.edges, start),
+        (OURS, lambda: ws.sssp(built.ours, start, return_predecessors=False), _ours),
+        (
+            "NetworKit",
+            lambda: networkit.distance.Dijkstra(built.networkit, start, storePaths=False).run(),
+            _unreached_nan,
+        ),
+        (
+            "igraph",
+            lambda: built.igraph.distances(start, weights="weight", mode="out"),
+            lambda rows: np.array(rows[0], np.float64),
+        ),
+        (
+            NETWORKX,
             lambda: networkx.single_source_dijkstra_path_length(built.networkx, start),
-            lambda lengths: check(_values(lengths, built.edges.n)),
-        )
+            partial(_values, built),
+        ),
+    )
 
 
-def pagerank(built: Built, start: int) -> Iterator[Entrant]:
+def pagerank(built: Built, start: int) -> list[Entrant]:
     """Ranks, without weights, all to the same L1 tolerance.
 
     NetworKit is told to use the L1 norm and to spread the mass of dangling vertices, as the
     others do.  NetworkX multiplies its tolerance by the number of vertices, so it gets the
     quotient.  igraph's PRPACK has no tolerance to set; it goes on to 1e-10, and so does more.
     """
-    del start
-
-    def check(rank: Array) -> None:
-        verify.check_pagerank(built.edges, rank, PAGERANK_TOL)
 
     def by_networkit() -> Any:
         sinks = networkit.centrality.SinkHandling.DistributeSinks
@@ -166,111 +173,99 @@ def pagerank(built: Built, start: int) -> Iterator[Entrant]:
         ranking.norm = networkit.centrality.Norm.l1norm
         return ranking.run()
 
-    yield _ours(lambda: ws.pagerank(built.ours, tol=PAGERANK_TOL), "pagerank", check)
-    yield Entrant("NetworKit", by_networkit, lambda ranking: check(_sum_one(ranking.scores())))
-    yield Entrant(
-        "igraph",
-        lambda: built.igraph.pagerank(implementation="prpack"),
-        lambda ranks: check(np.array(ranks)),
-    )
-    if built.networkx is not None:
-        tol = PAGERANK_TOL / built.edges.n
-        yield Entrant(
-            "NetworkX",
+    tol = PAGERANK_TOL / built.edges.n
+    return _entrants(
+        built,
+        partial(verify.check_pagerank, built.edges, bound=PAGERANK_TOL),
+        (OURS, lambda: ws.pagerank(built.ours, tol=PAGERANK_TOL), _ours),
+        ("NetworKit", by_networkit, lambda ranking: _sum_one(ranking.scores())),
+        ("igraph", lambda: built.igraph.pagerank(implementation="prpack"), np.array),
+        (
+            NETWORKX,
             lambda: networkx.pagerank(built.networkx, tol=tol, weight=None),
-            lambda ranks: check(_values(ranks, built.edges.n)),
-        )
+            partial(_values, built),
+        ),
+    )
 
 
-def components(built: Built, start: int) -> Iterator[Entrant]:
+def components(built: Built, start: int) -> list[Entrant]:
     """Label the components of an undirected graph."""
-    del start
 
     def check(label: Array) -> None:
         """Labels are arbitrary in most libraries: rename each to its smallest vertex first."""
         _, first, number = np.unique(label, return_index=True, return_inverse=True)
         verify.check_components(built.edges, first[number])
 
-    def by_networkit(kind: str) -> Entrant:
+    def by_networkit(kind: str) -> Way:
         algorithm = getattr(networkit.components, kind)
-        return Entrant(
+        return (
             f"NetworKit {kind}",
             lambda: algorithm(built.networkit).run(),
-            lambda found: check(_members(found.getComponents(), built.edges.n)),
+            lambda found: _members(built, found.getComponents()),
         )
 
-    yield _ours(lambda: ws.weakly_connected_components(built.ours), "labels", check)
-    yield by_networkit("ParallelConnectedComponents")
-    yield by_networkit("ConnectedComponents")
-    yield Entrant(
-        "igraph",
-        lambda: built.igraph.connected_components().membership,
-        lambda labels: check(np.array(labels)),
-    )
-    if built.networkx is not None:
-        yield Entrant(
-            "NetworkX",
+    return _entrants(
+        built,
+        check,
+        (OURS, lambda: ws.weakly_connected_components(built.ours), _ours),
+        by_networkit("ParallelConnectedComponents"),
+        by_networkit("ConnectedComponents"),
+        ("igraph", lambda: built.igraph.connected_components().membership, np.array),
+        (
+            NETWORKX,
             lambda: list(networkx.connected_components(built.networkx)),
-            lambda found: check(_members(found, built.edges.n)),
-        )
-
-
-def core_numbers(built: Built, start: int) -> Iterator[Entrant]:
-    """Find the core numbers of an undirected graph without self-loops and parallel edges."""
-    del start
-
-    def check(core: Array) -> None:
-        verify.check_core_numbers(built.edges, core)
-
-    yield _ours(lambda: ws.core_number(built.ours), "core_number", check)
-    yield Entrant(
-        "NetworKit",
-        lambda: networkit.centrality.CoreDecomposition(built.networkit).run(),
-        lambda cores: check(np.array(cores.scores()).astype(np.int64)),
+            partial(_members, built),
+        ),
     )
-    yield Entrant("igraph", built.igraph.coreness, lambda cores: check(np.array(cores)))
-    if built.networkx is not None:
-        yield Entrant(
-            "NetworkX",
-            lambda: networkx.core_number(built.networkx),
-            lambda cores: check(_values(cores, built.edges.n).astype(np.int64)),
-        )
 
 
-def user_pagerank(built: Built, start: int) -> Iterator[Entrant]:
+def core_numbers(built: Built, start: int) -> list[Entrant]:
+    """Find the core numbers of an undirected graph without self-loops and parallel edges."""
+    return _entrants(
+        built,
+        lambda core: verify.check_core_numbers(built.edges, core.astype(np.int64)),
+        (OURS, lambda: ws.core_number(built.ours), _ours),
+        (
+            "NetworKit",
+            lambda: networkit.centrality.CoreDecomposition(built.networkit).run(),
+            lambda cores: np.array(cores.scores()),
+        ),
+        ("igraph", built.igraph.coreness, np.array),
+        (NETWORKX, lambda: networkx.core_number(built.networkx), partial(_values, built)),
+    )
+
+
+def user_pagerank(built: Built, start: int) -> list[Entrant]:
     """PageRank: every vertex in every superstep."""
-    del start
+    return _entrants(
+        built,
+        partial(verify.check_pagerank, built.edges, bound=PAGERANK_TOL),
+        (OURS, lambda: ws.pagerank(built.ours, tol=PAGERANK_TOL), _ours),
+        (USERS, lambda: ws.run(Ranks, built.ours).frame, _ours),
+    )
 
-    def check(frame: Any) -> None:
-        verify.check_pagerank(built.edges, frame.iloc[:, 1].to_numpy(), PAGERANK_TOL)
 
-    yield Entrant(OURS, lambda: ws.pagerank(built.ours, tol=PAGERANK_TOL), check)
-    yield Entrant(USERS, lambda: ws.run(Ranks, built.ours).frame, check)
-
-
-def user_sssp(built: Built, start: int) -> Iterator[Entrant]:
+def user_sssp(built: Built, start: int) -> list[Entrant]:
     """Shortest paths: few vertices at a time."""
+    return _entrants(
+        built,
+        lambda found: verify.check_shortest_paths(built.edges, start, *found),
+        (OURS, lambda: ws.sssp(built.ours, start), _columns),
+        (USERS, lambda: ws.run(Distances, built.ours, source=start).frame, _columns),
+    )
 
-    def check(frame: Any) -> None:
-        distance, predecessor = _columns(frame)
-        verify.check_shortest_paths(built.edges, start, distance, predecessor)
 
-    yield Entrant(OURS, lambda: ws.sssp(built.ours, start), check)
-    yield Entrant(USERS, lambda: ws.run(Distances, built.ours, source=start).frame, check)
-
-
-def user_widest_path(built: Built, start: int) -> Iterator[Entrant]:
+def user_widest_path(built: Built, start: int) -> list[Entrant]:
     """Widest paths, with `max`."""
+    return _entrants(
+        built,
+        lambda found: verify.check_widest_paths(built.edges, start, *found),
+        (OURS, lambda: ws.widest_path(built.ours, start), _columns),
+        (USERS, lambda: ws.run(Widths, built.ours, source=start).frame, _columns),
+    )
 
-    def check(frame: Any) -> None:
-        width, predecessor = _columns(frame)
-        verify.check_widest_paths(built.edges, start, width, predecessor)
 
-    yield Entrant(OURS, lambda: ws.widest_path(built.ours, start), check)
-    yield Entrant(USERS, lambda: ws.run(Widths, built.ours, source=start).frame, check)
-
-
-Job = Callable[[Built, int], Iterator[Entrant]]
+Job = Callable[[Built, int], list[Entrant]]
 FORMS: dict[Form, dict[str, Job]] = {
     "unweighted": {"bfs": bfs, "pagerank": pagerank},
     "weighted": {"sssp": sssp},
@@ -283,17 +278,9 @@ PROGRAMS: dict[Form, dict[str, Job]] = {
 
 
 def algorithms(case: Case, section: Section, repeats: int) -> None:
-    """Time our functions and those of other libraries.
-
-    Parameters
-    ----------
-    case : Case
-    section : Section
-        Gets timings, targets and errors.
-    repeats : int
-    """
+    """Time our functions and those of other libraries."""
     for job, times in _races(case, section, repeats, FORMS):
-        networkx_times = times.pop("NetworkX", None)
+        networkx_times = times.pop(NETWORKX, None)
         if times:
             name = f"{job}: best of NetworKit and igraph, times ours"
             section.targets.append(Target(name, case.name, min(times.values()), 1.0, at_least=True))
@@ -305,13 +292,7 @@ def algorithms(case: Case, section: Section, repeats: int) -> None:
 
 
 def programs(case: Case, section: Section, repeats: int) -> None:
-    """Time programs as a user writes them, and the functions that do the same.
-
-    Parameters
-    ----------
-    case, section, repeats
-        See `algorithms`.
-    """
+    """Time programs as a user writes them, and the functions that do the same."""
     for job, times in _races(case, section, repeats, PROGRAMS):
         name = f"{USERS}: {job}, times the built-in"
         if USERS in times:
@@ -331,25 +312,21 @@ def _races(
     for form, jobs in forms.items():
         built = Built(edges_of[form])
         for job, entrants in jobs.items():
-            made = section.attempt(
-                f"preparing {job}", lambda e=entrants, b=built: [*e(b, case.start)]
-            )
+            made = section.attempt(f"preparing {job}", partial(entrants, built, case.start))
             found = by_library(race(section, job, made or [], repeats, few=1, patience=PATIENCE))
             if (ours := found.pop(OURS, None)) is not None:
                 yield job, {library: one.median / ours.median for library, one in found.items()}
 
 
-def _ours(run: Callable[[], Any], column: str, check: Check) -> Entrant:
-    def check_frame(answer: Any) -> None:
-        values = answer[column]
-        check(values.to_numpy(np.float64, na_value=np.nan) if values.hasnans else values.to_numpy())
-
-    return Entrant(OURS, run, check_frame)
+def _ours(frame: Any) -> Array:
+    """Return the values of a vertex frame, NaN for null."""
+    values = frame.iloc[:, 1]
+    return values.to_numpy(np.float64, na_value=np.nan) if values.hasnans else values.to_numpy()
 
 
-def _unreached_nan(distances: list[float]) -> Array:
+def _unreached_nan(search: Any) -> Array:
     """NetworKit says the largest float for what cannot be reached."""
-    values = np.array(distances)
+    values = np.array(search.getDistances())
     return np.where(values == np.finfo(np.float64).max, np.nan, values)
 
 
@@ -360,14 +337,14 @@ def _levels(order: list[int], bounds: list[int], n: int) -> Array:
     return distance
 
 
-def _values(mapping: Mapping[int, float], n: int) -> Array:
-    values = np.full(n, np.nan)
+def _values(built: Built, mapping: Mapping[int, float]) -> Array:
+    values = np.full(built.edges.n, np.nan)
     values[list(mapping)] = list(mapping.values())
     return values
 
 
-def _members(components: list[Any], n: int) -> Array:
-    label = np.empty(n, np.int64)
+def _members(built: Built, components: list[Any]) -> Array:
+    label = np.empty(built.edges.n, np.int64)
     for number, members in enumerate(components):
         label[list(members)] = number
     return label

@@ -67,6 +67,5 @@ def cases(names: Sequence[str], folder: Path | None, most_edges: int) -> Iterato
     for name in names:
         if name.startswith("RMAT"):
             yield generated(int(name.removeprefix("RMAT")))
-    for found in read_folder(folder, most_edges) if folder is not None else ():
-        if "data" in names or found.name in names:
-            yield Case(found.name, Edges(found.source, found.destination, found.n, found.weight))
+    for found in read_folder(folder, names, most_edges):
+        yield Case(found.name, Edges(found.source, found.destination, found.n, found.weight))

@@ -7,14 +7,13 @@ copies of each of five kinds of weights would not fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import cugraph_ws as ws
-from bench.graphs import GENERATED, RMAT, DeviceArray, Weights, read_folder, rmat, simple
+from bench.graphs import GENERATED, RMAT, DeviceArray, EdgeList, Weights, read_folder, rmat, simple
 
 __all__ = [
     "Case",
@@ -255,27 +254,23 @@ def cases(names: Sequence[str], folder: Path | None) -> Iterator[Case]:
     folder : Path or None
         As for the benchmarks on the CPU.
     """
-    for name in names:
-        if name in GENERATED:
-            n, make = GENERATED[name]
-            yield from _one(name, n, make)
+    makers = [(name, *GENERATED[name]) for name in names if name in GENERATED]
     read = [name for name in names if name not in GENERATED]
-    for found in read_folder(folder, MOST_EDGES) if read and folder is not None else ():
-        if "data" in read or found.name in read:
-            ends = partial(_moved, found.source, found.destination)
-            yield from _one(found.name, found.n, ends)
+    for name, n, make in chain(makers, map(_maker, read_folder(folder, read, MOST_EDGES))):
+        case = Case(name, n, *make())
+        try:
+            yield case
+        finally:
+            case.let_go()
 
 
-def _moved(*ends: Any) -> tuple[DeviceArray, DeviceArray]:
-    import cupy
+def _maker(found: EdgeList) -> tuple[str, int, Callable[[], tuple[DeviceArray, DeviceArray]]]:
+    """Return name and size of an edge list, and what moves it to the GPU."""
 
-    source, destination = (cupy.asarray(end.astype(np.int32)) for end in ends)
-    return source, destination
+    def make() -> tuple[DeviceArray, DeviceArray]:
+        import cupy
 
+        source, destination = (cupy.asarray(end, cupy.int32) for end in found[2:4])
+        return source, destination
 
-def _one(name: str, n: int, make: Callable[[], tuple[DeviceArray, DeviceArray]]) -> Iterator[Case]:
-    case = Case(name, n, *make())
-    try:
-        yield case
-    finally:
-        case.let_go()
+    return found.name, found.n, make

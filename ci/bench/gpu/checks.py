@@ -7,12 +7,16 @@ where it was computed in floating point, and raises where it is wrong.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from bench.gpu.cases import Case
 from bench.graphs import DeviceArray, Weights
 
-__all__ = ["close", "components", "hops", "lengths", "steps", "widths"]
+__all__ = ["by_id", "close", "components", "hops", "lengths", "ranks_alike", "search", "steps",
+           "widths"]  # fmt: skip
 
 
 def close(found: DeviceArray, expected: DeviceArray, bound: float) -> float:
@@ -25,6 +29,40 @@ def close(found: DeviceArray, expected: DeviceArray, bound: float) -> float:
         f"the greatest difference is {off:.3g} of the greatest value, above {bound:g}"
     )
     return off
+
+
+def by_id(case: Case, frame: Any, column: str) -> DeviceArray:
+    """Return a column by id; ids without an edge, and nulls, are as far, or as narrow, as can be."""
+    kind = np.dtype(str(frame[column].dtype).lower())
+    far = -np.inf if column == "width" else np.iinfo(kind).max if kind.kind == "i" else np.inf
+    return case.by_id(frame.fillna({column: far}), column, far)
+
+
+def search(case: Case, name: str, frame: Any, *, both: bool = False) -> None:
+    """Check the result frame of a search from `case.start`: "bfs", "sssp" or "widest path"."""
+    import cupy
+
+    if name == "widest path":
+        widths(case, by_id(case, frame, "width"), case.start)
+    elif name == "bfs":
+        hops(case, by_id(case, frame, "distance"), case.start, both=both)
+    else:
+        distance = by_id(case, frame, "distance")
+        far = np.finfo(np.float32).max  # of what is not reached, as some say
+        lengths(case, cupy.where(distance < far, distance, cupy.inf), case.start)
+
+
+def ranks_alike() -> Callable[[DeviceArray], float]:
+    """Return a check that compares ranks with the first that it is given, by the sum of all differences."""
+    reference: list[Any] = []
+
+    def check(ranks: DeviceArray) -> float:
+        reference.append(ranks)
+        error = float(abs(ranks - reference[0]).sum())
+        assert error < 1e-4, f"ranks are off by {error}"
+        return error
+
+    return check
 
 
 def product(matrix: Any, vector: DeviceArray) -> DeviceArray:

@@ -34,17 +34,7 @@ KERNELS = "regex:superstep|virtual_warps"
 
 
 def efficiency(graph: str, section: Section, repeats: int) -> None:
-    """Look at one superstep of each schedule; nothing happens where `ncu` is missing.
-
-    Parameters
-    ----------
-    graph : str
-        Name of a generated graph.
-    section : Section
-        Gets what was found and errors.
-    repeats : int
-        One look is enough.
-    """
+    """Look at one superstep of each schedule; nothing happens where `ncu` is missing."""
     if shutil.which("ncu") is None:
         print("  ncu is not in PATH", flush=True)
         return

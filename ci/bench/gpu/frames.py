@@ -19,15 +19,7 @@ RANKS_TARGET = 2.5
 
 
 def frames(case: Case, section: Section, repeats: int) -> None:
-    """Time builds and whole ways from frame to frame.
-
-    Parameters
-    ----------
-    case : Case
-    section : Section
-        Gets timings, targets and errors.
-    repeats : int
-    """
+    """Time builds and whole ways from frame to frame."""
     frame = case.frame()
     entrants = [
         Entrant(

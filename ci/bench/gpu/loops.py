@@ -167,11 +167,6 @@ class Driver:
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function.
 
-        Parameters
-        ----------
-        name : str
-        *arguments : ctypes objects
-
         Raises
         ------
         NotHereError
@@ -218,10 +213,6 @@ class Driver:
         grid : int
         table_for : callable
             Returns the kernel's arguments, given the condition's handle.
-
-        Returns
-        -------
-        callable
         """
         context, graph, node = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         handle = ctypes.c_uint64()
@@ -325,16 +316,7 @@ class Chains:
 
 
 def loops(case: Case, section: Section, repeats: int) -> None:
-    """Time every way to loop, and beside them a superstep of the engine's own search.
-
-    Parameters
-    ----------
-    case : Case
-        Where a search has many supersteps.
-    section : Section
-        Gets timings, targets and errors.
-    repeats : int
-    """
+    """Time every way to loop, and beside them a superstep of the engine's own search."""
     for job, width in WIDTHS.items():
         entrants = section.attempt(f"preparing {job}", lambda width=width: ways(Chains(width)))
         measured = race(section, job, entrants or [], repeats)

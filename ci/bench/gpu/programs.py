@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -64,10 +63,6 @@ def run_program(
         How many, of a dense program; others run to their end.
     arguments : dict
         What `arguments_of` returned.
-
-    Returns
-    -------
-    Result
     """
     return ws.run(
         work.program, case.graph(work.weights), method=method, predecessors=False,
@@ -149,37 +144,18 @@ def _sources(case: Case) -> Any:
 # -------------------------------------------------------------------------------- verification
 
 
-def _dense_check(program: str, column: str) -> Callable[[Case, ws.Result], float]:
-    def check(case: Case, result: ws.Result) -> float:
-        import cupy
-
-        held = _sources(case) if program == "circuit" else cupy.zeros(case.n, bool)
-        first = _temperatures(case)
-        if program == "circuit":
-            first = cupy.where(held, first, 0.0)
-        first = cupy.where(case.present, first, 0.0)
-        expected = checks.steps(case, program, result.iterations, first, held)
-        found = case.by_id(result.frame, column)
-        # Where every edge reads float32, a sum is off by a few of its last digits.
-        return checks.close(found, cupy.where(case.present, expected, 0.0), 1e-5)
-
-    return check
-
-
-def _hops(case: Case, result: ws.Result) -> None:
-    checks.hops(case, _distances(case, result, "distance"), case.start)
-
-
-def _lengths(case: Case, result: ws.Result) -> None:
-    checks.lengths(case, _distances(case, result, "distance"), case.start)
-
-
-def _widths(case: Case, result: ws.Result) -> None:
+def _dense_check(case: Case, result: ws.Result, program: str, column: str) -> float:
     import cupy
 
-    frame = result.frame
-    width = case.by_id(frame.fillna({"width": -np.inf}), "width", -np.inf)
-    checks.widths(case, cupy.asarray(width, cupy.float64), case.start)
+    held = _sources(case) if program == "circuit" else cupy.zeros(case.n, bool)
+    first = _temperatures(case)
+    if program == "circuit":
+        first = cupy.where(held, first, 0.0)
+    first = cupy.where(case.present, first, 0.0)
+    expected = checks.steps(case, program, result.iterations, first, held)
+    found = case.by_id(result.frame, column)
+    # Where every edge reads float32, a sum is off by a few of its last digits.
+    return checks.close(found, cupy.where(case.present, expected, 0.0), 1e-5)
 
 
 def _labels(case: Case, result: ws.Result) -> None:
@@ -194,25 +170,20 @@ def _labels(case: Case, result: ws.Result) -> None:
     assert bool((own <= label[case.present]).all()), "a label's own label is above it"
 
 
-def _distances(case: Case, result: ws.Result, column: str) -> Any:
-    frame = result.frame
-    kind = np.dtype(str(frame[column].dtype).lower())
-    far = np.iinfo(kind).max if kind.kind == "i" else np.inf
-    return case.by_id(frame.fillna({column: far}), column, far)
-
-
-CHECKS: dict[str, Callable[[Case, ws.Result], float | None]] = {
-    "bfs": _hops,
-    "sssp": _lengths,
-    "widest path": _widths,
-    "components": _labels,
-    "pagerank": _dense_check("pagerank", "pagerank"),
-    "heat": _dense_check("heat", "temperature"),
-    "circuit": _dense_check("circuit", "voltage"),
-    "neural network": _dense_check("neural network", "activation"),
+COLUMNS = {  # of dense programs, what is verified
+    "pagerank": "pagerank",
+    "heat": "temperature",
+    "circuit": "voltage",
+    "neural network": "activation",
 }
 
 
 def check(work: Program, case: Case, result: ws.Result) -> float | None:
     """Verify a result; see `bench.gpu.checks`."""
-    return CHECKS[work.name](case, result)
+    if work.dense:
+        return _dense_check(case, result, work.name, COLUMNS[work.name])
+    if work.name == "components":
+        _labels(case, result)
+    else:
+        checks.search(case, work.name, result.frame)
+    return None

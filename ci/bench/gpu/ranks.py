@@ -17,15 +17,7 @@ NEAR = 1e-4  # by which ranks of the two may differ, relatively: cuGraph's are f
 
 
 def ranks(case: Case, section: Section, repeats: int) -> None:
-    """Time PageRank with weights, graphs built before, result frames included.
-
-    Parameters
-    ----------
-    case : Case
-    section : Section
-        Gets timings, targets and errors.
-    repeats : int
-    """
+    """Time PageRank with weights, graphs built before, result frames included."""
     expected: list[Any] = []
 
     def check(frame: Any) -> float:

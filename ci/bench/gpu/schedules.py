@@ -20,13 +20,6 @@ def schedules(case: Case, section: Section, repeats: int) -> None:
     """Time every schedule, untuned, for every program.
 
     Time is that of the algorithm alone; programs that stop by themselves run to their end.
-
-    Parameters
-    ----------
-    case : Case
-    section : Section
-        Gets timings, targets and errors.
-    repeats : int
     """
     for work in sorted(PROGRAMS.values(), key=lambda one: str(one.weights)):  # few graphs to build
         entrants = section.attempt(

@@ -34,15 +34,7 @@ WIDEST = 1.3  # times our shortest paths
 
 
 def searches(case: Case, section: Section, repeats: int) -> None:
-    """Time each library on graphs that it has built already.
-
-    Parameters
-    ----------
-    case : Case
-    section : Section
-        Gets timings, targets and errors.
-    repeats : int
-    """
+    """Time each library on graphs that it has built already."""
     jobs = {
         "bfs": bfs,
         "sssp": sssp,
@@ -69,29 +61,17 @@ def searches(case: Case, section: Section, repeats: int) -> None:
 
 def bfs(case: Case) -> list[Entrant]:
     """Hops from the vertex with most out-edges."""
-
-    def check(frame: Any) -> None:
-        checks.hops(case, _by_id(case, frame, "distance"), case.start)
-
-    return _search(case, ws.bfs, "bfs", None, check)
+    return _search(case, ws.bfs, "bfs", None)
 
 
 def sssp(case: Case) -> list[Entrant]:
     """Shortest paths by whole float32 weights from 1 to 63."""
-    import cupy
-
-    def check(frame: Any) -> None:
-        distance = _by_id(case, frame, "distance")
-        far = np.finfo(np.float32).max
-        checks.lengths(case, cupy.where(distance < far, distance, cupy.inf), case.start)
-
-    return _search(case, ws.sssp, "sssp", "lengths", check)
+    return _search(case, ws.sssp, "sssp", "lengths")
 
 
-def _search(
-    case: Case, ours: Any, theirs: str, kind: Weights | None, check: Callable[[Any], None]
-) -> list[Entrant]:
+def _search(case: Case, ours: Any, name: str, kind: Weights | None) -> list[Entrant]:
     """Return our search with predecessors and without, and cuGraph's."""
+    check = partial(checks.search, case, name)
     graph, edges = case.graph(kind), lambda answer: len(case.source)
     plain = partial(ours, graph, case.start, unreachable="max")
     entrants = [
@@ -99,41 +79,23 @@ def _search(
         Entrant(ALONE, partial(plain, return_predecessors=False), check, edges=edges),
     ]
     if (cugraph := cugraph_here()) is not None:
-        search = partial(getattr(cugraph, theirs), case.cugraph(kind), case.start)
+        search = partial(getattr(cugraph, name), case.cugraph(kind), case.start)
         entrants.append(Entrant(CUGRAPH, search, check, edges=edges))
     return entrants
 
 
 def widest_path(case: Case) -> list[Entrant]:
     """Widest paths by the same weights; cuGraph has none."""
-    graph = case.graph("lengths")
-
-    def check(frame: Any) -> None:
-        """Every vertex that can be reached is as wide as its predecessor allows, by some edge."""
-        import cupy
-
-        width = case.by_id(frame.fillna({"width": -np.inf}), "width", -np.inf)
-        offered = cupy.minimum(width[case.source], case.weights("lengths"))
-        assert bool((width[case.destination] >= offered).all()), "an edge offers more"
-        best = cupy.full(case.n, -np.inf)
-        cupy.maximum.at(best, case.destination, offered)
-        best[case.start] = np.inf
-        assert bool((best == width).all()), "no edge offers as much"
-
-    return [Entrant(OURS, lambda: ws.widest_path(graph, case.start), check)]
+    call = partial(ws.widest_path, case.graph("lengths"), case.start)
+    return [Entrant(OURS, call, partial(checks.search, case, "widest path"))]
 
 
 def pagerank(case: Case) -> list[Entrant]:
     """PageRank until the L1 norm of a superstep's change is 1e-6, parallel edges kept."""
-    graph, reference = case.graph(), []
+    graph, alike = case.graph(), checks.ranks_alike()
 
     def check(frame: Any) -> float:
-        """Compare each entrant with the first, by what both promise."""
-        ranks = case.by_id(frame, "pagerank")
-        error = float(abs(ranks - (reference or [ranks])[0]).sum())
-        assert error < 1e-4, f"ranks are off by {error}"
-        reference.append(ranks)
-        return error
+        return alike(case.by_id(frame, "pagerank"))
 
     entrants = [Entrant(OURS, lambda: ws.pagerank(graph, tol=1e-6), check)]
     if (cugraph := cugraph_here()) is not None:
@@ -146,9 +108,7 @@ def pagerank(case: Case) -> list[Entrant]:
 def bfs_undirected(case: Case) -> list[Entrant]:
     """Hops in the simple undirected graph, where cuGraph may change direction too."""
     graph = case.graph(simple=True)
-
-    def check(frame: Any) -> None:
-        checks.hops(case, _by_id(case, frame, "distance"), case.start, both=True)
+    check = partial(checks.search, case, "bfs", both=True)
 
     def edges(frame: Any) -> int:
         return graph.number_of_edges
@@ -170,7 +130,7 @@ def components(case: Case) -> list[Entrant]:
     reference: list[Any] = []
 
     def check(frame: Any) -> None:
-        label = _by_id(case, frame, "labels")
+        label = checks.by_id(case, frame, "labels")
         if not reference:
             _verify(case, verify.check_components, frame, "labels")
         checks.components(case, label, reference[0] if reference else label)
@@ -237,16 +197,9 @@ def _verify(case: Case, check: Callable[[Edges, Any], None], frame: Any, column:
         return_inverse=True,
     )
     source, destination = ends.reshape(2, -1)
-    values = _by_id(case, frame, column)
+    values = checks.by_id(case, frame, column)
     held = values.get() if hasattr(values, "get") else values
     found = held[ids].astype(np.int64)
     if column == "labels":
         found = np.searchsorted(ids, found)
     check(Edges(source, destination, len(ids), directed=False), found)
-
-
-def _by_id(case: Case, frame: Any, column: str) -> Any:
-    """Return a column by id; ids without an edge, and nulls, are as far as can be."""
-    kind = np.dtype(str(frame[column].dtype).lower())
-    far = np.iinfo(kind).max if kind.kind == "i" else np.finfo(kind).max
-    return case.by_id(frame.fillna({column: far}), column, far)

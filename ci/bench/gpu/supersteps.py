@@ -22,15 +22,7 @@ AGAINST_PAPER, AGAINST_FASTEST = 3.0, 1.7
 
 
 def supersteps(case: Case, section: Section, repeats: int) -> None:
-    """Time supersteps of the four programs that read every edge.
-
-    Parameters
-    ----------
-    case : Case
-    section : Section
-        Gets timings, targets and errors.
-    repeats : int
-    """
+    """Time supersteps of the four programs that read every edge."""
     own = {}
     for name in DENSE:
         others = pagerank_others(case, section) if name == "pagerank" else []
