@@ -35,26 +35,26 @@ class TestPartitions:
         assert len({source[:50].tobytes() for source, _ in parts}) == places
 
     def test_whoever_draws_a_partition_draws_the_same(self):
-        spread = of("cluster.partitions")
-        frame = spread.frame_of_part(NAME, 1, 4, "lengths")
-        case = spread.PartedCase(NAME, 4)
+        several = of("cluster.partitions")
+        frame = several.frame_of_part(NAME, 1, 4, "lengths")
+        case = several.GatheredCase(NAME, 4)
         own = slice(M // 4, M // 2)
         np.testing.assert_array_equal(frame["source"], case.source[own])
         np.testing.assert_array_equal(frame["destination"], case.destination[own])
         np.testing.assert_array_equal(frame["weight"], case.weights("lengths")[own])
 
     def test_graphs_that_are_not_drawn_edge_by_edge_are_cut(self, monkeypatch):
-        spread, graphs = of("cluster.partitions"), of("graphs")
+        several, graphs = of("cluster.partitions"), of("graphs")
         monkeypatch.setitem(graphs.GENERATED, "road-like", (400, lambda: graphs.grid(20, 0.28)))
         whole = graphs.grid(20, 0.28)
-        parts = [spread.draw_part("road-like", place, 3) for place in range(3)]
+        parts = [several.draw_part("road-like", place, 3) for place in range(3)]
         for end, expected in enumerate(whole):
             np.testing.assert_array_equal(np.concatenate([part[end] for part in parts]), expected)
-        share = spread.edge_weights("coefficients", "road-like", *whole)
+        share = several.edge_weights("coefficients", "road-like", *whole)
         assert np.bincount(whole[1], share).max() == pytest.approx(0.9)
 
     def test_weights(self):
-        case = of("cluster.partitions").PartedCase(NAME, 2)
+        case = of("cluster.partitions").GatheredCase(NAME, 2)
         lengths = case.weights("lengths")
         assert lengths.dtype == np.float32
         assert set(np.unique(lengths)) == set(range(1, 64))
@@ -186,8 +186,8 @@ class TestFigures:
 
         monkeypatch.setattr(bench, "race", race)
         case = of("gpu.cases").Case(graph, 4, np.array([0, 1, 1]), np.array([1, 2, 3]))
-        spread = types.SimpleNamespace(edges=lambda: None, workers=4, name=graph)
-        bench.builds(bench.Lent(spread, case), section, 3)
+        several = types.SimpleNamespace(edges=lambda: None, workers=4, name=graph)
+        bench.builds(bench.Setup(several, case), section, 3)
         targets = [(one.name, one.measured, one.met) for one in section.targets]
         same = ("build from a frame: 4 GPUs ÷ one", pytest.approx(1.5), True)
         part = ("build from a frame: 4 GPUs ÷ one, its part", pytest.approx(3.0), False)
@@ -236,7 +236,7 @@ class TestFigures:
         """A method that was not timed has none; what failed for one that was is left out."""
         bench, breakdown = of("cluster.exchange"), of("cluster.breakdown")
 
-        def methods(lent, job, numbers):
+        def methods(setup, job, numbers):
             numbers["MS"] |= {"supersteps": 20, "sent": 400, "useful": 100}
             return [of("timing").Entrant(one, lambda one=one: (one, None), None) for one in numbers]
 
@@ -250,8 +250,8 @@ class TestFigures:
         monkeypatch.setattr(bench, "_methods", methods)
         monkeypatch.setattr(bench, "race", race)
         monkeypatch.setattr(bench, "breakdown", broken_down)
-        lent = types.SimpleNamespace(spread=types.SimpleNamespace(client=None, workers=2))
-        bench.exchange(lent, section, 3, None)
+        setup = types.SimpleNamespace(several=types.SimpleNamespace(client=None, workers=2))
+        bench.exchange(setup, section, 3, None)
         assert section.figures["exchange"]["PR"] == {
             "VR": {"seconds": 0.25},
             "MS": {
@@ -264,7 +264,7 @@ class TestFigures:
         bench, runs = of("cluster.exchange"), []
         result = types.SimpleNamespace(trace=pd.DataFrame({"milliseconds": [3.0, 4.0]}))
 
-        def methods(lent, job, numbers):
+        def methods(setup, job, numbers):
             return [
                 of("timing").Entrant(one, lambda one=one: (runs.append(one) or result, None), None)
                 for one in bench.METHODS
@@ -283,8 +283,8 @@ class TestFigures:
             bench, "breakdown",
             lambda client, run: Part(wall=float(run().trace["milliseconds"].sum()), computing=1.0),
         )  # fmt: skip
-        lent = types.SimpleNamespace(spread=types.SimpleNamespace(client=None, workers=2))
-        bench.exchange(lent, section, 3, "coefficients")
+        setup = types.SimpleNamespace(several=types.SimpleNamespace(client=None, workers=2))
+        bench.exchange(setup, section, 3, "coefficients")
         assert runs == ["VR", "MS", "ALL"] * 2
         assert section.figures["gpus"] == 2
         assert set(section.figures["exchange"]) == {"HS", "NN"}

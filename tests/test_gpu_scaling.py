@@ -108,8 +108,8 @@ class TestWorkers:
         """Programs that were to run, by graph, on how many GPUs besides one."""
         scaling, ran = of("cluster.scaling"), {}
 
-        def job(job, case, spreads, section, repeats):
-            ran.setdefault(section.graph, []).append((job.name, list(spreads)))
+        def job(job, case, partitioned, section, repeats):
+            ran.setdefault(section.graph, []).append((job.name, list(partitioned)))
 
         class Case:
             source = range(7)
@@ -121,7 +121,7 @@ class TestWorkers:
                 pass
 
         monkeypatch.setattr(scaling, "_job", job)
-        monkeypatch.setattr(scaling, "PartedCase", Case)
+        monkeypatch.setattr(scaling, "GatheredCase", Case)
         return ran
 
     def test_they_stay_from_graph_to_graph(self, clusters, programs):
@@ -175,8 +175,8 @@ class TestWork:
     def test_digests_are_compared_with_one_gpus(self, parts):
         job, place = parts
         scaling, section = of("cluster.scaling"), of("timing").Section("cluster-scaling", "g")
-        spreads = {2: place([7.0, 3.0]), 4: place([7.0, 3.3])}
-        scaling._job(job, place([7.0, 3.0]), spreads, section, 1)
+        partitioned = {2: place([7.0, 3.0]), 4: place([7.0, 3.3])}
+        scaling._job(job, place([7.0, 3.0]), partitioned, section, 1)
         assert [one["what"] for one in section.errors] == ["SSSP, cugraph_ws"]
         assert "off by 0.1" in section.errors[0]["error"]
         assert set(section.figures["scaling"]["SSSP"]) == {"1", "2"}

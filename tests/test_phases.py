@@ -54,7 +54,7 @@ def test_a_call(capsys):
     of("cluster.phases").main(["bfs", "--scale", "6", "--workers", "2"])
     told = capsys.readouterr().out
     assert told.startswith("bfs: ")
-    own, member = told.split("on the first member")
+    own, member = told.split("on the first rank")
     assert "Crewed.join" in own
     for name in (
         "call_early",

@@ -102,7 +102,7 @@ def machine() -> dict[str, Any]:
 
 
 def placed(stage: str, machine: Mapping[str, Any]) -> str:
-    """Return what tells a section apart from those of other cards, and of more or fewer of them."""
+    """Return what in a name tells a section apart from those of other cards, and of more or fewer of them."""
     card = machine.get("gpu")
     return on_gpus(stage, machine) + (f", {card}" if card else "")
 

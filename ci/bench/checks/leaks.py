@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _counter() -> Callable[[], int]:
-    """Return what tells the bytes allocated now, by whichever allocator hands them out."""
+    """Return what counts the bytes allocated now, by whichever allocator hands them out."""
     import cupy
 
     pool = cupy.get_default_memory_pool()

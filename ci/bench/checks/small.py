@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     import cupy
 
-    cupy.cuda.set_allocator(None)  # of a pool's blocks nobody knows where an array ends
+    cupy.cuda.set_allocator(None)  # in a pool's block a read past an array's end is not seen
     failures = 0
     everything = [
         (f"{name}: {job}", run)

@@ -4,9 +4,9 @@ On every worker events are recorded on the GPU before and after what a superstep
 of `superstep`, and of `begin_next`, which queues the first part of the superstep after it.  While sends are
 queued between the two parts of a superstep (`midway`), a GPU that waits for the host does not compute.
 
-* A superstep's *computing* is what it takes the member that computes longest.  Where a GPU has nothing else to do,
+* A superstep's *computing* is what it takes the rank that computes longest.  Where a GPU has nothing else to do,
   the microseconds in which the host queues a launch are in it.
-* Its *communication* is the rest of its wall time: packing, sending, unpacking, the meeting, and what the
+* Its *communication* is the rest of its wall time: packing, sending, unpacking, the exchange, and what the
   host does between supersteps.
 
 What is sent beside computing on another stream is no communication but where computing waits for it.
@@ -36,7 +36,7 @@ class Breakdown:
     wall : float
         What they took, by the trace.
     computing : float
-        What of it the slowest member computed, superstep by superstep.
+        What of it the slowest rank computed, superstep by superstep.
     """
 
     wall: float
@@ -172,17 +172,17 @@ def breakdown(client: Any, run: Callable[[], Any]) -> Breakdown:
     try:
         trace = run().trace
     finally:
-        members = client.run(end)
-    return Breakdown(float(trace["milliseconds"].sum()) / 1e3, slowest([*members.values()]))
+        ranks = client.run(end)
+    return Breakdown(float(trace["milliseconds"].sum()) / 1e3, slowest([*ranks.values()]))
 
 
-def slowest(members: Sequence[Mapping[int, float]]) -> float:
-    """Return the sum over the supersteps of what the slowest member computed.
+def slowest(ranks: Sequence[Mapping[int, float]]) -> float:
+    """Return the sum over the supersteps of what the slowest rank computed.
 
     Parameters
     ----------
-    members : sequence of mapping of int to float
-        Seconds by number of the superstep; a member need not have been in all of them.
+    ranks : sequence of mapping of int to float
+        Seconds by number of the superstep; a rank need not have been in all of them.
     """
-    numbers = {number for one in members for number in one}
-    return sum(max(one.get(number, 0.0) for one in members) for number in sorted(numbers))
+    numbers = {number for one in ranks for number in one}
+    return sum(max(one.get(number, 0.0) for one in ranks) for number in sorted(numbers))

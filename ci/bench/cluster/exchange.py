@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.cluster.breakdown import breakdown
 from bench.cluster.jobs import EXCHANGED, Answer, Job, milliseconds, taken
-from bench.cluster.partitions import Lent
+from bench.cluster.partitions import Setup
 from bench.graphs import Weights
 from bench.paper import OTHERS, over, useful
 from bench.timing import Entrant, Section, Target, race
@@ -24,23 +24,23 @@ HUB_TARGET = 1.8  # the same through the host's memory, as in Table VIII
 METHODS = {"VR": "vr", "MS": "ms", "ALL": "all"}
 
 
-def exchange(lent: Lent, section: Section, repeats: int, kind: Weights | None) -> None:
+def exchange(setup: Setup, section: Section, repeats: int, kind: Weights | None) -> None:
     """Time those of the paper's programs that take weights of a kind, by each method of exchange."""
     found = section.figures.setdefault("exchange", {})
-    section.figures["gpus"] = lent.spread.workers
+    section.figures["gpus"] = setup.several.workers
     for job in EXCHANGED:
         if job.weights != kind:
             continue
         name = f"exchange, {job.name}"
         numbers: dict[str, dict[str, Any]] = {method: {} for method in METHODS}
-        methods = partial(_methods, lent, job, numbers)
+        methods = partial(_methods, setup, job, numbers)
         entrants = section.attempt(f"preparing {name}", methods) or []
         for one in race(section, name, entrants, repeats, few=repeats):
             numbers[one.library]["seconds"] = one.best_known
         for entrant in entrants:
             parts = section.attempt(
                 f"breaking {name}, {entrant.library}, down",
-                lambda run=entrant.run: breakdown(lent.spread.client, lambda: run()[0]),
+                lambda run=entrant.run: breakdown(setup.several.client, lambda: run()[0]),
             )
             if parts is not None:
                 numbers[entrant.library]["computing"] = parts.computing
@@ -48,12 +48,12 @@ def exchange(lent: Lent, section: Section, repeats: int, kind: Weights | None) -
         found[job.name] = {method: one for method, one in numbers.items() if "seconds" in one}
 
 
-def _methods(lent: Lent, job: Job, numbers: dict[str, dict[str, Any]]) -> list[Entrant]:
+def _methods(setup: Setup, job: Job, numbers: dict[str, dict[str, Any]]) -> list[Entrant]:
     """Return an entrant for each method; the first one's result is the others' reference."""
-    spread, start = lent.spread, lent.case.start
-    graph, reference = spread.graph(job.weights), []
+    several, start = setup.several, setup.case.start
+    graph, reference = several.graph(job.weights), []
     if job.dense:
-        spread.values(), spread.values(1000)
+        several.values(), several.values(1000)
 
     def entrant(method: str) -> Entrant:
         def check(answer: Answer) -> float | None:
@@ -64,11 +64,11 @@ def _methods(lent: Lent, job: Job, numbers: dict[str, dict[str, Any]]) -> list[E
             if not reference:
                 reference.append(frame)
                 return None
-            return spread.off_by(frame, reference[0])
+            return several.off_by(frame, reference[0])
 
         return Entrant(
             method,
-            lambda: taken(job.call(graph, start, spread.values, exchange=METHODS[method])),
+            lambda: taken(job.call(graph, start, several.values, exchange=METHODS[method])),
             check, alone=milliseconds,
         )  # fmt: skip
 

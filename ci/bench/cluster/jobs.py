@@ -35,7 +35,7 @@ class Job:
         Kind of the edges' weights.
     call : callable
         Takes the graph, the vertex to start from, and a callable that returns a frame of first values of
-        every so-manieth vertex; and options of `ws.run`, if it runs a program.
+        some vertices, given how far apart they are; and options of `ws.run`, if it runs a program.
     dense : bool
         Whether it takes 20 supersteps over all edges.
     """

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import cugraph_ws as ws
-from bench.cluster.partitions import Spread, frame_of_part
+from bench.cluster.partitions import PartitionedGraph, frame_of_part
 from bench.cluster.workers import workers
 from bench.graphs import RMAT
 from bench.programs import SUPERSTEPS
@@ -72,14 +72,14 @@ def _passes(
         edges, ranks = Path(folder, "edges"), Path(folder, "ranks")
         edges.mkdir()
         begun = time.perf_counter()
-        spread = Spread(name, client)
+        several = PartitionedGraph(name, client)
         counts = client.gather(
             [
                 client.submit(
-                    write_part, name, place, spread.places, str(edges), pure=False,
-                    workers=[spread.addresses[place % spread.workers]],
+                    write_part, name, place, several.places, str(edges), pure=False,
+                    workers=[several.addresses[place % several.workers]],
                 )
-                for place in range(spread.places)
+                for place in range(several.places)
             ]
         )  # fmt: skip
         written = time.perf_counter() - begun

@@ -2,7 +2,7 @@
 
 Every partition of an edge frame is drawn from a seed of its own by the worker that keeps it; nothing of
 a graph's size goes through the client.  Weights are made of an edge's ends, so that they are the same
-whoever makes them.
+wherever they are made.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.pools import driver_pool
 
 __all__ = [
-    "Lent",
-    "PartedCase",
-    "Spread",
+    "GatheredCase",
+    "PartitionedGraph",
+    "Setup",
     "digest",
     "draw_part",
     "edge_weights",
@@ -65,7 +65,7 @@ def edge_weights(
 ) -> DeviceArray:
     """Return float32 weights of edges of a graph, as `Case.weights` describes them.
 
-    Coefficients into a vertex sum to at most 0.9: in-degrees are not known to who has a partition, so
+    Coefficients into a vertex sum to at most 0.9: in-degrees are not known where a partition is drawn, so
     they are divided by more than there are likely to be.
     """
     import cupy
@@ -205,7 +205,7 @@ def peak() -> int:
 # --------------------------------------------------------------------------------- on the client
 
 
-class PartedCase(Case):
+class GatheredCase(Case):
     """The edges of all partitions on one GPU.
 
     Parameters
@@ -230,7 +230,7 @@ class PartedCase(Case):
         return edge_weights(kind, self.name, self.source, self.destination)
 
     def values(self, every: int = 1) -> Any:
-        """Return a frame of first values, of every so-manieth id."""
+        """Return a frame of first values, of ids that are multiples of `every`."""
         if every not in self._values:
             import cudf
             import cupy
@@ -240,7 +240,7 @@ class PartedCase(Case):
         return self._values[every]
 
 
-class Spread:
+class PartitionedGraph:
     """A generated graph on the workers of a cluster.
 
     Parameters
@@ -300,7 +300,7 @@ class Spread:
         return self._graph[1]
 
     def values(self, every: int = 1) -> Any:
-        """Return a Dask frame of first values, of every so-manieth id; the graph must be there."""
+        """Return a Dask frame of first values, of ids that are multiples of `every`; the graph must be there."""
         if every not in self._values:
             assert self._graph is not None
             found = ws.run(ws.PageRank, self._graph[1], max_iter=1, tol=0.0).frame
@@ -341,27 +341,27 @@ class Spread:
 
 
 @dataclass
-class Lent:
+class Setup:
     """A graph on the workers, and the same edges on one GPU.
 
     Attributes
     ----------
-    spread : Spread
-    case : PartedCase
+    several : PartitionedGraph
+    case : GatheredCase
     alone : bool
         Whether one GPU runs too.
     hub : bool
         Whether GPUs reach each other through the host only.
     """
 
-    spread: Spread
-    case: PartedCase
+    several: PartitionedGraph
+    case: GatheredCase
     alone: bool = True
     hub: bool = False
 
     def let_go(self) -> None:
         """Give all memory back."""
-        self.spread.let_go()
+        self.several.let_go()
         self.case.let_go()
 
 

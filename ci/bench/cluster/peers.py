@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench.cluster.jobs import BUILD
-from bench.cluster.partitions import Spread
+from bench.cluster.partitions import PartitionedGraph
 from bench.cluster.workers import workers
 from bench.gpu.cases import parallel_edges_graph
 from bench.graphs import Weights
@@ -53,18 +53,18 @@ def cugraph_cluster(name: str, start: int, section: Section, repeats: int) -> st
     with workers(rmm_pool_size=POOL) as client:
         comms.initialize(p2p=True)
         try:
-            theirs = Theirs(cugraph, dask_cugraph, Spread(name, client))
+            theirs = Theirs(cugraph, dask_cugraph, PartitionedGraph(name, client))
             for job, entrant in theirs.entrants(start).items():
                 mine = [one for one in section.timings if _is_ours(one, job)]
                 made = section.attempt(f"preparing {job}, {CUGRAPH}", entrant)
                 measured = race(section, job, [] if made is None else [made], repeats, few=repeats)
-                compare(section, f"{job}: {CUGRAPH} ÷ ours, {theirs.spread.workers} GPUs",
+                compare(section, f"{job}: {CUGRAPH} ÷ ours, {theirs.several.workers} GPUs",
                         [*mine, *measured], CUGRAPH, TARGETS[job], alone=False)  # fmt: skip
             theirs.let_go()
         finally:
             comms.destroy()
-    table(section, theirs.spread.workers)
-    return f"on {theirs.spread.workers} GPUs"
+    table(section, theirs.several.workers)
+    return f"on {theirs.several.workers} GPUs"
 
 
 def _is_ours(one: Any, job: str) -> bool:
@@ -88,9 +88,9 @@ def table(section: Section, workers: int) -> None:
 class Theirs:
     """cuGraph's graphs on a cluster, one at a time."""
 
-    def __init__(self, cugraph: Any, dask_cugraph: Any, spread: Spread) -> None:
+    def __init__(self, cugraph: Any, dask_cugraph: Any, several: PartitionedGraph) -> None:
         self._cugraph, self._dask = cugraph, dask_cugraph
-        self.spread = spread
+        self.several = several
         self._graph: tuple[Any, Any] | None = None
 
     def entrants(self, start: int) -> dict[str, Callable[[], Entrant]]:
@@ -106,11 +106,11 @@ class Theirs:
     def let_go(self) -> None:
         """Give graphs and frames back."""
         self._graph = None
-        self.spread.let_go()
+        self.several.let_go()
 
     def make(self, kind: Weights | None, *, transposed: bool, directed: bool = True) -> Any:
         """Build a graph; parallel edges are kept, but for an undirected one."""
-        edges = self.spread.edges(kind)
+        edges = self.several.edges(kind)
         graph = parallel_edges_graph() if directed else self._cugraph.Graph(directed=False)
         graph.from_dask_cudf_edgelist(
             edges, source="source", destination="destination",
@@ -126,7 +126,7 @@ class Theirs:
         return self._graph[1]
 
     def _build(self) -> Entrant:
-        self.spread.edges()
+        self.several.edges()
         return Entrant(CUGRAPH, lambda: self.make(None, transposed=True), lambda graph: None)
 
     def _pagerank(self) -> Entrant:

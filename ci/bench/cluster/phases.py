@@ -30,7 +30,7 @@ from unittest.mock import patch
 from distributed import Client, Worker
 
 import cugraph_ws as ws
-from bench.cluster.partitions import Spread
+from bench.cluster.partitions import PartitionedGraph
 from bench.places import python_path
 from cugraph_ws.generators import rmat
 
@@ -154,7 +154,7 @@ def _watched(client: Any, own: list[Phase], *, gpu: bool) -> Iterator[None]:
 
 
 def call_phases(client: Any, call: Any, *, gpu: bool) -> tuple[float, list[str], list[str]]:
-    """Call something several times; return the fastest call's seconds, and phases of client and member.
+    """Call something several times; return the fastest call's seconds, and phases of client and rank.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = sharing(given.share) if given.share else ws.local_cluster(given.workers)
     with patch.dict(os.environ, PYTHONPATH=python_path()), started as client:
         if given.graph:
-            edges = Spread(given.graph, client).edges()
+            edges = PartitionedGraph(given.graph, client).edges()
         else:
             import dask.dataframe as dd
 
@@ -234,5 +234,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 client, lambda: function(graph, **options), gpu=bool(given.graph)
             )
     print(f"{given.function}: {seconds * 1e3:.1f} ms\n\n      at     took  on the client")
-    print("\n".join([*own, "\n      at     took  on the first member", *member]))
+    print("\n".join([*own, "\n      at     took  on the first rank", *member]))
     return 0

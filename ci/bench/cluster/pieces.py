@@ -24,7 +24,15 @@ from bench.cluster.jobs import (
     milliseconds,
     taken,
 )
-from bench.cluster.partitions import Lent, PartedCase, Spread, forget_peak, give_back, off_by, peak
+from bench.cluster.partitions import (
+    GatheredCase,
+    PartitionedGraph,
+    Setup,
+    forget_peak,
+    give_back,
+    off_by,
+    peak,
+)
 from bench.cluster.peers import TARGETS, cugraph_cluster
 from bench.cluster.workers import HUB, take_memory_as_workers, workers
 from bench.gpu.cases import Case, smaller
@@ -76,47 +84,47 @@ def cluster(
     with workers(HUB if hub else {}) as client:
         if only is None:
             take_memory_as_workers()
-        spread = Spread(name, client)
-        lent = Lent(spread, PartedCase(name, spread.places), alone=only is None, hub=hub)
-        print(f"  {lent.case}, {spread.workers} GPUs", flush=True)
-        start = lent.case.start
-        _pieces(lent, section, repeats, pieces, only)
-        lent.let_go()
+        several = PartitionedGraph(name, client)
+        setup = Setup(several, GatheredCase(name, several.places), alone=only is None, hub=hub)
+        print(f"  {setup.case}, {several.workers} GPUs", flush=True)
+        start = setup.case.start
+        _pieces(setup, section, repeats, pieces, only)
+        setup.let_go()
     if peers or "peers" in pieces:
-        del lent  # cuGraph's pool may have the first GPU
+        del setup  # cuGraph's pool may have the first GPU
         found = section.attempt("cuGraph", lambda: cugraph_cluster(name, start, section, repeats))
         print(f"  cuGraph: {found or 'nothing'}", flush=True)
 
 
 def _pieces(
-    lent: Lent, section: Section, repeats: int, pieces: Sequence[str], only: Sequence[str] | None
+    setup: Setup, section: Section, repeats: int, pieces: Sequence[str], only: Sequence[str] | None
 ) -> None:
     """Run what is wanted, graph by graph, so that each is built once; and add the tables."""
     if "build" in pieces:
-        section.attempt("builds", lambda: builds(lent, section, repeats))
+        section.attempt("builds", lambda: builds(setup, section, repeats))
     for kind in KINDS:
         if "functions" in pieces:
-            functions(lent, section, repeats, kind, only)
+            functions(setup, section, repeats, kind, only)
         if "exchange" in pieces:
-            exchange(lent, section, repeats, kind)
+            exchange(setup, section, repeats, kind)
     if "memory" in pieces:
-        section.attempt("memory", lambda: memory(lent, section))
+        section.attempt("memory", lambda: memory(setup, section))
     if "exchange" in section.figures:
-        exchange_targets(section, lent.spread.workers, hub=lent.hub)
-        exchange_table(section, lent.spread.workers)
-    speedups(section, lent.spread.workers)
+        exchange_targets(section, setup.several.workers, hub=setup.hub)
+        exchange_table(section, setup.several.workers)
+    speedups(section, setup.several.workers)
 
 
 # -------------------------------------------------------------------------------------- builds
 
 
-def builds(lent: Lent, section: Section, repeats: int) -> None:
+def builds(setup: Setup, section: Section, repeats: int) -> None:
     """Time the build from a frame whose partitions lie on the workers, and from one frame.
 
     One GPU builds the same graph, and one of as many vertices and edges as each of several has.
     """
-    spread, case = lent.spread, lent.case
-    edges = spread.edges()
+    several, case = setup.several, setup.case
+    edges = several.edges()
 
     def entrant(library: str, of: Case, rows: Any, make: Any, check: Any) -> Entrant:
         return Entrant(
@@ -124,23 +132,23 @@ def builds(lent: Lent, section: Section, repeats: int) -> None:
             **build_figures(of),
         )  # fmt: skip
 
-    entrants = [entrant(OURS, case, edges, ws.Graph, partial(check_spread, lent))]
-    if lent.alone:
+    entrants = [entrant(OURS, case, edges, ws.Graph, partial(check_partitioned, setup))]
+    if setup.alone:
         entrants.append(entrant(ONE, case, case.frame(), build, partial(check_build, case)))
-        if (part := smaller(spread.name, spread.workers)) is not None:
+        if (part := smaller(several.name, several.workers)) is not None:
             entrants.append(entrant(PART, part, part.frame(), build, partial(check_build, part)))
     found = by_library(race(section, BUILD, entrants, repeats, few=repeats))
     for other, bound in BUILD_TARGETS.items():
         if {OURS, other} <= set(found):
             ratio = found[OURS].median / found[other].median
-            name = f"{BUILD}: {spread.workers} GPUs ÷ {other.replace(' GPU', '')}"
+            name = f"{BUILD}: {several.workers} GPUs ÷ {other.replace(' GPU', '')}"
             section.targets.append(Target(name, section.graph, ratio, bound))
 
 
-def check_spread(lent: Lent, graph: Graph) -> None:
+def check_partitioned(setup: Setup, graph: Graph) -> None:
     """Count vertices and edges, and look whether work is divided; results vouch for the rest."""
-    assert graph.number_of_vertices == lent.case.vertices, "vertices are missing"
-    assert graph.number_of_edges == len(lent.case.source), "edges are missing"
+    assert graph.number_of_vertices == setup.case.vertices, "vertices are missing"
+    assert graph.number_of_edges == len(setup.case.source), "edges are missing"
     arcs = [one["arcs"] for one in graph.partitions]
     print(f"  arcs of each: {', '.join(f'{one:,}' for one in arcs)}", flush=True)
     assert max(arcs) <= 1.5 * sum(arcs) / len(arcs), "one worker has most of the work"
@@ -150,7 +158,7 @@ def check_spread(lent: Lent, graph: Graph) -> None:
 
 
 def functions(
-    lent: Lent,
+    setup: Setup,
     section: Section,
     repeats: int,
     kind: Weights | None,
@@ -160,7 +168,7 @@ def functions(
 
     Parameters
     ----------
-    lent : Lent
+    setup : Setup
     section : Section
     repeats : int
     kind : str or None
@@ -169,12 +177,12 @@ def functions(
     """
     for job in JOBS:
         if job.weights == kind and (only is None or job.name in only):
-            section.attempt(job.name, lambda job=job: _job(lent, job, section, repeats))
+            section.attempt(job.name, lambda job=job: _job(setup, job, section, repeats))
 
 
-def _job(lent: Lent, job: Job, section: Section, repeats: int) -> None:
-    spread, case = lent.spread, lent.case
-    graph, reference = spread.graph(job.weights), []
+def _job(setup: Setup, job: Job, section: Section, repeats: int) -> None:
+    several, case = setup.several, setup.case
+    graph, reference = several.graph(job.weights), []
 
     def check(answer: Answer) -> float | None:
         frame = answer[1]
@@ -185,12 +193,12 @@ def _job(lent: Lent, job: Job, section: Section, repeats: int) -> None:
 
     entrants = [
         Entrant(
-            OURS, lambda: taken(job.call(graph, case.start, spread.values)), check,
+            OURS, lambda: taken(job.call(graph, case.start, several.values)), check,
             alone=milliseconds if job.dense else None,
         )
     ]  # fmt: skip
-    if lent.alone:
-        spread.client.run(give_back)  # the first one is on the same GPU
+    if setup.alone:
+        several.client.run(give_back)  # the first one is on the same GPU
         give_back()
         single = case.graph(job.weights)
         entrants.insert(
@@ -202,13 +210,13 @@ def _job(lent: Lent, job: Job, section: Section, repeats: int) -> None:
             ),
         )  # fmt: skip
     if job.dense:  # first values are there before the clock runs
-        section.attempt("first values", lambda: (spread.values(), case.values()))
+        section.attempt("first values", lambda: (several.values(), case.values()))
     measured = race(section, job.name, entrants, repeats, few=repeats)
-    least = SPEEDUPS.get(spread.workers)
+    least = SPEEDUPS.get(several.workers)
     if least is not None:
         what = "supersteps" if job.dense else "calls"
         compare(
-            section, f"{job.name}, {what}: one GPU ÷ {spread.workers}", measured, ONE,
+            section, f"{job.name}, {what}: one GPU ÷ {several.workers}", measured, ONE,
             least[0] if job.dense else least[1], alone=job.dense,
         )  # fmt: skip
 
@@ -216,34 +224,34 @@ def _job(lent: Lent, job: Job, section: Section, repeats: int) -> None:
 # -------------------------------------------------------------------------------------- memory
 
 
-def memory(lent: Lent, section: Section) -> None:
+def memory(setup: Setup, section: Section) -> None:
     """Compare the most memory of a worker with one GPU's: build and 20 supersteps, frame apart."""
-    spread, case = lent.spread, lent.case
-    lent.let_go()
-    edges = spread.edges()
-    spread.client.run(forget_peak)
+    several, case = setup.several, setup.case
+    setup.let_go()
+    edges = several.edges()
+    several.client.run(forget_peak)
     with ws.Graph(edges) as graph:
-        PAGERANK(graph, case.start, spread.values)
-    several = spread.peaks()
+        PAGERANK(graph, case.start, several.values)
+    peaks = several.peaks()
     frame = case.frame()
     forget_peak()
     with build(frame) as graph:
         PAGERANK(graph, case.start, case.values)
     one = peak()
-    memory_figures(section, one, several)
+    memory_figures(section, one, peaks)
 
 
-def memory_figures(section: Section, one: int, several: Sequence[int]) -> None:
+def memory_figures(section: Section, one: int, peaks: Sequence[int]) -> None:
     """Add the table of peaks, and the target where there is one for so many GPUs."""
     rows = [[ONE, f"{one / 1e9:.2f}", "1.00"]]
     rows += [
         [f"worker {place}", f"{taken / 1e9:.2f}", f"{taken / one:.2f}"]
-        for place, taken in enumerate(several)
+        for place, taken in enumerate(peaks)
     ]
     section.table("peak memory, frame apart", ["GPU", "GB", "of one GPU's"], rows)
-    if (most := MEMORY_TARGETS.get(len(several))) is not None:
-        name = f"peak memory: a worker of {len(several)} ÷ one GPU"
-        section.targets.append(Target(name, section.graph, max(several) / one, most))
+    if (most := MEMORY_TARGETS.get(len(peaks))) is not None:
+        name = f"peak memory: a worker of {len(peaks)} ÷ one GPU"
+        section.targets.append(Target(name, section.graph, max(peaks) / one, most))
 
 
 # ------------------------------------------------------------------------------------- summary

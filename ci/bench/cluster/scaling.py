@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from bench.cluster.jobs import EXCHANGED, KINDS, ONE, REPEATS, Job, milliseconds, taken
-from bench.cluster.partitions import PartedCase, Spread, digest
+from bench.cluster.partitions import GatheredCase, PartitionedGraph, digest
 from bench.cluster.workers import workers
 from bench.graphs import GENERATED
 from bench.timing import OURS, Entrant, Measured, Section, race
@@ -48,8 +48,10 @@ class Scaling:
         if self._client is None:
             self._client = self._kept.enter_context(workers())
         everyone = len(self._client.nthreads())
-        spreads = {count: Spread(name, self._client, count) for count in sizes(everyone)}
-        case = PartedCase(name, spreads[everyone].places)
+        partitioned = {
+            count: PartitionedGraph(name, self._client, count) for count in sizes(everyone)
+        }
+        case = GatheredCase(name, partitioned[everyone].places)
         print(f"  {case}, {everyone} GPUs", flush=True)
         section.figures |= {
             "gpus": everyone,
@@ -60,16 +62,20 @@ class Scaling:
         for kind in KINDS:  # so that each graph is built once
             for job in chosen:
                 if job.weights == kind:
-                    work = partial(_job, job, case, spreads, section, repeats)
+                    work = partial(_job, job, case, partitioned, section, repeats)
                     section.attempt(job.name, work)
-        for spread in spreads.values():
-            spread.let_go()
+        for several in partitioned.values():
+            several.let_go()
         case.let_go()
         scaling_table(section)
 
 
 def _job(
-    job: Job, case: PartedCase, spreads: dict[int, Spread], section: Section, repeats: int
+    job: Job,
+    case: GatheredCase,
+    partitioned: dict[int, PartitionedGraph],
+    section: Section,
+    repeats: int,
 ) -> None:
     """Time one program; everybody's result has the digest of one GPU's."""
     expected: list[list[float]] = []
@@ -85,22 +91,22 @@ def _job(
     if job.dense:  # first values are there before the clock runs
         case.values(), case.values(1000)
     entrants = [_entrant(ONE, job, single, case, case.values, partial(check, digest))]
-    for count, spread in spreads.items():
-        library = OURS if count == max(spreads) else f"{count} GPUs"
-        graph = spread.graph(job.weights)
+    for count, several in partitioned.items():
+        library = OURS if count == max(partitioned) else f"{count} GPUs"
+        graph = several.graph(job.weights)
         if job.dense:
-            spread.values(), spread.values(1000)
-        judge = partial(check, spread.digest)
-        entrants.append(_entrant(library, job, graph, case, spread.values, judge))
+            several.values(), several.values(1000)
+        judge = partial(check, several.digest)
+        entrants.append(_entrant(library, job, graph, case, several.values, judge))
     race(section, job.name, entrants, min(repeats, REPEATS), few=REPEATS)
-    section.figures["scaling"] = scaling_figures(section.timings, max(spreads))
+    section.figures["scaling"] = scaling_figures(section.timings, max(partitioned))
 
 
 def _entrant(
     library: str,
     job: Job,
     graph: Any,
-    case: PartedCase,
+    case: GatheredCase,
     values: Callable[[int], Any],
     check: Callable[[Any], float],
 ) -> Entrant:

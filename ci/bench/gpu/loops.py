@@ -226,9 +226,9 @@ class Driver:
         loop.of.conditional = _Conditional(
             handle=handle.value, type=WHILE, size=1, context=context.value
         )
-        none, nobody = ctypes.c_void_p(), ctypes.c_size_t(0)
+        none, no_edges = ctypes.c_void_p(), ctypes.c_size_t(0)
         self.call(
-            "cuGraphAddNode_v2", ctypes.byref(node), graph, none, none, nobody, ctypes.byref(loop)
+            "cuGraphAddNode_v2", ctypes.byref(node), graph, none, none, no_edges, ctypes.byref(loop)
         )
         body = ctypes.c_void_p(loop.of.conditional.bodies[0])
         table = table_for(handle.value)
@@ -237,7 +237,12 @@ class Driver:
             parameters=ctypes.cast(table, ctypes.c_void_p).value,
         )  # fmt: skip
         self.call(
-            "cuGraphAddKernelNode_v2", ctypes.byref(node), body, none, nobody, ctypes.byref(kernel)
+            "cuGraphAddKernelNode_v2",
+            ctypes.byref(node),
+            body,
+            none,
+            no_edges,
+            ctypes.byref(kernel),
         )
         ready = ctypes.c_void_p()
         self.call("cuGraphInstantiateWithFlags", ctypes.byref(ready), graph, ctypes.c_ulonglong(0))
@@ -272,7 +277,7 @@ class Chains:
     Parameters
     ----------
     width : int
-        How many; 0 for frontiers of nobody.
+        How many; 0 for empty frontiers.
     """
 
     def __init__(self, width: int) -> None:
@@ -290,7 +295,7 @@ class Chains:
         self.word = cupy.zeros(1, cupy.uint32)
 
     def begin(self) -> None:
-        """List the chains' first vertices, whom nobody has reached."""
+        """List the chains' first vertices; no other is reached."""
         import cupy
 
         self.hops[:] = -1
