@@ -73,7 +73,8 @@ class TestPackage:
 
     def test_unknown_parts_and_graphs(self, capsys):
         for given in (["gpu", "nothing"], ["gpu", "frames", "--graphs", "nothing"],
-                      ["cluster", "frames"], ["cluster", "--graphs", "nothing"]):  # fmt: skip
+                      ["cluster", "frames"], ["cluster", "--graphs", "nothing"],
+                      ["cpu", "--graphs", "nothing"]):  # fmt: skip
             with pytest.raises(SystemExit):
                 of("__main__").main(given)
             assert "nothing" in capsys.readouterr().err or given == ["cluster", "frames"]

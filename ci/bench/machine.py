@@ -34,13 +34,12 @@ def machine() -> dict[str, Any]:
     Returns
     -------
     dict
-        processor, cores, system, python, versions; where there is a GPU gpu, gpus, memory (MiB), driver,
+        processor, cores, python, versions; where there is a GPU gpu, gpus, memory (MiB), driver,
         cuda, compute_capability.
     """
     facts: dict[str, Any] = {
         "processor": _processor(),
         "python": platform.python_version(),
-        "system": platform.platform(),
         "cores": os.cpu_count(),
         "versions": {name: found for name in LIBRARIES if (found := _version(name)) is not None},
     }

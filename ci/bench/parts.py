@@ -11,7 +11,6 @@ import argparse
 import datetime
 import gc
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -19,13 +18,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.children import Done
 from bench.machine import machine
 from bench.page import add
 from bench.places import MEASUREMENTS
+from bench.run import placed, when
+from bench.stages import bench_sections
 from bench.timing import Section
 from bench.tree import files_hash
 
-__all__ = ["Part", "Parts", "parser", "sweep"]
+__all__ = ["Part", "Parts", "parser", "read", "sweep"]
 
 Cases = Callable[[Sequence[str], Path | None], Iterator[Any]]
 REPEATS = 5
@@ -86,6 +88,17 @@ def parser(command: str, text: str, parts: Sequence[str], usual: Sequence[str]) 
     return made
 
 
+def read(
+    reader: argparse.ArgumentParser, arguments: Sequence[str] | None, known: Callable[[str], bool]
+) -> argparse.Namespace:
+    """Read a command line; end with a message where it names a graph that is neither known nor in a folder."""
+    asked = reader.parse_args(arguments)
+    unknown = [one for one in asked.graphs or () if not known(one)]
+    if unknown and asked.data is None:
+        reader.error(f"{', '.join(unknown)}: no such graph is generated; give --data FOLDER")
+    return asked
+
+
 def sweep(parts: Parts, wanted: Sequence[str], asked: argparse.Namespace, cases: Cases) -> int:
     """Measure parts on graphs; return 1 if anything failed.
 
@@ -120,13 +133,13 @@ def sweep(parts: Parts, wanted: Sequence[str], asked: argparse.Namespace, cases:
                 graph = case if part.by_name else case.name
                 write([name, graph])
                 print(f"{name}: {case}", flush=True)
-                section, begun = Section(name, graph), time.perf_counter()
+                section, now = Section(name, graph), datetime.datetime.now(datetime.UTC)
                 section.keep = partial(write, [name, graph], section)
                 section.attempt(name, partial(measure, case, section, asked.repeats))
-                _close(section, time.perf_counter() - begun)
+                _close(section, when(now)["seconds"])
                 done.append(section.facts())
                 if asked.record:
-                    _record(done[-1], time.perf_counter() - begun)
+                    _record(done[-1], now)
                 gc.collect()
             stack.close()
     write(None)
@@ -141,13 +154,10 @@ def _close(section: Section, seconds: float) -> None:
     print(f"  {seconds:.0f} s", flush=True)
 
 
-def _record(facts: Mapping[str, Any], seconds: float) -> None:
+def _record(facts: Mapping[str, Any], begun: datetime.datetime) -> None:
     """Put a section into the record of this checkout."""
-    problem = "\n".join(f"{one['what']}: {one['error']}" for one in facts["errors"])
-    where = machine()
-    name = ", ".join([f"{facts['part']} {facts['graph']}", where.get("gpu") or where["processor"]])
-    add(MEASUREMENTS, "bench", name, {
-        "status": "failed" if problem else "passed",
-        "when": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "seconds": seconds, "tree": files_hash(), "machine": where, **facts, "problem": problem,
-    })  # fmt: skip
+    where = {"tree": files_hash(), "machine": machine()}
+    found = bench_sections(facts["part"], [], {"sections": [facts]}, Done(0, ""))
+    for name, section in found.items():
+        name += placed(f"bench-{facts['part']}", where["machine"])
+        add(MEASUREMENTS, "bench", name, {**when(begun), **where, **section})

@@ -8,7 +8,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from bench.page import add
 from bench.places import MEASUREMENTS, ROOT, environment
 from bench.tree import files_hash
 
-__all__ = ["expand", "main", "on_gpus", "placed", "run"]
+__all__ = ["expand", "main", "on_gpus", "placed", "run", "when"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,7 +102,7 @@ def machine() -> dict[str, Any]:
 
 def placed(stage: str, machine: Mapping[str, Any]) -> str:
     """Return what in a name tells a section apart from those of other cards, and of more or fewer of them."""
-    card = machine.get("gpu")
+    card = machine.get("gpu") or machine.get("processor")
     return on_gpus(stage, machine) + (f", {card}" if card else "")
 
 
@@ -117,7 +116,7 @@ def on_gpus(stage: str, machine: Mapping[str, Any]) -> str:
 
 def run(stage: str) -> list[tuple[str, str, dict[str, Any]]]:
     """Run a stage; return group ("stages" or "bench"), name and facts of what it did."""
-    begun, now = time.perf_counter(), datetime.datetime.now(datetime.UTC)
+    begun = datetime.datetime.now(datetime.UTC)
     name, _, graphs = stage.partition(":")
     try:
         if name.startswith("bench-"):
@@ -129,5 +128,10 @@ def run(stage: str) -> list[tuple[str, str, dict[str, Any]]]:
     except Exception:  # the stages after this one still run
         problem = traceback.format_exc(limit=-3)
         sections = [("stages", stage, {"status": "failed", "problem": problem})]
-    when = {"when": now.strftime("%Y-%m-%d %H:%M UTC"), "seconds": time.perf_counter() - begun}
-    return [(group, one, {**when, **facts}) for group, one, facts in sections]
+    return [(group, one, {**when(begun), **facts}) for group, one, facts in sections]
+
+
+def when(begun: datetime.datetime) -> dict[str, Any]:
+    """Return when something began, and how many seconds ago that is."""
+    seconds = (datetime.datetime.now(datetime.UTC) - begun).total_seconds()
+    return {"when": begun.strftime("%Y-%m-%d %H:%M UTC"), "seconds": seconds}

@@ -13,7 +13,7 @@ from bench.cluster.pieces import cluster
 from bench.cluster.scaling import Scaling
 from bench.gpu.cases import cases
 from bench.graphs import GENERATED, SCALING
-from bench.parts import Part, parser, sweep
+from bench.parts import Part, parser, read, sweep
 
 __all__ = ["PARTS", "main"]
 
@@ -55,8 +55,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reader = parser("cluster", text, names, [])
     reader.add_argument("--peers", action="store_true",
                         help="whether cuGraph's own multi-GPU takes part too")  # fmt: skip
-    asked = reader.parse_args(arguments)
-    if unknown := [one for one in asked.graphs or () if one not in GENERATED]:
-        reader.error(f"{', '.join(unknown)}: no such graph is generated")
+    asked = read(reader, arguments, GENERATED.__contains__)
     wanted = [f"{ALL}-{one}" for one in asked.parts] or [ALL]
     return sweep(parts(asked.peers), wanted, asked, cases)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -12,7 +13,7 @@ import networkit
 from bench.cpu.algorithms import algorithms, programs
 from bench.cpu.building import first_result, make_csc, peak_memory
 from bench.cpu.cases import cases
-from bench.parts import Part, parser, sweep
+from bench.parts import Part, parser, read, sweep
 
 __all__ = ["PARTS", "main"]
 
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                       help="RMAT14 and small edge lists: a minute or two (default)")  # fmt: skip
     size.add_argument("--full", dest="size", action="store_const", const=FULL,
                       help="RMAT16, RMAT20 and all edge lists: 12 GB, an hour")  # fmt: skip
-    asked = reader.parse_args(arguments)
+    asked = read(reader, arguments, lambda name: re.fullmatch(r"RMAT\d+", name) is not None)
     print(f"cores: {hold_to_cores(CORES)}")
     parts = {
         name: part if part.by_name else Part(part.measure, asked.size.graphs)

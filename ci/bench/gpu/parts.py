@@ -17,7 +17,7 @@ from bench.gpu.schedules import schedules
 from bench.gpu.searches import searches
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
-from bench.parts import Part, parser, sweep
+from bench.parts import Part, parser, read, sweep
 
 __all__ = ["PARTS", "main"]
 
@@ -36,8 +36,5 @@ PARTS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what was asked for; return 1 if anything failed."""
     reader = parser("gpu", (__doc__ or "").splitlines()[0], list(PARTS), list(PARTS))
-    asked = reader.parse_args(arguments)
-    unknown = [one for one in asked.graphs or () if one not in GENERATED]
-    if unknown and asked.data is None:
-        reader.error(f"{', '.join(unknown)}: no such graph is generated; give --data FOLDER")
+    asked = read(reader, arguments, GENERATED.__contains__)
     return sweep(PARTS, asked.parts, asked, cases)
