@@ -152,6 +152,18 @@ class Section:
             self.errors.append({"what": what, "error": f"{type(error).__name__}: {error}"[:500]})
             return None
 
+    def pairs(self, one: str, other: str) -> dict[str, tuple[Measured, Measured]]:
+        """Return by job what two entrants took, of jobs that both did."""
+        jobs: dict[str, dict[str, Measured]] = {}
+        for found in self.timings:
+            if isinstance(found, Measured):
+                jobs.setdefault(found.job, {})[found.library] = found
+        return {
+            job: (found[one], found[other])
+            for job, found in jobs.items()
+            if {one, other} <= set(found)
+        }
+
     def facts(self) -> dict[str, Any]:
         """Return what goes into the JSON file."""
         return {

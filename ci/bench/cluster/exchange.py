@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from bench.cluster.breakdown import breakdown
-from bench.cluster.jobs import EXCHANGED, Answer, Job, milliseconds, taken
+from bench.cluster.jobs import EXCHANGED, Answer, Job, superstep_seconds, taken
 from bench.cluster.partitions import Setup
 from bench.graphs import Weights
 from bench.paper import OTHERS, over, useful
@@ -69,7 +69,7 @@ def _methods(setup: Setup, job: Job, numbers: dict[str, dict[str, Any]]) -> list
         return Entrant(
             method,
             lambda: taken(job.call(graph, start, several.values, exchange=METHODS[method])),
-            check, alone=milliseconds,
+            check, alone=superstep_seconds,
         )  # fmt: skip
 
     return [entrant(method) for method in METHODS]

@@ -12,7 +12,7 @@ from bench.graphs import Weights
 from bench.programs import PROGRAMS, SUPERSTEPS, Program
 
 __all__ = ["BUILD", "EXCHANGED", "JOBS", "KINDS", "ONE", "PAGERANK", "REPEATS", "Answer", "Job",
-           "milliseconds", "taken"]  # fmt: skip
+           "superstep_seconds", "taken"]  # fmt: skip
 
 ONE = "one GPU"
 BUILD = "build from a frame"
@@ -80,6 +80,6 @@ def taken(found: Any) -> Answer:
     return (found, found.frame) if hasattr(found, "iterations") else (None, found)
 
 
-def milliseconds(answer: Answer) -> float:
+def superstep_seconds(answer: Answer) -> float:
     """Return the seconds that a result's supersteps took."""
     return float(answer[0].trace["milliseconds"].sum()) / 1e3

@@ -10,7 +10,7 @@ from bench.cluster.partitions import PartitionedGraph
 from bench.cluster.workers import workers
 from bench.gpu.cases import parallel_edges_graph
 from bench.graphs import Weights
-from bench.timing import OURS, Entrant, Measured, Section, by_library, compare, race
+from bench.timing import OURS, Entrant, Section, compare, race
 
 __all__ = ["TARGETS", "cugraph_cluster"]
 
@@ -55,7 +55,7 @@ def cugraph_cluster(name: str, start: int, section: Section, repeats: int) -> st
         try:
             theirs = Theirs(cugraph, dask_cugraph, PartitionedGraph(name, client))
             for job, entrant in theirs.entrants(start).items():
-                mine = [one for one in section.timings if _is_ours(one, job)]
+                mine = [one for one in section.timings if (one.job, one.library) == (job, OURS)]
                 made = section.attempt(f"preparing {job}, {CUGRAPH}", entrant)
                 measured = race(section, job, [] if made is None else [made], repeats, few=repeats)
                 compare(section, f"{job}: {CUGRAPH} ÷ ours, {theirs.several.workers} GPUs",
@@ -67,19 +67,13 @@ def cugraph_cluster(name: str, start: int, section: Section, repeats: int) -> st
     return f"on {theirs.several.workers} GPUs"
 
 
-def _is_ours(one: Any, job: str) -> bool:
-    return isinstance(one, Measured) and one.job == job and one.library == OURS
-
-
 def table(section: Section, workers: int) -> None:
     """Add the short table: calls of ours and of cuGraph."""
-    rows = []
-    for job in TARGETS:
-        found = by_library([one for one in section.timings
-                            if isinstance(one, Measured) and one.job == job])  # fmt: skip
-        if {OURS, CUGRAPH} <= set(found):
-            ours, theirs = found[OURS].median, found[CUGRAPH].median
-            rows.append([job, f"{ours * 1e3:.3g}", f"{theirs * 1e3:.3g}", f"{theirs / ours:.2f}"])
+    rows = [
+        [job, f"{ours.median * 1e3:.3g}", f"{theirs.median * 1e3:.3g}",
+         f"{theirs.median / ours.median:.2f}"]
+        for job, (ours, theirs) in section.pairs(OURS, CUGRAPH).items()
+    ]  # fmt: skip
     if rows:
         section.table(f"cuGraph, {workers} GPUs each", ["work", "ours, ms", "cuGraph, ms", "ratio"],
                       rows)  # fmt: skip

@@ -21,7 +21,7 @@ from bench.cluster.jobs import (
     REPEATS,
     Answer,
     Job,
-    milliseconds,
+    superstep_seconds,
     taken,
 )
 from bench.cluster.partitions import (
@@ -39,7 +39,7 @@ from bench.gpu.cases import Case, smaller
 from bench.gpu.frames import build, build_figures, check_build
 from bench.graphs import Weights
 from bench.programs import SUPERSTEPS
-from bench.timing import OURS, Entrant, Measured, Section, Target, by_library, compare, race
+from bench.timing import OURS, Entrant, Section, Target, by_library, compare, race
 
 __all__ = ["builds", "cluster", "functions", "memory_figures", "speedups"]
 
@@ -194,7 +194,7 @@ def _job(setup: Setup, job: Job, section: Section, repeats: int) -> None:
     entrants = [
         Entrant(
             OURS, lambda: taken(job.call(graph, case.start, several.values)), check,
-            alone=milliseconds if job.dense else None,
+            alone=superstep_seconds if job.dense else None,
         )
     ]  # fmt: skip
     if setup.alone:
@@ -206,7 +206,7 @@ def _job(setup: Setup, job: Job, section: Section, repeats: int) -> None:
             Entrant(
                 ONE, lambda: taken(job.call(single, case.start, case.values)),
                 lambda answer: reference.append(answer[1]),
-                alone=milliseconds if job.dense else None,
+                alone=superstep_seconds if job.dense else None,
             ),
         )  # fmt: skip
     if job.dense:  # first values are there before the clock runs
@@ -259,15 +259,8 @@ def memory_figures(section: Section, one: int, peaks: Sequence[int]) -> None:
 
 def speedups(section: Section, workers: int) -> None:
     """Add the short table: every job on one GPU and on all, calls, and supersteps of dense ones."""
-    jobs: dict[str, dict[str, Measured]] = {}
-    for one in section.timings:
-        if isinstance(one, Measured) and one.library in (OURS, ONE):
-            jobs.setdefault(one.job, {})[one.library] = one
     rows = []
-    for job, found in jobs.items():
-        if not {OURS, ONE} <= set(found):
-            continue
-        single, ours = found[ONE], found[OURS]
+    for job, (single, ours) in section.pairs(ONE, OURS).items():
         row = [job, f"{single.median * 1e3:.3g}", f"{ours.median * 1e3:.3g}",
                f"{single.median / ours.median:.2f}"]  # fmt: skip
         if single.alone_median and ours.alone_median:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from bench.cluster.jobs import EXCHANGED, KINDS, ONE, REPEATS, Job, milliseconds, taken
+from bench.cluster.jobs import EXCHANGED, KINDS, ONE, REPEATS, Job, superstep_seconds, taken
 from bench.cluster.partitions import GatheredCase, PartitionedGraph, digest
 from bench.cluster.workers import workers
 from bench.graphs import GENERATED
@@ -115,7 +115,7 @@ def _entrant(
     def run() -> Any:
         return taken(job.call(graph, case.start, values))
 
-    return Entrant(library, run, check, alone=milliseconds)
+    return Entrant(library, run, check, alone=superstep_seconds)
 
 
 def far(found: Sequence[float], expected: Sequence[float]) -> float:

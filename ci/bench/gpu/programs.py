@@ -14,7 +14,7 @@ from bench.programs import PROGRAMS, SUPERSTEPS, Program
 from bench.timing import Entrant
 from cugraph_ws.declarations import Like, State
 
-__all__ = ["DENSE", "bytes_of", "check", "edges_of", "entrant", "run_program"]
+__all__ = ["DENSE", "arguments_of", "bytes_of", "check", "edges_of", "entrant", "run_program"]
 
 INDEX_BYTES = 4  # of an in-neighbour's position
 OFFSET_BYTES = 8  # of a row's begin
@@ -78,6 +78,7 @@ def arguments_of(case: Case, work: Program) -> dict[str, Any]:
 def entrant(
     case: Case,
     work: Program,
+    arguments: dict[str, Any],
     library: str,
     method: str = "auto",
     supersteps: int = SUPERSTEPS,
@@ -88,8 +89,8 @@ def entrant(
 
     Parameters
     ----------
-    case : Case
-    work : Program
+    case, work, arguments
+        See `run_program`.
     library, method : str
         What it is called, and the schedule.
     supersteps : int
@@ -97,7 +98,6 @@ def entrant(
     parts : bool
         Whether times, edges and bytes are those of a superstep instead of the run.
     """
-    arguments = arguments_of(case, work)
     case.graph(work.weights)
 
     def run() -> tuple[ws.Result, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import statistics
+from functools import partial
 
 from bench.gpu.cases import Case
 from bench.gpu.efficiency import METHODS
-from bench.gpu.programs import entrant
-from bench.programs import PROGRAMS
-from bench.timing import OURS, Section, Target, by_library, race
+from bench.gpu.programs import arguments_of, entrant
+from bench.programs import PROGRAMS, Program
+from bench.timing import OURS, Entrant, Section, Target, by_library, race
 
 __all__ = ["schedules"]
 
@@ -22,13 +23,7 @@ def schedules(case: Case, section: Section, repeats: int) -> None:
     Time is that of the algorithm alone; programs that stop by themselves run to their end.
     """
     for work in sorted(PROGRAMS.values(), key=lambda one: str(one.weights)):  # few graphs to build
-        entrants = section.attempt(
-            f"preparing {work.name}",
-            lambda work=work: [
-                entrant(case, work, library, method, SUPERSTEPS, parts=False)
-                for library, method in METHODS.items()
-            ],
-        )
+        entrants = section.attempt(f"preparing {work.name}", partial(_entrants, case, work))
         found = by_library(race(section, work.name, entrants or [], repeats))
         if OURS not in found or len(found) == 1:
             continue
@@ -38,3 +33,11 @@ def schedules(case: Case, section: Section, repeats: int) -> None:
         facts = {"speedups": speedups, "mean": statistics.mean(speedups.values())}
         name = f"{work.name}: warp segmentation, times the best virtual warps"
         section.targets.append(Target(name, case.name, 1 / best, SLOWER, facts=facts))
+
+
+def _entrants(case: Case, work: Program) -> list[Entrant]:
+    arguments = arguments_of(case, work)
+    return [
+        entrant(case, work, arguments, library, method, SUPERSTEPS, parts=False)
+        for library, method in METHODS.items()
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from bench.gpu.cases import Case, csr, cugraph_here
 from bench.gpu.frames import check_ranks
-from bench.gpu.programs import DENSE, entrant
+from bench.gpu.programs import DENSE, arguments_of, entrant
 from bench.programs import PROGRAMS, SUPERSTEPS
 from bench.timing import OURS, Entrant, Measured, Section, Target, by_library, compare, race
 
@@ -27,8 +27,10 @@ def supersteps(case: Case, section: Section, repeats: int) -> None:
     for name in DENSE:
         others = pagerank_others(case, section) if name == "pagerank" else []
         job = f"{name} superstep"
+        work = PROGRAMS[name]
         mine = section.attempt(
-            f"preparing {job}", lambda name=name: entrant(case, PROGRAMS[name], OURS)
+            f"preparing {job}",
+            lambda work=work: entrant(case, work, arguments_of(case, work), OURS),
         )
         measured = race(section, job, [*([] if mine is None else [mine]), *others], repeats)
         case.let_go()
