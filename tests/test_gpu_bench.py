@@ -36,8 +36,10 @@ class TestTargets:
         found.timings.append(measure.Measured("build", "g", "cuGraph", [0.3, 0.1, 0.2], first=2.0))
         assert found.attempt("dividing", lambda: 1 / 0) is None
         facts = json.loads(json.dumps(found.facts()))
-        assert facts["timings"][0]["median"] == 0.2
-        assert facts["timings"][0]["alone_median"] is None
+        figures = dict(zip(of("tables").FIGURES, facts["timings"]["build"]["cuGraph"], strict=True))
+        assert figures["median"] == 200.0
+        assert (figures["least"], figures["most"], figures["runs"]) == (100.0, 300.0, 3)
+        assert figures["alone"] is None
         assert facts["errors"] == [
             {"what": "dividing", "error": "ZeroDivisionError: division by zero"}
         ]

@@ -12,43 +12,19 @@ from clusters import eventually
 
 
 def section(part, graph, targets=(), timings=(), **facts):
-    return {
-        "part": part,
-        "graph": graph,
-        "timings": list(timings),
-        "targets": list(targets),
-        "errors": [],
-        "status": "passed",
-        **facts,
-    }
+    made = of("timing").Section(part, graph, list(timings), list(targets))
+    return {**made.facts(), "status": "passed", **facts}
 
 
 def timing(library, seconds, job="bfs", alone=None, **facts):
-    return {
-        "job": job,
-        "library": library,
-        "seconds": [seconds],
-        "median": seconds,
-        "alone_median": alone,
-        "first": 1.5,
-        "bytes": 0,
-        "edges": 0,
-        **facts,
-    }
+    alone = [] if alone is None else [alone]
+    return of("timing").Measured(job, "g", library, [seconds], alone, first=1.5, **facts)
 
 
 def schedule_target(speedups):
-    facts = {"speedups": speedups}
-    best = 1 / min(speedups.values())
-    return {
-        "name": "bfs: warp segmentation, times the best virtual warps",
-        "graph": "g",
-        "measured": best,
-        "bound": 1.05,
-        "at_least": False,
-        "met": best <= 1.05,
-        "facts": facts,
-    }
+    name = "bfs: warp segmentation, times the best virtual warps"
+    best, mean = 1 / min(speedups.values()), sum(speedups.values()) / len(speedups)
+    return of("timing").Target(name, "g", best, 1.05, mean=mean)
 
 
 class TestSummaries:
@@ -231,7 +207,7 @@ class TestMerging:
                         figures={"gpus": 2, "exchange": {"BFS": {"VR": {"seconds": 1 / 3}}}})  # fmt: skip
         report = record.merge({}, "bench", "frames RM22", facts)
         report = record.merge(report, "bench", "ranks RM22", section("ranks", "RM22"))
-        report = record.merge(report, "stages", "leaks", {"status": "passed", "taken": [1] * 99})
+        report = record.merge(report, "stages", "leaks", {"status": "passed", "tools": {}})
         record.write(tmp_path, report)
         assert record.read(tmp_path) == report
         files = {path.name: path.read_text() for path in tmp_path.iterdir()}
@@ -239,7 +215,7 @@ class TestMerging:
         rows = [line for line in files["frames.json"].splitlines() if "variant 1" in line]
         assert len(rows) == 4
         assert '"variant 2": [2.0, 2.0, 2.0, 1, null, 1500.0, 0, 0]' in rows[0]
-        assert "taken" not in files["checks.json"]
+        assert "tools" not in files["checks.json"], "what is empty is left out"
         record.write(tmp_path, record.read(tmp_path))
         assert files == {path.name: path.read_text() for path in tmp_path.iterdir()}
 
@@ -442,12 +418,7 @@ class TestPage:
         assert "| g | 2.00 | ≤ 1.05 | **missed** |" in text
 
     def test_efficiency_is_a_share(self, shown):
-        row = {
-            "job": "sssp: warp execution efficiency",
-            "graph": "g",
-            "library": "cugraph_ws",
-            "value": 0.718,
-        }
+        row = of("timing").Share("sssp: warp execution efficiency", "cugraph_ws", 0.718)
         text = shown("efficiency g", section("efficiency", "g", timings=[row]))
         assert "| sssp: warp execution efficiency | cugraph_ws | 71.8% |" in text
 

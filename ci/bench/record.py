@@ -2,8 +2,10 @@
 
 A file has a section for each graph and card (and number of cards, for several), with the tree and commit
 that it belongs to; a new run replaces its own section and leaves all others.  Sections name their machine,
-whose facts are in `machines.json`.  Of the calls that were timed a section keeps, by job and library, the
-figures that `bench.tables.FIGURES` lists, in milliseconds, with seven digits.
+whose facts are in `machines.json`.  A section has
+* timings: by job and library the figures that `bench.tables.FIGURES` lists, in milliseconds, or a share;
+* targets: [name, measured, "≥" or "≤", bound], and for schedules the mean of the speed-ups;
+* tables of texts, and figures that tables over several graphs and pictures are made of.
 """
 
 from __future__ import annotations
@@ -11,14 +13,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import statistics
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.tables import FIGURES
-
-__all__ = ["GROUPS", "Report", "compact", "merge", "read", "write"]
+__all__ = ["GROUPS", "Report", "machine_key", "merge", "read", "write"]
 
 Report = dict[str, Any]
 GROUPS = ("stages", "bench")
@@ -27,13 +26,6 @@ MACHINES = "machines"
 DIGITS = 7
 SHORT = 500  # characters that stay on a line
 JOBS = 3  # mappings within each other: below, figures of one job
-DROPPED = (
-    "allocated",
-    "errors",
-    "grown",
-    "runs",
-    "taken",
-)  # `problem` and `summary` say what counts
 
 
 def merge(report: Mapping[str, Any], group: str, name: str, facts: Mapping[str, Any]) -> Report:
@@ -47,53 +39,11 @@ def merge(report: Mapping[str, Any], group: str, name: str, facts: Mapping[str, 
     name : str
         Of the section: a stage, or part and graph of a benchmark.
     facts : mapping
-        The section, as the stage has it or compact.
+        The section.  Its numbers are rounded, and what is empty is left out.
     """
     merged = {one: dict(report.get(one, {})) for one in GROUPS}
-    merged[group][name] = compact(facts)
+    merged[group][name] = {key: _rounded(one) for key, one in facts.items() if one or one == 0}
     return merged
-
-
-def compact(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section with figures in place of single runs, numbers rounded, nothing empty.
-
-    Parameters
-    ----------
-    facts : mapping
-        As a stage or `bench.timing.Section.facts` has it; what is compact already stays so.
-
-    Returns
-    -------
-    dict
-        timings: by job and library a list in the order of `FIGURES`, or a share; targets: list of
-        [name, measured, "≥" or "≤", bound], and for schedules the mean of the speed-ups.
-    """
-    found = {key: value for key, value in facts.items() if key not in DROPPED}
-    if isinstance(found.get("timings"), list):
-        jobs: dict[str, dict[str, Any]] = {}
-        for row in found["timings"]:
-            jobs.setdefault(row["job"], {})[row["library"]] = row.get("value") or _figures(row)
-        found["timings"] = jobs
-    if found.get("targets") and isinstance(found["targets"][0], Mapping):
-        found["targets"] = [_target(one) for one in found["targets"]]
-    return {key: _rounded(value) for key, value in found.items() if value or value == 0}
-
-
-def _figures(row: Mapping[str, Any]) -> list[Any]:
-    alone = row["alone_median"]
-    times = {
-        "median": row["median"], "least": min(row["seconds"]), "most": max(row["seconds"]),
-        "alone": alone, "first": row["first"],
-    }  # fmt: skip
-    figures = {name: one and one * 1e3 for name, one in times.items()}
-    figures |= {"runs": len(row["seconds"]), "bytes": row["bytes"], "edges": row["edges"]}
-    return [figures[name] for name in FIGURES]
-
-
-def _target(one: Mapping[str, Any]) -> list[Any]:
-    speedups = one.get("facts", {}).get("speedups", {}).values()
-    made = [one["name"], one["measured"], "≥" if one["at_least"] else "≤", one["bound"]]
-    return [*made, statistics.mean(speedups)] if speedups else made
 
 
 def _rounded(value: Any) -> Any:

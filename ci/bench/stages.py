@@ -119,7 +119,7 @@ def leaks() -> Facts:
     """Build, search, rank and close, over and over: memory must be flat."""
     done = child([*BENCH, "leaks"], SECONDS)
     lines = [line for line in done.text.splitlines() if line.startswith("{")]
-    facts = json.loads(lines[-1]) if lines else {}
+    facts = {"summary": json.loads(lines[-1])["summary"]} if lines else {}
     return {**facts, **_status(done.problem, bool(facts))}
 
 
@@ -192,15 +192,15 @@ def bench_sections(
     """
     sections = {}
     for section in written.get("sections", []):
-        problem = "\n".join(f"{one['what']}: {one['error']}" for one in section["errors"])
+        section = dict(section)
+        problem = "\n".join(f"{one['what']}: {one['error']}" for one in section.pop("errors"))
         name = f"{section['part']} {section['graph']}"
         sections[name] = {**section, **_status(problem or None, not problem)}
     if done.code != 0 and not any(section["status"] == "failed" for section in sections.values()):
         at = written.get("running") or [part, graphs[0] if len(graphs) == 1 else "all"]
         name = " ".join(at)
         sections[name] = {
-            "part": at[0], "graph": at[1], "timings": [], "targets": [], "errors": [],
-            **sections.get(name, {}), **_status(done.problem, False),
+            "part": at[0], "graph": at[1], **sections.get(name, {}), **_status(done.problem, False),
         }  # fmt: skip
     return sections
 

@@ -13,9 +13,19 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
-from bench.tables import Table
+from bench.tables import FIGURES, Table
 
-__all__ = ["OURS", "Entrant", "Measured", "Section", "Target", "by_library", "compare", "race"]
+__all__ = [
+    "OURS",
+    "Entrant",
+    "Measured",
+    "Section",
+    "Share",
+    "Target",
+    "by_library",
+    "compare",
+    "race",
+]
 
 OURS = "cugraph_ws"
 PATIENCE = 2.0  # seconds; an entrant that takes longer runs fewer times
@@ -98,26 +108,56 @@ class Measured:
         return statistics.median(self.alone) if self.alone else None
 
     @property
+    def figures(self) -> list[float | None]:
+        """What is on record of it, in the order of `bench.tables.FIGURES`."""
+        one = {
+            "median": self.median, "least": min(self.seconds), "most": max(self.seconds),
+            "alone": self.alone_median, "first": self.first,
+        }  # fmt: skip
+        found = {name: None if time is None else time * 1e3 for name, time in one.items()}
+        found |= {"runs": len(self.seconds), "bytes": self.bytes, "edges": self.edges}
+        return [found[name] for name in FIGURES]
+
+    @property
     def best_known(self) -> float:
         """Median of the algorithm alone, where known, else of the whole call."""
         return self.median if self.alone_median is None else self.alone_median
 
 
 @dataclass(frozen=True)
+class Share:
+    """A share that was found, from 0 to 1, instead of a time."""
+
+    job: str
+    library: str
+    figures: float
+
+
+@dataclass(frozen=True)
 class Target:
-    """A figure with a bound: `measured` should be at most, or at least, `bound`."""
+    """A figure with a bound: `measured` should be at most, or at least, `bound`.
+
+    `mean` is that of several figures, of which `measured` is the worst.
+    """
 
     name: str
     graph: str
     measured: float
     bound: float
     at_least: bool = False
-    facts: dict[str, Any] = field(default_factory=dict)
+    mean: float | None = None
 
     @property
     def met(self) -> bool:
         """Whether the bound holds."""
         return self.measured >= self.bound if self.at_least else self.measured <= self.bound
+
+    @property
+    def row(self) -> list[Any]:
+        """What is on record of it."""
+        sign = "≥" if self.at_least else "≤"
+        mean = [] if self.mean is None else [self.mean]
+        return [self.name, self.measured, sign, self.bound, *mean]
 
 
 @dataclass
@@ -156,8 +196,7 @@ class Section:
         """Return by job what two entrants took, of jobs that both did."""
         jobs: dict[str, dict[str, Measured]] = {}
         for found in self.timings:
-            if isinstance(found, Measured):
-                jobs.setdefault(found.job, {})[found.library] = found
+            jobs.setdefault(found.job, {})[found.library] = found
         return {
             job: (found[one], found[other])
             for job, found in jobs.items()
@@ -165,17 +204,15 @@ class Section:
         }
 
     def facts(self) -> dict[str, Any]:
-        """Return what goes into the JSON file."""
+        """Return what goes into JSON files and the record; see `bench.record`."""
+        jobs: dict[str, dict[str, Any]] = {}
+        for one in self.timings:
+            jobs.setdefault(one.job, {})[one.library] = one.figures
         return {
             "part": self.part,
             "graph": self.graph,
-            "timings": [
-                {**asdict(one), "median": one.median, "alone_median": one.alone_median}
-                if isinstance(one, Measured)
-                else one
-                for one in self.timings
-            ],
-            "targets": [{**asdict(one), "met": one.met} for one in self.targets],
+            "timings": jobs,
+            "targets": [one.row for one in self.targets],
             "errors": self.errors,
             "tables": self.tables,
             "figures": self.figures,

@@ -111,8 +111,9 @@ def peak_memory(case: Case, section: Section, repeats: int) -> None:
     bound = PEAK_TIMES_CSC * facts["csc"] + facts["frame"]
     rows = int(np.count_nonzero(np.bincount(case.directed.destination)))
     assert facts["rows"] == rows, "the new process's CSC has other rows"
+    section.figures["memory"] = facts
     name = "peak memory, share of 3 x CSC + frame"
-    section.targets.append(Target(name, case.name, facts["peak"] / bound, 1.0, facts=facts))
+    section.targets.append(Target(name, case.name, facts["peak"] / bound, 1.0))
 
 
 def _child(module: str, *arguments: str) -> str:

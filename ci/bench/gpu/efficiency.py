@@ -17,7 +17,7 @@ from bench.gpu.programs import arguments_of, run_program
 from bench.places import environment
 from bench.programs import PROGRAMS
 from bench.summaries import read_metric
-from bench.timing import OURS, Section
+from bench.timing import OURS, Section, Share
 
 __all__ = ["METHODS", "efficiency"]
 
@@ -44,9 +44,7 @@ def efficiency(graph: str, section: Section, repeats: int) -> None:
                 f"{work}, {library}", lambda work=work, method=method: look(graph, work, method)
             )
             if share is not None:
-                row = {"job": f"{work}: warp execution efficiency", "graph": graph,
-                       "library": library, "value": share}  # fmt: skip
-                section.timings.append(row)
+                section.timings.append(Share(f"{work}: warp execution efficiency", library, share))
                 print(f"  {work}: {library} {share:.1%}", flush=True)
 
 
