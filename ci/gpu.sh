@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What needs a GPU: tests, compute-sanitizer, a hunt for leaks, random graphs, benchmarks.  Each stage takes less
-# than eight minutes on an H200 and can run alone; what it finds goes into ci/gpu-report.md and .json,
-# beside what other stages have left there.
+# than eight minutes on an H200 and can run alone; what it finds goes into docs/measurements, a record and
+# pages made of it, beside what other stages have left there.
 #
 #   ci/gpu.sh                          everything
 #   ci/gpu.sh tests sanitize leaks     some of it
@@ -22,4 +22,4 @@
 # pytest.  cuGraph, compute-sanitizer and ncu are used where they are there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-exec "${PYTHON:-python3}" ci/gpu/run.py "$@"
+exec ci/bench.sh stages "$@"

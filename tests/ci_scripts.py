@@ -1,33 +1,44 @@
-"""Lets tests import the scripts of `ci` by name: import the fixture `scripts`, and use `of`."""
+"""Lets tests import modules of `ci/bench` by name, and gives them NumPy in CuPy's place."""
 
 from __future__ import annotations
 
 import importlib
-import sys
-from collections.abc import Iterator
+import types
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-import pytest
+import numpy as np
 
-__all__ = ["ROOT", "of", "scripts"]
+__all__ = ["ROOT", "numpy_as_cupy", "of"]
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def scripts() -> Iterator[None]:
-    """Let the scripts of `ci` be imported by name while a test module runs."""
-    folders = [str(ROOT / "ci" / "gpu"), str(ROOT / "ci" / "bench")]
-    before = dict(sys.modules)
-    sys.path[:0] = folders
-    yield
-    sys.path[:] = [one for one in sys.path if one not in folders]
-    for name in set(sys.modules) - set(before):
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(ROOT / "ci")):
-            del sys.modules[name]
-
-
 def of(name: str) -> ModuleType:
-    """Return a script of `ci`, imported."""
-    return importlib.import_module(name)
+    """Return a module of the package `bench`."""
+    return importlib.import_module(f"bench.{name}")
+
+
+class RandomState(np.random.RandomState):
+    """NumPy's, with CuPy's choice of type."""
+
+    def random_sample(self, size: Any, dtype: Any = np.float64) -> Any:
+        return super().random_sample(size).astype(dtype)
+
+
+def numpy_as_cupy(**device: Any) -> ModuleType:
+    """Return what stands for the module cupy: NumPy, and a device that has nothing to wait for.
+
+    Parameters
+    ----------
+    **device : Any
+        Further attributes of the device.
+    """
+    stub = types.ModuleType("cupy")
+    stub.__dict__.update({k: v for k, v in vars(np).items() if not k.startswith("__")})
+    stub.random = types.SimpleNamespace(RandomState=RandomState)
+    stub.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
+    one = types.SimpleNamespace(synchronize=lambda: None, **device)
+    stub.cuda = types.SimpleNamespace(Device=lambda: one)
+    return stub

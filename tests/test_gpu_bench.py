@@ -9,12 +9,12 @@ import types
 
 import numpy as np
 import pytest
-from ci_scripts import of, scripts  # noqa: F401 - `scripts` is a fixture
+from ci_scripts import numpy_as_cupy, of
 
 
 class TestTargets:
     def test_ratios_of_calls_and_of_algorithms_alone(self):
-        measure = of("gpu_measure")
+        measure = of("timing")
         timings = [
             measure.Measured("pagerank", "g", "cugraph_ws", [0.02, 0.02], alone=[0.01, 0.01]),
             measure.Measured("pagerank", "g", "cuGraph", [0.03, 0.05]),
@@ -31,13 +31,15 @@ class TestTargets:
         assert not found.targets[-1].met
 
     def test_facts_for_the_file(self):
-        measure = of("gpu_measure")
+        measure = of("timing")
         found = measure.Section("frames", "g")
         found.timings.append(measure.Measured("build", "g", "cuGraph", [0.3, 0.1, 0.2], first=2.0))
         assert found.attempt("dividing", lambda: 1 / 0) is None
         facts = json.loads(json.dumps(found.facts()))
-        assert facts["timings"][0]["median"] == 0.2
-        assert facts["timings"][0]["alone_median"] is None
+        figures = dict(zip(of("tables").FIGURES, facts["timings"]["build"]["cuGraph"], strict=True))
+        assert figures["median"] == 200.0
+        assert (figures["least"], figures["most"], figures["runs"]) == (100.0, 300.0, 3)
+        assert figures["alone"] is None
         assert facts["errors"] == [
             {"what": "dividing", "error": "ZeroDivisionError: division by zero"}
         ]
@@ -54,10 +56,10 @@ class TestRace:
             seen.add(entrant.library)
             return 10.0 if first else 1.0, entrant.run()
 
-        monkeypatch.setattr(of("gpu_measure"), "_clocked", clocked)
+        monkeypatch.setattr(of("timing"), "_clocked", clocked)
 
     def test_the_first_call_stands_apart(self, clock):
-        measure = of("gpu_measure")
+        measure = of("timing")
         found = measure.Section("frames", "g")
         entrant = measure.Entrant(
             "a", lambda: 4, lambda answer: 0.5, alone=lambda answer: 0.8,
@@ -70,7 +72,7 @@ class TestRace:
         assert found.timings == [one]
 
     def test_who_fails_does_not_stop_the_others(self, clock):
-        measure = of("gpu_measure")
+        measure = of("timing")
 
         def wrong(answer):
             raise AssertionError("not the answer")
@@ -86,37 +88,40 @@ class TestRace:
         assert len(released) == 5
 
     def test_who_is_slow_runs_fewer_times(self, clock, monkeypatch):
-        measure = of("gpu_measure")
+        measure = of("timing")
         monkeypatch.setattr(measure, "PATIENCE", 0.5)
         entrant = measure.Entrant("a", lambda: 1, lambda answer: None)
         (one,) = measure.race(measure.Section("frames", "g"), "work", [entrant], 5)
         assert len(one.seconds) == measure.FEW < 5
 
     def test_bytes_of_a_superstep(self):
-        programs = of("gpu_programs")
+        programs = of("gpu.programs")
         result = types.SimpleNamespace(
             rows=types.SimpleNamespace(edges=[1000, 1000]),
             iterations=2,
             graph=types.SimpleNamespace(number_of_vertices=10),
         )
+
+        def moved(name):
+            return programs.bytes_of(of("programs").PROGRAMS[name], result)
+
         # An index and a float32; row, rank and share, both read and written.
-        assert programs.PROGRAMS["pagerank"].bytes_of(result) == 1000 * (4 + 4) + 10 * (8 + 24)
+        assert moved("pagerank") == 1000 * (4 + 4) + 10 * (8 + 24)
         # The hops are int32; lengths have the type of the weights.
-        assert programs.PROGRAMS["bfs"].bytes_of(result) == 1000 * (4 + 4) + 10 * (8 + 8)
-        assert programs.PROGRAMS["sssp"].bytes_of(result) == 1000 * (4 + 4 + 4) + 10 * (8 + 8)
+        assert moved("bfs") == 1000 * (4 + 4) + 10 * (8 + 8)
+        assert moved("sssp") == 1000 * (4 + 4 + 4) + 10 * (8 + 8)
 
     def test_stages_name_parts_and_graphs_that_there_are(self):
-        bench, graphs, stages = of("gpu"), of("gpu_graphs"), of("stages")
+        bench, graphs, stages = of("gpu.parts"), of("graphs"), of("stages")
         for stage in stages.BENCHES:
             part, _, names = stage.removeprefix("bench-").partition(":")
             assert part in bench.PARTS
             assert set(names.split(",")) - {""} <= set(graphs.GENERATED)
         assert {stage.removeprefix("bench-").partition(":")[0] for stage in stages.BENCHES} == set(
-            bench.USUAL
+            bench.PARTS
         )
-        assert set(bench.BY_NAME) == {part for part, (one, _) in bench.PARTS.items() if one is None}
-        for _, usual in bench.PARTS.values():
-            assert set(usual) <= set(graphs.GENERATED)
+        for part in (*bench.PARTS.values(), *of("cluster.parts").PARTS.values()):
+            assert set(part.graphs) <= set(graphs.GENERATED)
 
 
 class TestLoops:
@@ -124,7 +129,7 @@ class TestLoops:
 
     @pytest.mark.parametrize("conditional", [False, True])
     def test_kernels_compile_and_link(self, conditional):
-        code = of("gpu_loops").machine_code((9, 0), conditional=conditional)
+        code = of("gpu.loops").machine_code((9, 0), conditional=conditional)
         assert code.startswith(b"\x7fELF")
         for name in (b"together", b"alone", b"single"):
             assert name in code
@@ -132,7 +137,7 @@ class TestLoops:
 
     def test_structures_are_the_drivers(self):
         driver = pytest.importorskip("cuda.bindings.driver")
-        loops = of("gpu_loops")
+        loops = of("gpu.loops")
         theirs = driver.CUgraphNodeParams()
         theirs.type = driver.CUgraphNodeType(loops.CONDITIONAL_NODE)
         theirs.conditional.handle = 77
@@ -155,21 +160,16 @@ class TestLoops:
         assert int(repeated) == loops.WHILE
 
     def test_what_is_missing_is_named(self, monkeypatch):
-        loops = of("gpu_loops")
+        loops = of("gpu.loops")
         monkeypatch.setattr(loops.importlib.util, "find_spec", lambda name: None)
         monkeypatch.setattr(loops.Path, "glob", lambda self, pattern: [])
         with pytest.raises(loops.NotHereError, match=r"libcudadevrt\.a"):
             loops.device_runtime()
 
     def test_ways_that_are_not_here_are_left_out(self, monkeypatch, capsys):
-        loops = of("gpu_loops")
-        stub = types.ModuleType("cupy")
-        stub.__dict__.update({k: v for k, v in vars(np).items() if not k.startswith("__")})
-        device = types.SimpleNamespace(
-            compute_capability="90", attributes={"MultiProcessorCount": 2}
-        )
-        stub.cuda = types.SimpleNamespace(Device=lambda: device)
-        monkeypatch.setitem(sys.modules, "cupy", stub)
+        loops = of("gpu.loops")
+        device = {"compute_capability": "90", "attributes": {"MultiProcessorCount": 2}}
+        monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy(**device))
 
         def compile_nothing(capability, *, conditional):
             raise loops.NotHereError("a compiler")
@@ -192,51 +192,49 @@ class TestChecks:
     @pytest.fixture
     def case(self, monkeypatch):
         """0 → 1 → 2 → 3 and 0 → 2, with 4 → 5 apart and 6 without any edge."""
-        stub = types.ModuleType("cupy")
-        stub.__dict__.update({k: v for k, v in vars(np).items() if not k.startswith("__")})
-        monkeypatch.setitem(sys.modules, "cupy", stub)
+        monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy())
         source, destination = np.array([[0, 1, 2, 0, 4], [1, 2, 3, 2, 5]], np.int32)
-        made = of("gpu_graphs").Case("g", 7, source, destination)
+        made = of("gpu.cases").Case("g", 7, source, destination)
         monkeypatch.setattr(made, "weights", lambda kind: np.array([1, 1, 5, 4, 2], np.float32))
         return made
 
     def test_hops(self, case):
         far = np.iinfo(np.int32).max
         right = np.array([0, 1, 1, 2, far, far, far], np.int32)
-        of("gpu_checks").hops(case, right, 0)
+        of("gpu.checks").hops(case, right, 0)
         for place, value in ((1, 2), (3, 3), (3, 1), (4, 0), (0, 1), (2, far)):
             wrong = right.copy()
             wrong[place] = value
             with pytest.raises(AssertionError):
-                of("gpu_checks").hops(case, wrong, 0)
+                of("gpu.checks").hops(case, wrong, 0)
 
     def test_lengths(self, case):
         right = np.array([0, 1, 2, 7, np.inf, np.inf, np.inf], np.float32)
-        of("gpu_checks").lengths(case, right, 0)
+        of("gpu.checks").lengths(case, right, 0)
         for place, value in ((2, 4), (3, 6), (3, 8), (5, 3)):
             wrong = right.copy()
             wrong[place] = value
             with pytest.raises(AssertionError):
-                of("gpu_checks").lengths(case, wrong, 0)
+                of("gpu.checks").lengths(case, wrong, 0)
 
     def test_widths(self, case):
         right = np.array([np.inf, 1, 4, 4, np.nan, np.nan, np.nan])
-        of("gpu_checks").widths(case, right.copy(), 0)
+        of("gpu.checks").widths(case, right.copy(), 0)
         for place, value in ((2, 1), (3, 5), (5, 2), (1, 0.5)):
             wrong = right.copy()
             wrong[place] = value
             with pytest.raises(AssertionError):
-                of("gpu_checks").widths(case, wrong, 0)
+                of("gpu.checks").widths(case, wrong, 0)
 
     def test_components(self, case):
-        check, expected = of("gpu_checks").components, np.array([0, 0, 0, 0, 4, 4, 9])
+        check, expected = of("gpu.checks").components, np.array([0, 0, 0, 0, 4, 4, 9])
         check(case, np.array([3, 3, 3, 3, 5, 5, 0]), expected)
         for wrong in ([0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 3, 4, 4, 0]):
             with pytest.raises(AssertionError):
                 check(case, np.array(wrong), expected)
 
     def test_closeness(self, case):
-        close = of("gpu_checks").close
+        close = of("gpu.checks").close
         assert close(np.array([1.0, 2.0]), np.array([1.0, 2.5]), 0.2) == pytest.approx(0.2)
         with pytest.raises(AssertionError, match=r"above 0\.1"):
             close(np.array([1.0, 2.0]), np.array([1.0, 2.5]), 0.1)

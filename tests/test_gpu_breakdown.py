@@ -9,7 +9,7 @@ from collections import Counter
 
 import pandas as pd
 import pytest
-from ci_scripts import of, scripts  # noqa: F401 - `scripts` is a fixture
+from ci_scripts import of
 from crews import over_links, share, with_ordered_ghosts
 from cuda_cases import set_classes
 from emulator.device import EmulatedKernels, emulated
@@ -61,7 +61,7 @@ def watched_run(launched, program, members, cuts=None, **options):
     with build(GRAPH) as graph, emulated(seed=3):
         expected = over_links(members, work)
         launched.clear()
-        breakdown = of("gpu_breakdown")
+        breakdown = of("cluster.breakdown")
         watch = breakdown.Watch(record)
         with breakdown.watched(watch):
             found = over_links(members, work)
@@ -112,7 +112,7 @@ def test_nothing_is_watched_any_more():
     from cugraph_ws.engines.cuda_border import CudaBorderExecutor
 
     before = CudaExecutor.superstep, CudaExecutor.begin_next, CudaBorderExecutor.superstep
-    breakdown = of("gpu_breakdown")
+    breakdown = of("cluster.breakdown")
     with breakdown.watched(breakdown.Watch(lambda: None)):
         assert CudaExecutor.superstep is not before[0]
         assert CudaBorderExecutor.superstep is not CudaExecutor.superstep
@@ -134,7 +134,7 @@ class Executor:
 def clock():
     """Events are times, of which each is a millisecond after the one before."""
     times = iter(range(1000))
-    return of("gpu_breakdown").Watch(lambda: float(next(times)))
+    return of("cluster.breakdown").Watch(lambda: float(next(times)))
 
 
 def elapsed(before, after):
@@ -161,7 +161,7 @@ def test_who_has_no_vertices_keeps_its_call(clock):
 
 
 def test_the_slowest_of_every_superstep():
-    slowest = of("gpu_breakdown").slowest
+    slowest = of("cluster.breakdown").slowest
     assert slowest([{0: 1.0, 1: 5.0}, {0: 2.0, 1: 3.0}]) == 7.0
     assert slowest([{0: 1.0, 64: 9.0}, {0: 2.0}]) == 11.0, "one member went on alone"
     assert slowest([]) == 0.0
@@ -219,12 +219,12 @@ class TestBreakdown:
             trace = pd.DataFrame({"milliseconds": [20.0, 30.0]})
             return types.SimpleNamespace(trace=trace)
 
-        found = of("gpu_breakdown").breakdown(Client(), run)
+        found = of("cluster.breakdown").breakdown(Client(), run)
         assert (found.wall, found.computing) == pytest.approx((0.05, 0.008))
         assert found.communication == pytest.approx(0.042)
 
     def test_a_run_that_fails_is_not_watched_for_ever(self, superstep):
-        breakdown = of("gpu_breakdown")
+        breakdown = of("cluster.breakdown")
         from cugraph_ws.engines.cuda import CudaExecutor
 
         before = CudaExecutor.superstep
@@ -234,4 +234,4 @@ class TestBreakdown:
         assert breakdown._at_work == []
 
     def test_clocks_that_disagree(self):
-        assert of("gpu_breakdown").Breakdown(wall=1.0, computing=1.1).communication == 0.0
+        assert of("cluster.breakdown").Breakdown(wall=1.0, computing=1.1).communication == 0.0

@@ -10,26 +10,15 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
-from ci_scripts import of, scripts  # noqa: F401 - `scripts` is a fixture
+from ci_scripts import numpy_as_cupy, of
 
 NAME, N, M = "RM14", 1 << 14, 1 << 18
-
-
-class RandomState(np.random.RandomState):
-    """NumPy's, with CuPy's choice of type."""
-
-    def random_sample(self, size, dtype=np.float64):
-        return super().random_sample(size).astype(dtype)
 
 
 @pytest.fixture
 def arrays(monkeypatch):
     """NumPy in CuPy's place, and pandas in cuDF's."""
-    stub = types.ModuleType("cupy")
-    stub.__dict__.update({k: v for k, v in vars(np).items() if not k.startswith("__")})
-    stub.random = types.SimpleNamespace(RandomState=RandomState)
-    stub.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
-    monkeypatch.setitem(sys.modules, "cupy", stub)
+    monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy())
     monkeypatch.setitem(sys.modules, "cudf", pd)
 
 
@@ -37,7 +26,7 @@ def arrays(monkeypatch):
 class TestPartitions:
     @pytest.mark.parametrize("places", [1, 3, 8])
     def test_all_edges_are_drawn(self, places):
-        draw = of("gpu_spread").draw_part
+        draw = of("cluster.partitions").draw_part
         parts = [draw(NAME, place, places) for place in range(places)]
         assert sum(len(source) for source, _ in parts) == M
         for source, destination in parts:
@@ -46,26 +35,26 @@ class TestPartitions:
         assert len({source[:50].tobytes() for source, _ in parts}) == places
 
     def test_whoever_draws_a_partition_draws_the_same(self):
-        spread = of("gpu_spread")
-        frame = spread.frame_of_part(NAME, 1, 4, "lengths")
-        case = spread.PartedCase(NAME, 4)
+        several = of("cluster.partitions")
+        frame = several.frame_of_part(NAME, 1, 4, "lengths")
+        case = several.GatheredCase(NAME, 4)
         own = slice(M // 4, M // 2)
         np.testing.assert_array_equal(frame["source"], case.source[own])
         np.testing.assert_array_equal(frame["destination"], case.destination[own])
         np.testing.assert_array_equal(frame["weight"], case.weights("lengths")[own])
 
     def test_graphs_that_are_not_drawn_edge_by_edge_are_cut(self, monkeypatch):
-        spread, graphs = of("gpu_spread"), of("gpu_graphs")
+        several, graphs = of("cluster.partitions"), of("graphs")
         monkeypatch.setitem(graphs.GENERATED, "road-like", (400, lambda: graphs.grid(20, 0.28)))
         whole = graphs.grid(20, 0.28)
-        parts = [spread.draw_part("road-like", place, 3) for place in range(3)]
+        parts = [several.draw_part("road-like", place, 3) for place in range(3)]
         for end, expected in enumerate(whole):
             np.testing.assert_array_equal(np.concatenate([part[end] for part in parts]), expected)
-        share = spread.edge_weights("coefficients", "road-like", *whole)
+        share = several.edge_weights("coefficients", "road-like", *whole)
         assert np.bincount(whole[1], share).max() == pytest.approx(0.9)
 
     def test_weights(self):
-        case = of("gpu_spread").PartedCase(NAME, 2)
+        case = of("cluster.partitions").GatheredCase(NAME, 2)
         lengths = case.weights("lengths")
         assert lengths.dtype == np.float32
         assert set(np.unique(lengths)) == set(range(1, 64))
@@ -78,7 +67,7 @@ class TestPartitions:
         assert np.bincount(case.destination, np.abs(signed)).max() <= 0.9
 
     def test_first_values_do_not_depend_on_partitions(self):
-        values_of = of("gpu_spread").values_of
+        values_of = of("cluster.partitions").values_of
         frame = pd.DataFrame({"vertex": np.arange(5, 300, 3, np.int32), "x": 0.0})
         whole = values_of(frame, 7)
         parts = [values_of(one, 7) for one in (frame[:40], frame[40:])]
@@ -98,18 +87,18 @@ class TestDigests:
 
     def test_sums(self, frame):
         often = [4, 2, 97, 2]  # ids modulo 97, and once more
-        assert of("gpu_spread").digest(frame) == [
+        assert of("cluster.partitions").digest(frame) == [
             4, 3, 8, 4 * 1 + 97 * 3 + 2 * 4,
             4, 7, often[0] + often[1] + often[2] * 2 + often[3] * 3,
         ]  # fmt: skip
 
     def test_of_partitions_together(self, frame):
-        digest = of("gpu_spread").digest
+        digest = of("cluster.partitions").digest
         parts = [digest(one) for one in (frame[:1], frame[1:])]
         assert [sum(one) for one in zip(*parts, strict=True)] == digest(frame)
 
     def test_results_that_differ(self, frame):
-        digest, scaling = of("gpu_spread").digest, of("gpu_scaling")
+        digest, scaling = of("cluster.partitions").digest, of("cluster.scaling")
         expected = digest(frame)
         assert scaling.far(expected, expected) == 0.0
         wrong = [
@@ -124,7 +113,7 @@ class TestDigests:
 @pytest.mark.usefixtures("arrays")
 class TestComparing:
     def test_integers_exactly_and_floats_nearly(self):
-        off_by = of("gpu_spread").off_by
+        off_by = of("cluster.partitions").off_by
         right = pd.DataFrame(
             {
                 "vertex": [1, 2, 3],
@@ -149,17 +138,17 @@ class TestComparing:
 class TestFigures:
     @pytest.fixture
     def section(self):
-        return of("gpu_measure").Section("cluster", "g")
+        return of("timing").Section("cluster", "g")
 
     @pytest.fixture
     def measured(self):
         def make(job, library, seconds, alone=()):
-            return of("gpu_measure").Measured(job, "g", library, [seconds], alone=list(alone))
+            return of("timing").Measured(job, "g", library, [seconds], alone=list(alone))
 
         return make
 
     def test_jobs_are_those_that_others_speak_of(self):
-        bench, peers = of("gpu_cluster"), of("gpu_peers")
+        bench, peers = of("cluster.jobs"), of("cluster.peers")
         names = {job.name for job in bench.JOBS}
         assert set(peers.TARGETS) <= names | {bench.BUILD}
         assert {job.name for job in bench.EXCHANGED} == {
@@ -175,7 +164,7 @@ class TestFigures:
             measured("heat", "cugraph_ws", 0.2, [0.08]),
             measured("sssp", "cugraph_ws", 0.2),
         ]
-        of("gpu_cluster").speedups(section, 2)
+        of("cluster.pieces").speedups(section, 2)
         (table,) = section.facts()["tables"]
         assert table["rows"] == [
             ["bfs", "30", "20", "1.50", "", "", ""],
@@ -186,7 +175,7 @@ class TestFigures:
     @pytest.mark.parametrize("graph", ["RM14", "road-like"])
     def test_builds_of_the_same_graph_and_of_a_part(self, graph, section, measured, monkeypatch):
         bench, seconds = (
-            of("gpu_cluster"),
+            of("cluster.pieces"),
             {"cugraph_ws": 0.3, "one GPU": 0.2, "one GPU, its part": 0.1},
         )
         built = {}
@@ -196,9 +185,9 @@ class TestFigures:
             return [measured(job, one.library, seconds[one.library]) for one in entrants]
 
         monkeypatch.setattr(bench, "race", race)
-        case = of("gpu_graphs").Case(graph, 4, np.array([0, 1, 1]), np.array([1, 2, 3]))
-        spread = types.SimpleNamespace(edges=lambda: None, workers=4, name=graph)
-        bench.builds(bench.Lent(spread, case), section, 3)
+        case = of("gpu.cases").Case(graph, 4, np.array([0, 1, 1]), np.array([1, 2, 3]))
+        several = types.SimpleNamespace(edges=lambda: None, workers=4, name=graph)
+        bench.builds(bench.Setup(several, case), section, 3)
         targets = [(one.name, one.measured, one.met) for one in section.targets]
         same = ("build from a frame: 4 GPUs ÷ one", pytest.approx(1.5), True)
         part = ("build from a frame: 4 GPUs ÷ one, its part", pytest.approx(3.0), False)
@@ -206,24 +195,27 @@ class TestFigures:
         assert built.get("one GPU, its part") == (M // 4 if graph == "RM14" else None)
 
     def test_methods_of_exchange(self, section, measured):
-        bench = of("gpu_cluster")
-        found = bench.Exchanged()
-        for program, times in {"PR": (0.02, 0.02, 0.03), "BFS": (0.01, 0.02, 0.025)}.items():
-            found.timings[program] = {
-                method: measured(program, method, 1.0, [taken])
+        bench = of("cluster.exchange")
+        found = {
+            program: {
+                method: {"seconds": taken}
                 for method, taken in zip(("VR", "MS", "ALL"), times, strict=True)
             }
-        found.traffic["PR"] = {"VR": (20, 4_000_000, 4_000_000), "ALL": (20, 10_000_000, 2_500_000)}
-        found.breakdowns["PR"] = {"VR": of("gpu_breakdown").Breakdown(wall=0.02, computing=0.015)}
-        bench.exchange_targets(section, 2, found)
+            for program, times in {"PR": (0.02, 0.02, 0.03), "BFS": (0.01, 0.02, 0.025)}.items()
+        }
+        found["PR"]["VR"] |= {"supersteps": 20, "sent": 4_000_000, "useful": 4_000_000}
+        found["PR"]["ALL"] |= {"supersteps": 20, "sent": 10_000_000, "useful": 2_500_000}
+        found["PR"]["VR"] |= {"computing": 0.015, "communication": 0.005}
+        section.figures["exchange"] = found
+        bench.exchange_targets(section, 2)
         assert [(one.measured, one.met) for one in section.targets] == [
             (pytest.approx(2.0), True),
             (pytest.approx(1.5), True),
         ]
-        bench.exchange_targets(section, 2, found, hub=True)
+        bench.exchange_targets(section, 2, hub=True)
         assert [one.met for one in section.targets[2:]] == [True, False], "more is asked for there"
         assert "through the host" in section.targets[2].name
-        bench.exchange_table(section, 2, found)
+        bench.exchange_table(section, 2)
         (table,) = section.tables
         rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
         assert rows[0]["ALL ÷ VR"] == "1.50"
@@ -240,33 +232,41 @@ class TestFigures:
             "",
         )
 
-    def test_numbers_for_pictures(self, measured):
-        bench = of("gpu_cluster")
-        found = bench.Exchanged()
-        found.timings["PR"] = {
-            method: measured("PR", method, 1.0, [0.25]) for method in ("VR", "MS")
-        }
-        found.traffic["PR"] = {"MS": (20, 400, 100)}
-        found.breakdowns["PR"] = {"MS": of("gpu_breakdown").Breakdown(wall=0.5, computing=0.125)}
-        assert found.figures() == {
-            "PR": {
-                "VR": {"seconds": 0.25},
-                "MS": {
-                    "seconds": 0.25, "supersteps": 20, "sent": 400, "useful": 100,
-                    "computing": 0.125, "communication": 0.375,
-                },
-            }
+    def test_numbers_for_pictures(self, section, measured, monkeypatch):
+        """A method that was not timed has none; what failed for one that was is left out."""
+        bench, breakdown = of("cluster.exchange"), of("cluster.breakdown")
+
+        def methods(setup, job, numbers):
+            numbers["MS"] |= {"supersteps": 20, "sent": 400, "useful": 100}
+            return [of("timing").Entrant(one, lambda one=one: (one, None), None) for one in numbers]
+
+        def broken_down(client, run):
+            parts = {"MS": breakdown.Breakdown(wall=0.5, computing=0.125)}
+            return parts[run()]
+
+        def race(section, name, entrants, *given, **named):
+            return [measured(name, one, 1.0, [0.25]) for one in ("VR", "MS")]
+
+        monkeypatch.setattr(bench, "_methods", methods)
+        monkeypatch.setattr(bench, "race", race)
+        monkeypatch.setattr(bench, "breakdown", broken_down)
+        setup = types.SimpleNamespace(several=types.SimpleNamespace(client=None, workers=2))
+        bench.exchange(setup, section, 3, None)
+        assert section.figures["exchange"]["PR"] == {
+            "VR": {"seconds": 0.25},
+            "MS": {
+                "seconds": 0.25, "supersteps": 20, "sent": 400, "useful": 100,
+                "computing": 0.125, "communication": 0.375,
+            },
         }  # fmt: skip
 
     def test_every_method_is_broken_down_in_a_run_of_its_own(self, section, measured, monkeypatch):
-        bench, runs = of("gpu_cluster"), []
+        bench, runs = of("cluster.exchange"), []
         result = types.SimpleNamespace(trace=pd.DataFrame({"milliseconds": [3.0, 4.0]}))
 
-        def methods(lent, job, traffic):
+        def methods(setup, job, numbers):
             return [
-                of("gpu_measure").Entrant(
-                    one, lambda one=one: (runs.append(one) or result, None), None
-                )
+                of("timing").Entrant(one, lambda one=one: (runs.append(one) or result, None), None)
                 for one in bench.METHODS
             ]
 
@@ -278,13 +278,13 @@ class TestFigures:
                 measured(name, one.library, 1.0, [0.5]) for one in entrants
             ],
         )
-        Part = of("gpu_breakdown").Breakdown
+        Part = of("cluster.breakdown").Breakdown
         monkeypatch.setattr(
             bench, "breakdown",
             lambda client, run: Part(wall=float(run().trace["milliseconds"].sum()), computing=1.0),
         )  # fmt: skip
-        lent = types.SimpleNamespace(spread=types.SimpleNamespace(client=None, workers=2))
-        bench.exchange(lent, section, 3, "coefficients", bench.Exchanged())
+        setup = types.SimpleNamespace(several=types.SimpleNamespace(client=None, workers=2))
+        bench.exchange(setup, section, 3, "coefficients")
         assert runs == ["VR", "MS", "ALL"] * 2
         assert section.figures["gpus"] == 2
         assert set(section.figures["exchange"]) == {"HS", "NN"}
@@ -296,7 +296,7 @@ class TestFigures:
         ("peaks", "met"), [([3, 2], None), ([3, 2, 2, 4], False), ([3] * 4, True)]
     )
     def test_memory(self, section, peaks, met):
-        of("gpu_cluster").memory_figures(section, 10, peaks)
+        of("cluster.pieces").memory_figures(section, 10, peaks)
         assert [one.met for one in section.targets] == ([] if met is None else [met])
         (table,) = section.tables
         assert table["rows"][1] == ["worker 0", "0.00", "0.30"]
@@ -307,27 +307,27 @@ class TestFigures:
             measured("bfs", "cugraph_ws", 0.02),
             measured("bfs", "cuGraph", 0.3),
         ]
-        of("gpu_peers").table(section, 2)
+        of("cluster.peers").table(section, 2)
         assert section.tables[0]["rows"] == [["bfs", "20", "300", "15.00"]]
 
     def test_without_cugraph_nothing_is_lost(self, section, monkeypatch):
         monkeypatch.setitem(sys.modules, "cugraph", None)
-        said = of("gpu_peers").cugraph_cluster("RM14", 0, section, 3)
+        said = of("cluster.peers").cugraph_cluster("RM14", 0, section, 3)
         assert said.startswith("not here: ")
         assert section.timings == []
 
     def test_the_report_shows_tables(self, section):
         section.table("two of them", ["work", "ms"], [["bfs", "3"]])
-        page = of("page")
         facts = {**section.facts(), "status": "passed"}
-        shown = page.page(page.merge({}, "bench", "cluster g", facts))
+        report = of("record").merge({}, "bench", "cluster g", facts)
+        shown = of("page").pages(report)["cluster.md"]
         assert "## cluster g: two of them\n\n| work | ms |\n| --- | --- |\n| bfs | 3 |\n" in shown
 
 
 def test_stages_of_several_gpus_run_only_where_asked_for():
-    run, stages, bench = of("run"), of("stages"), of("gpu")
+    run, stages, bench = of("run"), of("stages"), of("cluster.parts")
     parts = {one.removeprefix("bench-") for one in stages.CLUSTER}
-    assert parts == set(bench.BY_NAME) - {"efficiency"}
+    assert parts == set(bench.PARTS)
     assert not set(run.expand(["bench"])) & set(stages.CLUSTER)
     assert run.expand(["cluster"]) == ["cluster"]
     assert run.expand(["bench-cluster"]) == ["bench-cluster"]
@@ -345,7 +345,7 @@ def test_workers_of_the_hub_do_not_read_each_other(monkeypatch):
         seen.append(os.environ.get("NCCL_P2P_DISABLE"))
         yield types.SimpleNamespace(nthreads=lambda: {"a": 1, "b": 1})
 
-    bench = of("gpu_cluster")
+    bench = of("cluster.workers")
     monkeypatch.setattr(bench.ws, "local_cluster", cluster)
     for environment in (bench.HUB, {}):
         with bench.workers(environment):

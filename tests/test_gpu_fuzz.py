@@ -6,14 +6,14 @@ import json
 import warnings
 
 import pandas as pd
-from ci_scripts import of, scripts  # noqa: F401 - `scripts` is a fixture
+from ci_scripts import of
 from emulator.device import emulated
 
 import cugraph_ws as ws
 
 
 def test_two_frames_are_compared_value_by_value():
-    compare = of("random_graphs").compare
+    compare = of("checks.fuzz").compare
     frame = pd.DataFrame({"vertex": [1, 2, 3], "distance": pd.array([0, None, 4], "Int64")})
     assert compare(frame, frame.copy()) is None
     assert "distance, row 2: np.float64(5.0)" in compare(frame, frame.assign(distance=[0, None, 5]))
@@ -27,7 +27,7 @@ def test_two_frames_are_compared_value_by_value():
 
 
 def test_graphs_are_of_every_type():
-    fuzz = of("random_graphs")
+    fuzz = of("checks.fuzz")
     drawn = [fuzz.draw(number, 40) for number in range(150)]
     assert {one.id_type for one in drawn} == set(fuzz.ID_TYPES)
     assert {one.weight_type for one in drawn} == set(fuzz.WEIGHT_TYPES)
@@ -35,7 +35,7 @@ def test_graphs_are_of_every_type():
 
 
 def test_functions_and_programs_are_alike_on_an_emulated_gpu():
-    fuzz = of("random_graphs")
+    fuzz = of("checks.fuzz")
     jobs = {"bfs, limited", "components", "matching"}
     with warnings.catch_warnings(), emulated(seed=2):
         warnings.simplefilter("ignore", ws.GraphWarning)
@@ -47,14 +47,14 @@ def test_functions_and_programs_are_alike_on_an_emulated_gpu():
 def test_what_shares_print_becomes_a_section():
     stages = of("stages")
     line = {"graphs": 3, "functions": 30, "programs": 3, "differences": []}
-    text = "\n".join(["first", *[json.dumps(line)] * stages.PROCESSES])
-    facts = stages.fuzzed(stages.Done(0, text))
+    text = "\n".join(["first", *[json.dumps(line)] * of("children").PROCESSES])
+    facts = stages.fuzzed(of("children").Done(0, text))
     assert facts["status"] == "passed"
     assert facts["summary"] == (
         "24 random graphs: 240 results of functions and 24 of programs, 0 differences"
     )
     bad = {**line, "differences": ["graph 5: bfs: row 2"]}
-    facts = stages.fuzzed(stages.Done(1, f"{text}\n{json.dumps(bad)}"))
+    facts = stages.fuzzed(of("children").Done(1, f"{text}\n{json.dumps(bad)}"))
     assert facts["status"] == "failed"
     assert "graph 5: bfs" in facts["problem"]
-    assert stages.fuzzed(stages.Done(None, ""))["status"] == "failed"
+    assert stages.fuzzed(of("children").Done(None, ""))["status"] == "failed"

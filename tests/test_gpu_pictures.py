@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from ci_scripts import ROOT, of, scripts  # noqa: F401 - `scripts` is a fixture
+from ci_scripts import ROOT, of
 from matplotlib.colors import to_hex
 
 EXCHANGE = {  # seconds, and of them what is computing, by VR, MS, ALL
@@ -46,8 +44,9 @@ def scaling(graph, vertices, edges, seconds):
 
 
 def report(*sections):
-    bench = {f"{one['part']} {one['graph']}": one for one in sections}
-    return {"bench": {"frames RM22": {"part": "frames", "graph": "RM22"}, **bench}}
+    bench = {f"{one['part']} {one['graph']}": {"status": "passed", **one} for one in sections}
+    frames = {"status": "passed", "part": "frames", "graph": "RM22"}
+    return {"bench": {"frames RM22": frames, **bench}}
 
 
 SCALED = (
@@ -71,7 +70,7 @@ def cells(table):
 
 class TestTables:
     def test_useful_bytes(self):
-        found = cells(of("paper_tables").useful_table(report(exchange("g"))))
+        found = cells(of("paper").useful_table(report(exchange("g"))))
         assert found == {
             ("g, 2 GPUs", "ALL"): {"BFS": "25.0%", "PR": "25.0%"},
             ("g, 2 GPUs", "MS"): {"BFS": "75.0%", "PR": "75.0%"},
@@ -81,7 +80,7 @@ class TestTables:
         several = report(
             exchange("g"), exchange("h", times=3.0), exchange("g", part="cluster-hub", times=2.0)
         )
-        table = of("paper_tables").refinement_table(several)
+        table = of("paper").refinement_table(several)
         assert table.columns[2:] == ["BFS", "CC", "CS", "HS", "NN", "PR", "SSSP", "SSWP", "mean"]
         assert cells(table) == {
             ("g, 2 GPUs", "over ALL"): {"BFS": "2.00", "PR": "1.00", "mean": "1.50"},
@@ -103,7 +102,7 @@ class TestTables:
         figures = broken["figures"]["exchange"]
         del figures["BFS"]["VR"], figures["PR"]["MS"]
         figures["PR"]["ALL"] = {"seconds": 6.0}  # no result told its bytes
-        tables, found = of("paper_tables"), report(broken)
+        tables, found = of("paper"), report(broken)
         assert cells(tables.refinement_table(found)) == {
             ("g, 2 GPUs", "over ALL"): {"PR": "2.00", "mean": "2.00"},
             ("g, 2 GPUs", "over MS"): {},
@@ -114,7 +113,7 @@ class TestTables:
         }
 
     def test_speed_up_with_more_gpus(self):
-        table = of("paper_tables").scaling_table
+        table = of("paper").scaling_table
         found = report(*SCALED[:2])
         assert cells(table(found, "supersteps")) == {
             ("b", "2 vs. 1"): {"SSSP": "1.60", "mean": "1.60"},
@@ -127,10 +126,10 @@ class TestTables:
     def test_the_run_with_most_gpus_counts(self):
         two, four = scaling("b", 100, 1600, [9.0, 8.0]), SCALED[0]
         found = {"bench": {"b, 4 GPUs": four, "b, 2 GPUs": two}}
-        assert of("paper_tables").scalings(found) == {"b, 4 GPUs": four}
+        assert of("paper").scalings(found) == {"b, 4 GPUs": four}
 
     def test_markdown(self):
-        text = of("paper_tables").Table("T", ["a", "b"], [["1", "2"]]).markdown()
+        text = of("tables").Table("T", ["a", "b"], [["1", "2"]]).markdown()
         assert text == "## T\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"
 
 
@@ -237,20 +236,17 @@ class TestDrawing:
         assert not (tmp_path / "none").exists()
 
     @pytest.mark.parametrize("there", [True, False])
-    def test_the_command(self, there, tmp_path, monkeypatch, capsys):
-        path = tmp_path / "report.json"
+    def test_the_command(self, there, tmp_path, capsys):
         if there:
-            path.write_text(json.dumps(report(*SCALED)))
-        given = ["pictures.py", "--report", str(path), "--folder", str(tmp_path / "out")]
-        monkeypatch.setattr(sys, "argv", given)
-        assert of("pictures").main() == 1
+            of("record").write(tmp_path, report(*SCALED))
+        assert of("report").main(["--folder", str(tmp_path)]) == 1
         said = capsys.readouterr()
         if there:
             assert "figure-10.svg" in said.out
             assert "Figure 9: nothing in" in said.err
             assert "ci/gpu.sh bench-cluster-exchange measures it" in said.err
         else:
-            assert f"there is no {path}" in said.err
+            assert f"there is no record in {tmp_path}" in said.err
             assert said.out == ""
 
     def test_stages_that_are_named_exist(self):

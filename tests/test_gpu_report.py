@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 
 import pytest
-from ci_scripts import ROOT, of, scripts  # noqa: F401 - `scripts` is a fixture
+from ci_scripts import ROOT, of
 from clusters import eventually
 
 
 def section(part, graph, targets=(), timings=(), **facts):
-    return {
-        "part": part,
-        "graph": graph,
-        "timings": list(timings),
-        "targets": list(targets),
-        "errors": [],
-        "status": "passed",
-        **facts,
-    }
+    made = of("timing").Section(part, graph, list(timings), list(targets))
+    return {**made.facts(), "status": "passed", **facts}
 
 
 def timing(library, seconds, job="bfs", alone=None, **facts):
-    return {
-        "job": job,
-        "library": library,
-        "seconds": [seconds],
-        "median": seconds,
-        "alone_median": alone,
-        "first": 1.5,
-        "bytes": 0,
-        "edges": 0,
-        **facts,
-    }
+    alone = [] if alone is None else [alone]
+    return of("timing").Measured(job, "g", library, [seconds], alone, first=1.5, **facts)
 
 
 def schedule_target(speedups):
-    facts = {"speedups": speedups}
-    best = 1 / min(speedups.values())
-    return {
-        "name": "bfs: warp segmentation, times the best virtual warps",
-        "graph": "g",
-        "measured": best,
-        "bound": 1.05,
-        "at_least": False,
-        "met": best <= 1.05,
-        "facts": facts,
-    }
+    name = "bfs: warp segmentation, times the best virtual warps"
+    best, mean = 1 / min(speedups.values()), sum(speedups.values()) / len(speedups)
+    return of("timing").Target(name, "g", best, 1.05, mean=mean)
 
 
 class TestSummaries:
@@ -140,9 +115,9 @@ class TestTree:
 
     @pytest.mark.parametrize(
         "name",
-        ["ci/gpu-report.md", "ci/gpu-report.json", "ci/bench/pictures/figure-10.svg",
-         "kernels/__pycache__/a.pyc", "tests/.hypothesis/x", "README.md", "ci/bench/README.md",
-         "build/lib.py"],
+        ["docs/measurements/README.md", "docs/measurements/frames.json",
+         "docs/measurements/pictures/figure-10.svg", "kernels/__pycache__/a.pyc",
+         "tests/.hypothesis/x", "README.md", "ci/bench/README.md", "build/lib.py"],
     )  # fmt: skip
     def test_what_does_not_count(self, checkout, name):
         before = of("tree").files_hash(checkout)
@@ -156,11 +131,37 @@ class TestTree:
         assert of("tree").files_hash(checkout) == before
 
     def test_without_git(self, checkout):
-        assert of("tree").git_tree(checkout) is None
+        assert of("tree").commits_of({of("tree").files_hash(checkout)}, checkout) == {}
 
-    def test_the_script_prints_the_hash(self):
+    def test_the_first_commit_with_these_files(self, checkout):
+        """Commits that change nothing that counts have the same hash; a link does not count."""
+        tree = of("tree")
+
+        def commit(name, text):
+            (checkout / name).write_text(text)
+            for command in (["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b.c",
+                                           "commit", "-q", "-m", name]):  # fmt: skip
+                subprocess.run(["git", *command], cwd=checkout, check=True)
+            found = ["git", "rev-parse", "HEAD"]
+            return subprocess.run(
+                found, cwd=checkout, check=True, capture_output=True, text=True
+            ).stdout.strip()
+
+        subprocess.run(["git", "init", "-q"], cwd=checkout, check=True)
+        (checkout / "cugraph_ws/kernels").symlink_to("../kernels")
+        first = commit("kernels/a.py", "one\n")
+        before = tree.files_hash(checkout)
+        commit("README.md", "words")
+        second = commit("kernels/a.py", "two\n\n")
+        after = tree.files_hash(checkout)
+        commit("docs.md", "words")
+        hashes = {before, after, "of no commit"}
+        assert tree.commits_of(hashes, checkout) == {before: first, after: second}
+
+    def test_the_command_prints_the_hash(self):
         done = subprocess.run(
-            [sys.executable, str(ROOT / "ci/gpu/tree.py")],
+            ["bash", str(ROOT / "ci/bench.sh"), "tree"],
+            env={**os.environ, "PYTHON": sys.executable},
             capture_output=True,
             text=True,
             check=True,
@@ -170,7 +171,7 @@ class TestTree:
 
 class TestMerging:
     def test_other_sections_stay(self):
-        merge = of("page").merge
+        merge = of("record").merge
         first = merge({}, "stages", "tests", {"status": "passed", "tree": "a"})
         second = merge(first, "bench", "frames RM22", section("frames", "RM22", tree="b"))
         third = merge(second, "bench", "frames KR24", section("frames", "KR24", tree="c"))
@@ -183,17 +184,46 @@ class TestMerging:
         assert third["bench"]["frames RM22"]["tree"] == "b"
 
     def test_recording_on_disk(self, tmp_path):
-        run = of("run")
-        path = tmp_path / "report.json"
-        run.record(
-            path, "stages", "tests", {"status": "passed", "passed": 3, "failed": 0, "skipped": 1}
+        add = of("page").add
+        add(
+            tmp_path,
+            "stages",
+            "tests",
+            {"status": "passed", "passed": 3, "failed": 0, "skipped": 1},
         )
-        run.record(path, "stages", "leaks", {"status": "failed", "problem": "it grew by 7 bytes"})
-        assert set(json.loads(path.read_text())["stages"]) == {"tests", "leaks"}
-        shown = path.with_suffix(".md").read_text()
+        add(tmp_path, "stages", "leaks", {"status": "failed", "problem": "it grew by 7 bytes"})
+        assert set(of("record").read(tmp_path)["stages"]) == {"tests", "leaks"}
+        shown = (tmp_path / "README.md").read_text()
         assert "3 passed, 0 failed, 1 skipped" in shown
         assert "## leaks failed" in shown
         assert "it grew by 7 bytes" in shown
+
+    def test_what_is_read_is_what_was_written(self, tmp_path):
+        """One file a stage, one line a job; a second writing changes nothing."""
+        record = of("record")
+        machine = {"gpu": "NVIDIA H200", "gpus": 1}
+        timings = [timing(f"variant {n}", 0.001 * n, job=job) for n in (1, 2, 3) for job in "abcd"]
+        facts = section("frames", "RM22", [schedule_target({"2": 2.0})], timings, machine=machine,
+                        figures={"gpus": 2, "exchange": {"BFS": {"VR": {"seconds": 1 / 3}}}})  # fmt: skip
+        report = record.merge({}, "bench", "frames RM22", facts)
+        report = record.merge(report, "bench", "ranks RM22", section("ranks", "RM22"))
+        report = record.merge(report, "stages", "leaks", {"status": "passed", "tools": {}})
+        record.write(tmp_path, report)
+        assert record.read(tmp_path) == report
+        files = {path.name: path.read_text() for path in tmp_path.iterdir()}
+        assert set(files) == {"frames.json", "ranks.json", "checks.json", "machines.json"}
+        rows = [line for line in files["frames.json"].splitlines() if "variant 1" in line]
+        assert len(rows) == 4
+        assert '"variant 2": [2.0, 2.0, 2.0, 1, null, 1500.0, 0, 0]' in rows[0]
+        assert "tools" not in files["checks.json"], "what is empty is left out"
+        record.write(tmp_path, record.read(tmp_path))
+        assert files == {path.name: path.read_text() for path in tmp_path.iterdir()}
+
+    def test_cards_have_sections_of_their_own(self):
+        placed = of("run").placed
+        assert placed("bench-frames", {"gpu": "NVIDIA H200", "gpus": 1}) == ", NVIDIA H200"
+        assert placed("cluster", {"gpu": "NVIDIA H100", "gpus": 2}) == ", 2 GPUs, NVIDIA H100"
+        assert placed("tests", {}) == ""
 
     def test_clusters_of_several_sizes_have_sections_of_their_own(self):
         on_gpus = of("run").on_gpus
@@ -203,7 +233,7 @@ class TestMerging:
 
     @pytest.mark.parametrize("bad", [None, 5])
     def test_shares_side_by_side(self, bad):
-        stages = of("stages")
+        stages = of("children")
         program = f"import sys; print('share', *sys.argv[1:]); sys.exit(sys.argv[1] == '{bad}')"
         done = stages.side_by_side([sys.executable, "-c", program], 60.0)
         shares = [line for line in done.text.splitlines() if line.startswith("share")]
@@ -236,7 +266,9 @@ class TestMerging:
     def test_a_benchmark_that_is_cut_short_keeps_what_it_has(self):
         stages = of("stages")
         written = {"sections": [section("frames", "RM22")], "running": ["frames", "KR24"]}
-        found = stages.bench_sections("frames", [], written, stages.Done(None, "building\n"))
+        found = stages.bench_sections(
+            "frames", [], written, of("children").Done(None, "building\n")
+        )
         assert found["frames RM22"]["status"] == "passed"
         assert found["frames KR24"]["status"] == "failed"
         assert "too long" in found["frames KR24"]["problem"]
@@ -245,14 +277,16 @@ class TestMerging:
         stages = of("stages")
         begun = section("cluster", "RM22", timings=[timing("cugraph_ws", 0.002)])
         written = {"sections": [begun], "running": ["cluster", "RM22"]}
-        (found,) = stages.bench_sections("cluster", [], written, stages.Done(None, "")).values()
+        (found,) = stages.bench_sections(
+            "cluster", [], written, of("children").Done(None, "")
+        ).values()
         assert found["status"] == "failed"
         assert "too long" in found["problem"]
         assert found["timings"] == begun["timings"]
 
     def test_a_benchmark_that_never_began(self):
         stages = of("stages")
-        found = stages.bench_sections("frames", ["KR24"], {}, stages.Done(1, "no module"))
+        found = stages.bench_sections("frames", ["KR24"], {}, of("children").Done(1, "no module"))
         assert set(found) == {"frames KR24"}
         assert "no module" in found["frames KR24"]["problem"]
 
@@ -261,7 +295,7 @@ class TestMerging:
         wrong = section("frames", "KR24")
         wrong["errors"] = [{"what": "build, cuGraph", "error": "MemoryError: full"}]
         written = {"sections": [section("frames", "RM22"), wrong], "running": None}
-        found = stages.bench_sections("frames", [], written, stages.Done(1, ""))
+        found = stages.bench_sections("frames", [], written, of("children").Done(1, ""))
         assert {name: one["status"] for name, one in found.items()} == {
             "frames RM22": "passed",
             "frames KR24": "failed",
@@ -270,11 +304,11 @@ class TestMerging:
 
     @pytest.mark.parametrize(("code", "said"), [(None, "too long"), (3, "status 3"), (0, None)])
     def test_how_a_child_ended(self, code, said):
-        problem = of("stages").Done(code, "last words").problem
+        problem = of("children").Done(code, "last words").problem
         assert problem is None if said is None else said in problem and "last words" in problem
 
     def test_children_that_take_too_long_are_ended(self):
-        done = of("stages").child([sys.executable, "-c", "import time; time.sleep(60)"], 0.5)
+        done = of("children").child([sys.executable, "-c", "import time; time.sleep(60)"], 0.5)
         assert done.code is None
 
     def test_a_run_that_is_ended_reports_what_it_has(self, tmp_path):
@@ -286,23 +320,23 @@ time.sleep(60)
 """
         program = f"""
 import sys
-sys.path.insert(0, {str(ROOT / "ci" / "gpu")!r})
-import run, stages
+from bench import children, run, stages
 run.unusable, run.machine = lambda: None, dict
-stages.leaks = lambda: stages._status(stages.child([sys.executable, "-c", {work!r}], 60.0).problem, True)
-sys.argv[1:] = ["leaks", "tests", "--report", {str(tmp_path / "report.json")!r}]
-sys.exit(run.main())
+stages.leaks = lambda: stages._status(
+    children.child([sys.executable, "-c", {work!r}], 60.0).problem, True)
+sys.exit(run.main(["leaks", "tests", "--report", {str(tmp_path / "report")!r}]))
 """
         running = subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
-        )
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True,
+            env=of("places").environment(),
+        )  # fmt: skip
         begun = tmp_path / "child"
         eventually(lambda: begun.exists() and begun.read_text(), 30.0)
         running.terminate()
         text, _ = running.communicate(timeout=30.0)
         assert running.returncode == 1
         assert "failed: leaks, tests (not begun)" in text
-        report = json.loads((tmp_path / "report.json").read_text())
+        report = of("record").read(tmp_path / "report")
         assert set(report["stages"]) == {"leaks"}
         assert "was ended" in report["stages"]["leaks"]["problem"]
         with pytest.raises(ProcessLookupError):
@@ -311,44 +345,47 @@ sys.exit(run.main())
 
 class TestTargets:
     def test_the_average_over_sizes_programs_and_graphs(self):
-        page = of("page")
-        report = page.merge(
-            {},
-            "bench",
-            "schedules a",
-            section("schedules", "a", [schedule_target({"2": 2.0, "8": 1.0})]),
-        )
-        report = page.merge(
-            report,
-            "bench",
-            "schedules b",
-            section("schedules", "b", [schedule_target({"2": 1.1, "8": 0.9})]),
-        )
+        page, merge = of("page"), of("record").merge
+        first = section("schedules", "a", [schedule_target({"2": 2.0, "8": 1.0})])
+        second = section("schedules", "b", [schedule_target({"2": 1.1, "8": 0.9})])
+        report = merge({}, "bench", "schedules a", first)
+        report = merge(report, "bench", "schedules b", second)
         (average,) = page.averages(report)
-        assert average["measured"] == pytest.approx((1.5 + 1.0) / 2)
-        assert average["graph"] == "2 cases"
-        assert not average["met"]
+        assert average.measured == pytest.approx((1.5 + 1.0) / 2)
+        assert average.graph == "2 cases"
+        assert not average.met
         assert len(page.targets(report)) == 3
 
     def test_no_average_of_nothing(self):
         page = of("page")
         assert page.averages({}) == []
-        assert page.targets(page.merge({}, "bench", "frames a", section("frames", "a"))) == []
+        report = of("record").merge({}, "bench", "frames a", section("frames", "a"))
+        assert page.targets(report) == []
 
     def test_growth_of_memory(self):
-        growth = of("leaks").growth
+        growth = of("checks.leaks").growth
         assert growth([9, 5, 7, 7, 7, 7], settled=2) == 0
         assert growth([0, 0, 7, 8, 8, 7], settled=2) == 0
         assert growth([0, 0, 7, 7, 7, 10], settled=2) == 3
 
 
 class TestPage:
-    def test_rows(self):
-        page = of("page")
+    @pytest.fixture
+    def shown(self):
+        """Return the pages of one section, one after the other."""
+
+        def pages(name, facts):
+            report = of("record").merge({}, "bench", name, facts)
+            return "\n".join(of("page").pages(report).values())
+
+        return pages
+
+    def test_rows(self, shown):
         ours = timing("cugraph_ws", 0.002, alone=0.001, bytes=4e9, edges=1e9)
         theirs = timing("cuGraph", 0.25)
         facts = {
-            "tree": {"files": "0123456789abcdef", "git": "f" * 40},
+            "tree": "0123456789abcdef",
+            "commit": "f" * 40,
             "when": "2026-01-02 03:04 UTC",
             "seconds": 61.0,
             "machine": {
@@ -358,46 +395,41 @@ class TestPage:
                 "versions": {"cudf": "26.10"},
             },
         }
-        report = page.merge(
-            {},
-            "bench",
-            "searches KR24",
-            section("searches", "KR24", timings=[ours, theirs], **facts),
-        )
-        lines = page.page(report).splitlines()
+        key = of("record").machine_key(facts["machine"])
+        section_of = section("searches", "KR24", timings=[ours, theirs], **facts)
+        lines = shown("searches KR24", section_of).splitlines()
         assert any(
-            "1 × NVIDIA H200, driver 580.1" in line and "cudf 26.10" in line for line in lines
+            f"`{key}`: 1 × NVIDIA H200, driver 580.1" in line and "cudf 26.10" in line
+            for line in lines
         )
         assert (
             "| bench searches KR24 | passed | 2026-01-02 03:04 UTC | 61 | "
-            "0123456789abcdef (git ffffffffffff) | 2 timings |"
+            f"0123456789abcdef (commit ffffffffffff) | 2 timings | {key} |"
         ) in lines
         assert (
             "| bfs | cugraph_ws | 2 | 1 | 2 to 2 | 1 | 4,000 | 1,000.00 | 1.00 | 1,500 |" in lines
         )
         assert "| bfs | cuGraph | 250 |  | 250 to 250 | 1 |  |  | 125.00 | 1,500 |" in lines
 
-    def test_targets_met_and_missed(self):
-        page = of("page")
+    def test_targets_met_and_missed(self, shown):
         met, missed = schedule_target({"2": 1.0}), schedule_target({"2": 0.5})
-        shown = page.page(
-            page.merge({}, "bench", "schedules g", section("schedules", "g", [met, missed]))
-        )
-        assert "## Targets: 1 of 3 met" in shown
-        assert "| g | 2.00 | ≤ 1.05 | **missed** |" in shown
+        text = shown("schedules g", section("schedules", "g", [met, missed]))
+        assert "## Targets: 1 of 3 met" in text
+        assert "| g | 2.00 | ≤ 1.05 | **missed** |" in text
 
-    def test_efficiency_is_a_share(self):
-        page = of("page")
-        row = {
-            "job": "sssp: warp execution efficiency",
-            "graph": "g",
-            "library": "cugraph_ws",
-            "value": 0.718,
-        }
-        shown = page.page(
-            page.merge({}, "bench", "efficiency g", section("efficiency", "g", timings=[row]))
-        )
-        assert "| sssp: warp execution efficiency | cugraph_ws | 71.8% |" in shown
+    def test_efficiency_is_a_share(self, shown):
+        row = of("timing").Share("sssp: warp execution efficiency", "cugraph_ws", 0.718)
+        text = shown("efficiency g", section("efficiency", "g", timings=[row]))
+        assert "| sssp: warp execution efficiency | cugraph_ws | 71.8% |" in text
 
     def test_an_empty_report(self):
-        assert of("page").page({}).startswith("# What ran on a GPU")
+        assert of("page").pages({})["README.md"].startswith("# What was measured")
+
+    def test_the_pages_here_are_those_of_the_record_here(self, tmp_path):
+        folder = of("places").MEASUREMENTS
+        report = of("record").read(folder)
+        of("record").write(tmp_path, report)
+        of("page").write_pages(tmp_path, report)
+        for path in tmp_path.iterdir():
+            here = (folder / path.name).read_text()
+            assert here == path.read_text(), f"python -m bench report writes {path.name} anew"

@@ -9,14 +9,14 @@ import types
 
 import numpy as np
 import pytest
-from ci_scripts import of, scripts  # noqa: F401 - `scripts` is a fixture
+from ci_scripts import numpy_as_cupy, of
 
 
 def test_graphs_of_several_sizes_and_densities():
-    graphs = of("gpu_graphs")
+    graphs = of("graphs")
     names = list(graphs.SCALING)
-    assert names == list(of("gpu").PARTS["cluster-scaling"][1])
-    assert set(of("gpu_scaling").PROGRAMS_ON) <= set(names)
+    assert names == list(of("cluster.parts").PARTS["cluster-scaling"].graphs)
+    assert set(of("cluster.scaling").PROGRAMS_ON) <= set(names)
     densities = {}
     for name, (n, m, corners) in graphs.SCALING.items():
         assert graphs.RMAT[name] == (n, m, graphs.PAPER) == (n, m, corners)
@@ -30,18 +30,18 @@ def test_graphs_of_several_sizes_and_densities():
 
 
 def test_all_graphs_fit_a_frame():
-    assert all(m < 2**31 for _, m, _ in of("gpu_graphs").RMAT.values())
+    assert all(m < 2**31 for _, m, _ in of("graphs").RMAT.values())
 
 
 def test_two_gpus_take_part_wherever_there_are_more():
-    sizes = of("gpu_scaling").sizes
+    sizes = of("cluster.scaling").sizes
     assert (sizes(2), sizes(4), sizes(8)) == ([2], [2, 4], [2, 8])
 
 
 @pytest.fixture
 def measured():
     def make(job, library, seconds, alone):
-        return of("gpu_measure").Measured(job, "g", library, [seconds], alone=[alone])
+        return of("timing").Measured(job, "g", library, [seconds], alone=[alone])
 
     return make
 
@@ -54,7 +54,7 @@ class TestFigures:
             measured("SSSP", "cugraph_ws", 0.04, 0.02),
             measured("BFS", "cugraph_ws", 0.01, 0.005),
         ]
-        found = of("gpu_scaling").scaling_figures(timings, 4)
+        found = of("cluster.scaling").scaling_figures(timings, 4)
         assert found == {
             "SSSP": {
                 "1": {"supersteps": 0.06, "call": 0.08},
@@ -66,8 +66,8 @@ class TestFigures:
         assert json.loads(json.dumps(found)) == found
 
     def test_table(self, measured):
-        scaling = of("gpu_scaling")
-        section = of("gpu_measure").Section("cluster-scaling", "g")
+        scaling = of("cluster.scaling")
+        section = of("timing").Section("cluster-scaling", "g")
         timings = [
             measured("SSSP", "one GPU", 0.08, 0.06),
             measured("SSSP", "cugraph_ws", 0.04, 0.02),
@@ -100,16 +100,16 @@ class TestWorkers:
             yield types.SimpleNamespace(nthreads=lambda: dict.fromkeys("abcd", 1))
             counts["ended"] += 1
 
-        monkeypatch.setattr(of("gpu_scaling"), "workers", workers)
+        monkeypatch.setattr(of("cluster.scaling"), "workers", workers)
         return counts
 
     @pytest.fixture
     def programs(self, monkeypatch):
         """Programs that were to run, by graph, on how many GPUs besides one."""
-        scaling, ran = of("gpu_scaling"), {}
+        scaling, ran = of("cluster.scaling"), {}
 
-        def job(job, case, spreads, section, repeats):
-            ran.setdefault(section.graph, []).append((job.name, list(spreads)))
+        def job(job, case, partitioned, section, repeats):
+            ran.setdefault(section.graph, []).append((job.name, list(partitioned)))
 
         class Case:
             source = range(7)
@@ -121,11 +121,11 @@ class TestWorkers:
                 pass
 
         monkeypatch.setattr(scaling, "_job", job)
-        monkeypatch.setattr(scaling, "PartedCase", Case)
+        monkeypatch.setattr(scaling, "GatheredCase", Case)
         return ran
 
     def test_they_stay_from_graph_to_graph(self, clusters, programs):
-        measure, scaling = of("gpu_measure"), of("gpu_scaling")
+        measure, scaling = of("timing"), of("cluster.scaling")
         sections = [
             measure.Section("cluster-scaling", name) for name in ("RM4V33E", "RM16V134E", "RM2V33E")
         ]
@@ -140,12 +140,11 @@ class TestWorkers:
         assert sections[0].figures == {"gpus": 4, "edges": 7, "vertices": 1 << 22}
         assert all(not section.errors for section in sections)
 
-    def test_they_end_with_the_part(self, clusters, programs, monkeypatch, tmp_path):
-        bench, output = of("gpu"), tmp_path / "bench.json"
+    def test_they_end_with_the_part(self, clusters, programs, tmp_path):
+        bench, output = of("cluster.parts"), tmp_path / "bench.json"
         graphs = ["RM1V33E", "RM2V33E"]
-        given = ["--only", "cluster-scaling", "--graphs", *graphs, "--output", str(output)]
-        monkeypatch.setattr(sys, "argv", ["gpu.py", *given])
-        assert bench.main() == 0
+        given = ["scaling", "--graphs", *graphs, "--output", str(output)]
+        assert bench.main(given) == 0
         assert clusters == {"started": 1, "ended": 1}
         assert [one["graph"] for one in json.loads(output.read_text())["sections"]] == graphs
         assert list(programs) == graphs
@@ -156,9 +155,8 @@ class TestWork:
 
     @pytest.fixture
     def parts(self, monkeypatch):
-        scaling = of("gpu_scaling")
-        stub = types.SimpleNamespace(Device=lambda: types.SimpleNamespace(synchronize=lambda: None))
-        monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(cuda=stub))
+        scaling = of("cluster.scaling")
+        monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy())
         trace = {"milliseconds": np.array([1.0, 2.0])}
         monkeypatch.setattr(scaling, "digest", lambda frame: frame)
 
@@ -176,9 +174,9 @@ class TestWork:
 
     def test_digests_are_compared_with_one_gpus(self, parts):
         job, place = parts
-        scaling, section = of("gpu_scaling"), of("gpu_measure").Section("cluster-scaling", "g")
-        spreads = {2: place([7.0, 3.0]), 4: place([7.0, 3.3])}
-        scaling._job(job, place([7.0, 3.0]), spreads, section, 1)
+        scaling, section = of("cluster.scaling"), of("timing").Section("cluster-scaling", "g")
+        partitioned = {2: place([7.0, 3.0]), 4: place([7.0, 3.3])}
+        scaling._job(job, place([7.0, 3.0]), partitioned, section, 1)
         assert [one["what"] for one in section.errors] == ["SSSP, cugraph_ws"]
         assert "off by 0.1" in section.errors[0]["error"]
         assert set(section.figures["scaling"]["SSSP"]) == {"1", "2"}

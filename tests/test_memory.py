@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tracemalloc
 from pathlib import Path
 
@@ -13,22 +12,12 @@ import pyarrow as pa
 import pytest
 
 import cugraph_ws as ws
+from bench.cpu import estimates
 from cugraph_ws import interning
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.estimates import estimate_memory
 from cugraph_ws.footprints import IdShape, estimate_build
 from cugraph_ws.interning import count_distinct
-
-BENCH = Path(__file__).parents[1] / "ci" / "bench" / "memory_peaks.py"
-
-
-@pytest.fixture(scope="module")
-def peaks():
-    spec = importlib.util.spec_from_file_location("memory_peaks", BENCH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 
 # --- what builds take -----------------------------------------------------------------------
 
@@ -38,15 +27,15 @@ def peaks():
     "kind",
     ["int32", "int64", "sparse", "random", "text", "pairs", "text and integers", "pandas"],
 )
-def test_peaks_of_new_processes_are_what_was_told(peaks, kind):
+def test_peaks_of_new_processes_are_what_was_told(kind):
     """Each kind in a new process, directed and not, weighted and not: 16 shapes of 1 to 2 M edges.
 
     Allocators blur what is measured by some hundred kilobytes, of 14 MiB and more.  How much threads hold
     at one moment depends on how the machine schedules them: what is off is measured once more.
     """
-    rows = peaks.measure(kind)
+    rows = estimates.measure(kind)
     if any(row["taken"] != pytest.approx(row["told"], rel=0.25) for row in rows):
-        rows = peaks.measure(kind)
+        rows = estimates.measure(kind)
     for row in rows:
         assert row["taken"] == pytest.approx(row["told"], rel=0.25), row
         assert row["taken"] <= 2.5 * row["kept"], row

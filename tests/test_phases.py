@@ -1,11 +1,11 @@
-"""Where the time of a call on a cluster goes, as `ci/bench/phases.py` tells it."""
+"""Where the time of a call on a cluster goes, as `python -m bench phases` tells it."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
-from ci_scripts import of, scripts  # noqa: F401 - a fixture
+from ci_scripts import of
 from clusters import workers_in
 
 from cugraph_ws import vertex_loop
@@ -22,7 +22,7 @@ def test_phases_are_indented_below_what_they_are_a_part_of():
         ("elsewhere", 1.002, 1.009, 8),
         ("after", 1.006, 1.0065, 7),
     ]
-    found = of("phases").rows(phases, 1.0)
+    found = of("cluster.phases").rows(phases, 1.0)
     assert [line[19:] for line in found] == [
         "whole", "elsewhere", "  part", "    part of the part", "after",
     ]  # fmt: skip
@@ -32,7 +32,7 @@ def test_phases_are_indented_below_what_they_are_a_part_of():
 def test_functions_are_as_before_afterwards():
     into = []
     usual = Crewed.join
-    installed = of("phases").install(into, {"cluster.driver": ("Crewed.join",)}, gpu=False)
+    installed = of("cluster.phases").install(into, {"cluster.driver": ("Crewed.join",)}, gpu=False)
     assert Crewed.join is not usual
     with pytest.raises(AttributeError):
         Crewed.join(None)
@@ -44,17 +44,17 @@ def test_functions_are_as_before_afterwards():
 
 def test_what_is_watched_is_there():
     """On this machine all but what needs CuPy can be imported."""
-    phases = of("phases")
+    phases = of("cluster.phases")
     for watched in (phases.WATCHED, phases.CLIENT):
         phases.install([], watched, gpu=False).close()
     assert vertex_loop.bind.__module__ == "cugraph_ws.binding"
 
 
 def test_a_call(capsys):
-    of("phases").main(["bfs", "--scale", "6", "--workers", "2"])
+    of("cluster.phases").main(["bfs", "--scale", "6", "--workers", "2"])
     told = capsys.readouterr().out
     assert told.startswith("bfs: ")
-    own, member = told.split("on the first member")
+    own, member = told.split("on the first rank")
     assert "Crewed.join" in own
     for name in (
         "call_early",

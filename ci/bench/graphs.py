@@ -1,84 +1,213 @@
-"""The graphs to measure on, as plain arrays of dense vertex numbers."""
+"""The graphs to measure on: names and recipes of those that are generated, and edge lists of a folder.
+
+Generated graphs are drawn on the GPU from a seed; their ids are int32.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from verify import Array, Edges
 
-from cugraph_ws.generators import rmat
+__all__ = [
+    "GENERATED",
+    "HIGH_DIAMETER",
+    "PAPER",
+    "RMAT",
+    "SCALING",
+    "UNSEEN",
+    "DeviceArray",
+    "EdgeList",
+    "Weights",
+    "grid",
+    "read_folder",
+    "rmat",
+    "simple",
+]
 
-__all__ = ["Case", "frame", "generated", "read_folder", "simple"]
+DeviceArray = Any  # CuPy's
+Weights = Literal["lengths", "coefficients", "synapses"]
 
-UNWEIGHTED_LENGTHS = (1, 100)  # of edges that come without any: seeded, whole numbers
+LENGTHS = (1, 100)  # of edges of a list that has none: seeded, whole numbers
 BOTH_WAYS = ("roadNet", "road-moscow")  # files that list an undirected edge once
+PAPER = (0.45, 0.25, 0.15)  # RMAT parameters of the Warp Segmentation paper
+GRAPH500 = (0.57, 0.19, 0.19)
+CHUNK = 1 << 26  # edges drawn at a time
 
 
-class Case:
-    """A graph in the two forms that algorithms take.
+def rmat(
+    n: int, m: int, corners: tuple[float, float, float], seed: int = 1
+) -> tuple[DeviceArray, DeviceArray]:
+    """Draw `m` edges between `n` vertices, duplicates and self-loops kept (Chakrabarti et al. 2004)."""
+    import cupy
+
+    a, b, c = corners
+    random = cupy.random.RandomState(seed)
+    bits = max(1, (n - 1).bit_length())
+    parts: list[tuple[DeviceArray, DeviceArray]] = []
+    drawn = 0
+    while drawn < m:
+        size = min(CHUNK, 2 * (m - drawn) + 32)
+        source = cupy.zeros(size, cupy.int32)
+        destination = cupy.zeros(size, cupy.int32)
+        for _ in range(bits):
+            place = random.random_sample(size, dtype=cupy.float32)
+            source = 2 * source + (place >= a + b)
+            destination = 2 * destination + (
+                ((place >= a) & (place < a + b)) | (place >= a + b + c)
+            )
+        inside = (source < n) & (destination < n)
+        parts.append(
+            (
+                source[inside][: m - drawn].astype(cupy.int32),
+                destination[inside][: m - drawn].astype(cupy.int32),
+            )
+        )
+        drawn += len(parts[-1][0])
+    sources, destinations = zip(*parts, strict=True)
+    return cupy.concatenate(sources), cupy.concatenate(destinations)
+
+
+def uniform(n: int, m: int) -> tuple[DeviceArray, DeviceArray]:
+    """Draw `m` edges between `n` vertices, all alike (Erdős and Rényi)."""
+    import cupy
+
+    random = cupy.random.RandomState(1)
+    return (
+        random.randint(0, n, m, dtype=cupy.int32),
+        random.randint(0, n, m, dtype=cupy.int32),
+    )
+
+
+def small_world(n: int, reach: int, rewired: float) -> tuple[DeviceArray, DeviceArray]:
+    """Link each vertex to the next `reach` of a ring, a share of them to anyone (Watts, Strogatz 1998)."""
+    import cupy
+
+    random = cupy.random.RandomState(3)
+    source = cupy.repeat(cupy.arange(n, dtype=cupy.int32), reach)
+    destination = (source + cupy.tile(cupy.arange(1, reach + 1, dtype=cupy.int32), n)) % n
+    anyone = random.random_sample(n * reach) < rewired
+    destination[anyone] = random.randint(0, n, int(anyone.sum()), dtype=cupy.int32)
+    return source, destination
+
+
+def cliques(count: int, size: int) -> tuple[DeviceArray, DeviceArray]:
+    """Draw a chain of cliques, each linked to the next by an edge in each direction."""
+    import cupy
+
+    inside = cupy.arange(size, dtype=cupy.int32)
+    one, other = cupy.repeat(inside, size), cupy.tile(inside, size)
+    one, other = one[one != other], other[one != other]
+    first = size * cupy.arange(count, dtype=cupy.int32)
+    source = (first[:, None] + one).ravel()
+    destination = (first[:, None] + other).ravel()
+    last, following = first[:-1] + size - 1, first[1:]
+    return (
+        cupy.concatenate([source, last, following]),
+        cupy.concatenate([destination, following, last]),
+    )
+
+
+def grid(side: int, dropped: float) -> tuple[DeviceArray, DeviceArray]:
+    """Streets between neighbouring crossings, both ways, with a share of them dropped."""
+    import cupy
+
+    number = cupy.arange(side * side, dtype=cupy.int32).reshape(side, side)
+    ahead = cupy.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
+    behind = cupy.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+    source, destination = cupy.concatenate([ahead, behind]), cupy.concatenate([behind, ahead])
+    kept = cupy.random.RandomState(1).random_sample(len(source)) >= dropped
+    return source[kept], destination[kept]
+
+
+EDGES = (1 << 25, 1 << 27, 5 << 26, 21 << 25)
+DENSITIES = (8, 16, 32)  # edges a vertex
+# Of several sizes and densities, as in the paper's Figure 10, and named as there: RM<M vertices>V<M edges>E
+SCALING = {
+    f"RM{m // density // 10**6}V{m // 10**6}E": (m // density, m, PAPER)
+    for density in DENSITIES
+    for m in EDGES
+}
+RMAT: dict[str, tuple[int, int, tuple[float, float, float]]] = {  # vertices, edges, parameters
+    **SCALING,
+    "RM20": (1 << 20, 1 << 24, PAPER),
+    "RM22": (1 << 22, 1 << 26, PAPER),
+    "RM33V335E": (1 << 25, 335_544_320, PAPER),
+    "KR24": (1 << 24, 1 << 28, GRAPH500),
+    # Of the paper's Table II
+    "RM16V134E": (1 << 24, 134_217_728, PAPER),
+    "RM16V201E": (1 << 24, 201_326_592, PAPER),
+    "RM25V201E": (25_165_824, 201_326_592, PAPER),
+    # For several GPUs; the second is nearly as much as a cuDF frame on one of them can hold: 2^31 - 1 rows
+    "RM54V704E": (54_525_952, 704_643_072, PAPER),
+    "RM27": (1 << 27, 2_100_000_000, PAPER),
+    "RM14": (1 << 14, 1 << 18, PAPER),  # to try a benchmark out
+}
+GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] = {
+    **{name: (n, partial(rmat, n, m, corners)) for name, (n, m, corners) in RMAT.items()},
+    "road-like": (1400 * 1400, lambda: grid(1400, 0.28)),
+    "ER25V201E": (25_165_824, lambda: uniform(25_165_824, 201_326_592)),
+    **{
+        name: (1 << 22, partial(rmat, 1 << 22, m, corners, seed=7))
+        for name, m, corners in (
+            ("kronecker-22", 1 << 26, GRAPH500),
+            ("skewed-22", 60_000_000, (0.65, 0.15, 0.15)),
+        )
+    },
+    "uniform-22": (1 << 22, lambda: uniform(1 << 22, 100_000_000)),
+    "small-world-22": (1 << 22, lambda: small_world(1 << 22, 12, 0.1)),
+    "cliques": (1 << 18, lambda: cliques(1 << 12, 64)),
+}
+UNSEEN = ("kronecker-22", "skewed-22", "uniform-22", "small-world-22", "cliques")
+HIGH_DIAMETER = ("road-like",)  # where a search has thousands of supersteps
+
+
+def simple(arrays: Any, source: Any, destination: Any, n: int) -> tuple[Any, Any]:
+    """Return every edge once, whichever its direction, without self-loops.
 
     Parameters
     ----------
-    name : str
-        For the tables.
-    directed : Edges
-        The edges as they come, with a weight.
+    arrays : module
+        NumPy or CuPy.
+    source, destination : array of int, shape (edges,)
+        Ids below `n`.
+    n : int
     """
-
-    def __init__(self, name: str, directed: Edges) -> None:
-        self.name = name
-        self.directed = directed
-        self.undirected = simple(directed)
-        self.start = int(np.bincount(directed.source, minlength=directed.n).argmax())
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.directed.n:,} vertices, {len(self.directed.source):,} edges"
+    low = arrays.minimum(source, destination).astype(arrays.int64)
+    keys = low * n + arrays.maximum(source, destination)
+    keys = arrays.unique(keys[source != destination])
+    return keys // n, keys % n
 
 
-def simple(edges: Edges) -> Edges:
-    """Return the undirected graph without self-loops and parallel edges, without weights.
+class EdgeList(NamedTuple):
+    """A file's edges between vertices from 0 to `n` − 1."""
 
-    It is the one form in which all libraries agree on core numbers.
-    """
-    low = np.minimum(edges.source, edges.destination)
-    high = np.maximum(edges.source, edges.destination)
-    keys = np.unique(low[low != high] * edges.n + high[low != high])
-    return Edges(keys // edges.n, keys % edges.n, edges.n, directed=False)
-
-
-def frame(edges: Edges) -> pd.DataFrame:
-    """Return the edges as a user would have them."""
-    columns = {"source": edges.source, "destination": edges.destination}
-    if edges.weight is not None:
-        columns["weight"] = edges.weight
-    return pd.DataFrame(columns)
+    name: str
+    n: int
+    source: Any
+    destination: Any
+    weight: Any
 
 
-def generated(scale: int, edge_factor: int = 16) -> Case:
-    """Return an RMAT graph (Graph500 parameters) with whole lengths from 1 to 100."""
-    made = rmat(scale, edge_factor, seed=1, weights=UNWEIGHTED_LENGTHS)
-    edges = Edges(made["source"], made["destination"], 2**scale, made["weight"])
-    return Case(f"RMAT {scale} x {edge_factor}", edges)
-
-
-def read_folder(folder: Path, most_edges: int) -> Iterator[Case]:
-    """Yield a case for every edge list in `folder` with at most `most_edges` edges.
+def read_folder(folder: Path | None, names: Sequence[str], most_edges: int) -> Iterator[EdgeList]:
+    """Yield the edge lists of `names` in `folder`, "data" is all, with at most `most_edges` edges.
 
     Edge lists are text, two or three columns parted by blanks or tabs, `#` comments, gzipped or
     not.  Lengths that are missing are drawn, so that every graph has some.
     """
-    for path in sorted(folder.glob("*.t*")):
+    for path in sorted(folder.glob("*.t*")) if folder is not None else ():
         if path.name.removesuffix(".gz").endswith((".tsv", ".txt")):
-            case = _read(path)
-            if len(case.directed.source) <= most_edges:
-                yield case
+            found = _read(path)
+            if len(found.source) <= most_edges and {"data", found.name} & set(names):
+                yield found
 
 
-def _read(path: Path) -> Case:
+def _read(path: Path) -> EdgeList:
     table = pd.read_csv(path, sep=r"\s+", comment="#", header=None)
     ids, numbers = np.unique(table[[0, 1]].to_numpy(np.int64), return_inverse=True)
     source, destination = np.ascontiguousarray(numbers.reshape(-1, 2).T)
@@ -90,11 +219,11 @@ def _read(path: Path) -> Case:
         )
         weight = np.concatenate([weight, weight])
     name = re.sub(r"(_dedup|_weighted)?\.(tsv|txt)(\.gz)?$", "", path.name)
-    return Case(name, Edges(source, destination, len(ids), weight))
+    return EdgeList(name, len(ids), source, destination, weight)
 
 
-def _lengths(table: pd.DataFrame) -> Array:
+def _lengths(table: pd.DataFrame) -> Any:
     if table.shape[1] > 2:
         return table[2].to_numpy()
-    low, high = UNWEIGHTED_LENGTHS
+    low, high = LENGTHS
     return np.random.default_rng(1).integers(low, high + 1, len(table))

@@ -1,19 +1,13 @@
 """Figures 9 and 10 of the Warp Segmentation paper, drawn of a report, and its tables over all graphs.
 
-    python ci/bench/pictures.py                                     # ci/gpu-report.json, to ci/bench/pictures
-    python ci/bench/pictures.py --report REPORT.json --folder FOLDER
-
 Pictures are SVG, the same bytes whenever they are drawn of the same report; tables and pictures together are
 the folder's README.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
-import json
 import re
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -22,7 +16,8 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
-from paper_tables import (
+
+from bench.paper import (
     PROGRAMS,
     Section,
     exchanges,
@@ -33,9 +28,8 @@ from paper_tables import (
     useful_table,
 )
 
-__all__ = ["breakdown_figure", "draw", "main", "scaling_figure", "shares"]
+__all__ = ["breakdown_figure", "draw", "scaling_figure", "series", "shares"]
 
-ROOT = Path(__file__).parents[2]
 BLUE, ORANGE, GREEN, GREY = "#2b6ca3", "#d9722b", "#4a8f4a", "#666666"
 METHODS = ("VR", "MS", "ALL")
 PARTS = {"computing": BLUE, "communication": ORANGE}
@@ -43,31 +37,11 @@ MARKS = ("o", "s", "^", "D")
 COLOURS = (GREY, BLUE, ORANGE, GREEN)
 HEAD = """# Section V of the Warp Segmentation paper, measured here
 
-Made by `python ci/bench/pictures.py` of a report that `ci/gpu.sh` has written.  What is measured, and how, is in
-`ci/bench/README.md`.
+Made by `python -m bench report` of the record in the folder above, which `ci/gpu.sh` has written.  What is measured, and
+how, is in [ci/bench/README.md](../../../ci/bench/README.md).
 """
 ASK_EXCHANGE = "ci/gpu.sh bench-cluster-exchange"
 ASK_SCALING = "ci/gpu.sh bench-cluster-scaling"
-
-
-def main() -> int:
-    """Draw what the report has; return 1 if anything is missing."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--report", type=Path, default=ROOT / "ci" / "gpu-report.json")
-    parser.add_argument("--folder", type=Path, default=ROOT / "ci" / "bench" / "pictures")
-    arguments = parser.parse_args()
-    if not arguments.report.exists():
-        print(f"there is no {arguments.report}; ci/gpu.sh writes one", file=sys.stderr)
-        return 1
-    made, missing = draw(json.loads(arguments.report.read_text()), arguments.folder)
-    for path in made:
-        print(path)
-    for what, ask in missing.items():
-        said = (
-            f"{what}: nothing in {arguments.report} is for it; on several GPUs, {ask} measures it"
-        )
-        print(said, file=sys.stderr)
-    return 1 if missing else 0
 
 
 def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str, str]]:
@@ -76,7 +50,7 @@ def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str,
     Parameters
     ----------
     report : mapping
-        As `ci/gpu-report.json` has it.
+        As `bench.record.read` returns it.
     folder : Path
         Made if it is not there.
 
@@ -193,10 +167,6 @@ def breakdown_figure(section: Section) -> Figure:
 def series(report: Mapping[str, Any]) -> dict[float, dict[int, list[tuple[int, float]]]]:
     """Return what SSSP's supersteps take, by edges a vertex and number of GPUs: edges, seconds.
 
-    Parameters
-    ----------
-    report : mapping
-
     Returns
     -------
     dict
@@ -244,7 +214,3 @@ def scaling_figure(report: Mapping[str, Any]) -> Figure:
     panels[0].set_ylabel("SSSP, supersteps, ms")
     panels[0].legend(frameon=False)
     return figure
-
-
-if __name__ == "__main__":
-    sys.exit(main())

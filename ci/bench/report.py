@@ -1,76 +1,46 @@
-"""The figures as tables for a terminal and as facts for a JSON file."""
+"""Pages, tables and pictures of all that is on record: `docs/measurements`, made anew from its JSON files."""
 
-import importlib.metadata
-import platform
-from dataclasses import asdict
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import psutil
-from measure import OURS, Target, Timing
-from rich.table import Table
+from bench.page import write_pages
+from bench.pictures import draw
+from bench.places import MEASUREMENTS
+from bench.record import Report, read, write
+from bench.tree import commits_of
 
-__all__ = ["machine", "results", "target_table", "timing_table"]
-
-LIBRARIES = ("cugraph-ws", "networkit", "igraph", "networkx", "scipy", "numpy", "pandas", "numba")
-
-
-def machine() -> dict[str, Any]:
-    """Describe where the figures come from."""
-    model = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(": ", 1)[1] for line in lines if "model name" in line), model)
-    return {
-        "processor": model,
-        "memory": psutil.virtual_memory().total,
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in LIBRARIES},
-    }
+__all__ = ["main"]
 
 
-def results(timings: list[Timing], targets: list[Target]) -> dict[str, Any]:
-    """Return what goes into the JSON file."""
-    return {
-        "timings": [{**asdict(timing), "median": timing.median} for timing in timings],
-        "targets": [{**asdict(target), "met": target.met} for target in targets],
-    }
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write pages and pictures; return 1 if the record lacks what one of them is made of."""
+    parser = argparse.ArgumentParser(prog="bench report", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=MEASUREMENTS,
+                        help="docs/measurements if not given")  # fmt: skip
+    folder = parser.parse_args(arguments).folder
+    report = read(folder)
+    if not any(report.values()):
+        print(f"there is no record in {folder}; ci/gpu.sh writes one", file=sys.stderr)
+        return 1
+    _name_commits(report)
+    write(folder, report)
+    drawn, missing = draw(report, folder / "pictures")
+    for path in [*write_pages(folder, report), *drawn]:
+        print(path)
+    for what, ask in missing.items():
+        told = f"{what}: nothing in {folder} is for it; on several GPUs, {ask} measures it"
+        print(told, file=sys.stderr)
+    return 1 if missing else 0
 
 
-def timing_table(timings: list[Timing]) -> Table:
-    """Return a table of medians, spreads and how often our time each took."""
-    table = Table("graph", "job", "library", title="Medians, least and most, in milliseconds")
-    for heading in ("median", "least", "most", "runs", "times ours"):
-        table.add_column(heading, justify="right")
-    ours = {
-        (timing.graph, timing.job): timing.median for timing in timings if timing.library == OURS
-    }
-    previous = None
-    for timing in timings:
-        key = (timing.graph, timing.job)
-        if previous not in (None, key):
-            table.add_section()
-        previous = key
-        figures = [timing.median, min(timing.seconds), max(timing.seconds)]
-        table.add_row(
-            timing.graph if timing.library == OURS else "",
-            timing.job if timing.library == OURS else "",
-            timing.library,
-            *[f"{seconds * 1e3:,.2f}" for seconds in figures],
-            str(len(timing.seconds)),
-            f"{timing.median / ours[key]:,.2f}",
-        )
-    return table
-
-
-def target_table(targets: list[Target]) -> Table:
-    """Return a table of targets, the missed ones marked."""
-    table = Table("target", "graph", title="Targets")
-    for heading in ("measured", "bound", "met"):
-        table.add_column(heading, justify="right")
-    for target in targets:
-        bound = f"{'≥' if target.at_least else '≤'} {target.bound:g}"
-        met = "[green]yes" if target.met else "[bold red]no"
-        table.add_row(target.name, target.graph, f"{target.measured:,.2f}", bound, met)
-    return table
+def _name_commits(report: Report) -> None:
+    """Add the commit to sections whose tree one has: machines with GPUs may have no git."""
+    sections = [one for group in report.values() for one in group.values() if one.get("tree")]
+    found = commits_of({one["tree"] for one in sections if "commit" not in one})
+    for one in sections:
+        if one["tree"] in found:
+            one.setdefault("commit", found[one["tree"]])

@@ -1,166 +1,137 @@
-"""The benchmarks: one command, a table and a JSON file out.
+"""Run stages on a GPU, one after the other, and put what came out into the record."""
 
-    python ci/bench/run.py --quick
-    python ci/bench/run.py --full --data FOLDER --output bench.json
-
-See README.md beside this file for what is measured, and how.
-"""
+from __future__ import annotations
 
 import argparse
+import datetime
 import json
-import os
+import signal
+import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # its verifiers are the judges
+from bench import stages
+from bench.children import CHILDREN
+from bench.page import add
+from bench.places import MEASUREMENTS, ROOT, environment
+from bench.tree import files_hash
 
-import networkit
-from algorithms import FORMS, JOBS, Built
-from building import first_result, make_csc, peak_memory
-from graphs import Case, generated, read_folder
-from measure import OURS, Target, Timing, race, ratio
-from report import machine, results, target_table, timing_table
-from rich.console import Console
-from user_programs import PROGRAMS, USERS
-from verify import Edges
-
-PARTS = ("algorithms", "csc", "memory", "first-result", "programs")
-CORES = 2
-NETWORKX_TIMES = 100.0
-USERS_TIMES = 1.2
+__all__ = ["expand", "main", "on_gpus", "placed", "run", "when"]
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much to measure."""
-
-    scales: tuple[int, ...]  # of the RMAT graphs
-    most_edges: int  # of the graphs read from the folder
-    repeats: int
-
-
-QUICK = Size(scales=(14,), most_edges=600_000, repeats=5)
-FULL = Size(scales=(16, 20), most_edges=100_000_000, repeats=5)
-
-
-def main() -> None:
-    """Measure what was asked for, print tables, write the JSON file."""
-    arguments = parse()
-    cores = hold_to_cores(CORES)
-    console = Console()
-    timings: list[Timing] = []
-    targets: list[Target] = []
-    facts = {"machine": machine(), "cores": cores, "repeats": arguments.size.repeats}
-    for new_timings, new_targets in measure(arguments, console):
-        timings += new_timings
-        targets += new_targets
-        write(arguments.output, {**facts, **results(timings, targets)})
-    console.print(timing_table(timings), target_table(targets), sep="\n")
-    console.print(f"written to {arguments.output}")
-
-
-def parse() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description="Benchmarks of cugraph_ws against its peers.")
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", dest="size", action="store_const", const=QUICK, default=QUICK,
-                      help="small graphs: a minute or two (default)")  # fmt: skip
-    size.add_argument("--full", dest="size", action="store_const", const=FULL,
-                      help="RMAT scale 20 and all of --data: 12 GB, an hour")  # fmt: skip
-    parser.add_argument("--data", type=Path, help="folder of edge lists to measure on too")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART",
-                        help=f"some of: {', '.join(PARTS)}")  # fmt: skip
-    parser.add_argument("--output", type=Path, default=Path("bench.json"), help="the JSON file")
-    return parser.parse_args()
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what was asked for; return 1 if a stage failed."""
+    parser = argparse.ArgumentParser(prog="bench stages", description=__doc__)
+    parser.add_argument("stages", nargs="*", metavar="STAGE", default=list(stages.STAGES),
+                        help=f"{', '.join(stages.STAGES)}; bench: all its parts; bench-PART:GRAPH,GRAPH; "
+                             f"on several GPUs: {', '.join(stages.CLUSTER)}")  # fmt: skip
+    parser.add_argument("--report", type=Path, default=MEASUREMENTS,
+                        help="folder of records and pages: docs/measurements if not given")  # fmt: skip
+    given = parser.parse_args(arguments)
+    wanted = expand(given.stages)
+    if (reason := unusable()) is not None:
+        print(reason, file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: CHILDREN.end())
+    where = {"tree": files_hash(), "machine": machine()}
+    failed = []
+    for stage in wanted:
+        if CHILDREN.ended:
+            failed.append(f"{stage} (not begun)")
+            continue
+        print(f"\n== {stage}", flush=True)
+        for group, name, facts in run(stage):
+            name += placed(stage, where["machine"])
+            add(given.report, group, name, {**where, **facts})
+            print(f"-- {group} {name}: {facts['status']}", flush=True)
+            if facts["status"] != "passed":
+                failed.append(name)
+    print(f"\nfailed: {', '.join(failed)}" if failed else "\nno stage failed")
+    return 1 if failed else 0
 
 
-def hold_to_cores(wanted: int) -> list[int]:
-    """Hold this process, its threads and its children to the same few cores; return which."""
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))[:wanted]
-        os.sched_setaffinity(0, cores)
-    else:
-        cores = list(range(wanted))
-        os.environ["CUGRAPH_WS_THREADS"] = str(wanted)
-    networkit.setNumberOfThreads(len(cores))
-    return cores
+def expand(names: list[str]) -> list[str]:
+    """Return the stages that names on the command line stand for, or exit with a message."""
+    wanted: list[str] = []
+    for name in names:
+        below = [
+            one for one in stages.STAGES if one == name or one.startswith((f"{name}:", f"{name}-"))
+        ]
+        kind = name.partition(":")[0]
+        if name in stages.CLUSTER:
+            below = [name]
+        elif not below and (
+            kind in {one.partition(":")[0] for one in stages.BENCHES}
+            or (kind in stages.CLUSTER and kind.startswith("bench-"))
+        ):
+            below = [name]  # a part on graphs of the caller's choice
+        if not below:
+            kinds = dict.fromkeys(
+                one.partition(":")[0] for one in (*stages.STAGES, *stages.CLUSTER)
+            )
+            sys.exit(f"there is no stage {name!r}; choose of {', '.join(kinds)}, bench")
+        wanted += below
+    return wanted
 
 
-def measure(
-    arguments: argparse.Namespace, console: Console
-) -> Iterator[tuple[list[Timing], list[Target]]]:
-    """Yield timings and targets, part by part."""
-    parts, repeats = arguments.only, arguments.size.repeats
-    if "first-result" in parts:
-        yield [], [first_result(repeats)]
-    for case in cases(arguments):
-        console.print(f"[bold]{case}")
-        if "csc" in parts:
-            timings, target = make_csc(case, repeats)
-            yield timings, [target]
-        if "memory" in parts and sys.platform == "linux":
-            yield [], [peak_memory(case)]
-        if {"algorithms", "programs"} & set(parts):
-            yield from race_on(case, parts, repeats, console)
+def unusable() -> str | None:
+    """Return why nothing can run here, or None."""
+    code = "import cugraph_ws.kernels, cugraph_ws.cuda.device as d; d.device()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode == 0:
+        return None
+    last = done.stderr.strip().splitlines()[-1:]
+    return f"cugraph_ws does not run here: {''.join(last)}\ninstall it (pip install -e .) and set PYTHON"
 
 
-def cases(arguments: argparse.Namespace) -> Iterator[Case]:
-    """Yield the graphs, each made when its turn comes."""
-    if arguments.data is not None:
-        yield from read_folder(arguments.data, arguments.size.most_edges)
-    for scale in arguments.size.scales:
-        yield generated(scale)
+def machine() -> dict[str, Any]:
+    """Describe the machine, from a process of its own: it starts the GPU and imports a lot."""
+    done = subprocess.run(
+        [*stages.BENCH, "machine"],
+        cwd=ROOT, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    lines = done.stdout.strip().splitlines()
+    facts: dict[str, Any] = json.loads(lines[-1]) if lines and done.returncode == 0 else {}
+    return facts
 
 
-def race_on(
-    case: Case, parts: list[str], repeats: int, console: Console
-) -> Iterator[tuple[list[Timing], list[Target]]]:
-    """Yield what the algorithms and programs take on one graph.
-
-    One form of the graph at a time is held in all libraries.
-    """
-    directed = case.directed
-    forms = {
-        "unweighted": Edges(directed.source, directed.destination, directed.n),
-        "weighted": directed,
-        "undirected": case.undirected,
-    }
-    for form, jobs in FORMS.items():
-        built = Built(forms[form])
-        for job in jobs if "algorithms" in parts else ():
-            console.print(f"  {job}")
-            timings = race(job, case.name, list(JOBS[job](built, case.start)), repeats)
-            yield timings, peers(timings)
-        for job, (needs, contenders) in PROGRAMS.items():
-            if "programs" in parts and needs == form:
-                console.print(f"  {USERS}: {job}")
-                racers = list(contenders(built, case.start))
-                timings = race(f"program {job}", case.name, racers, repeats)
-                share = 1 / ratio(timings, USERS)[OURS]
-                name = f"{USERS}: {job}, times the built-in"
-                yield timings, [Target(name, case.name, share, USERS_TIMES)]
+def placed(stage: str, machine: Mapping[str, Any]) -> str:
+    """Return what in a name tells a section apart from those of other cards, and of more or fewer of them."""
+    card = machine.get("gpu") or machine.get("processor")
+    return on_gpus(stage, machine) + (f", {card}" if card else "")
 
 
-def peers(timings: list[Timing]) -> list[Target]:
-    """Compare with the best of the compiled peers, and with NetworkX where it took part."""
-    job, graph = timings[0].job, timings[0].graph
-    times = ratio(timings)
-    networkx = times.pop("NetworkX", None)
-    name, best = f"{job}: best of NetworKit and igraph, times ours", min(times.values())
-    targets = [Target(name, graph, best, 1.0, at_least=True)]
-    if networkx is not None:
-        name = f"{job}: NetworkX, times ours"
-        targets.append(Target(name, graph, networkx, NETWORKX_TIMES, at_least=True))
-    return targets
+def on_gpus(stage: str, machine: Mapping[str, Any]) -> str:
+    """Return what tells a cluster's sections apart from those of machines with more or fewer GPUs."""
+    if stage.partition(":")[0] not in stages.CLUSTER:
+        return ""
+    gpus = machine.get("gpus", "?")
+    return f", {gpus} GPU{'s' * (gpus != 1)}"
 
 
-def write(path: Path, facts: dict[str, Any]) -> None:
-    """Write the JSON file anew, after every part, so that a run that is cut short leaves one."""
-    path.write_text(json.dumps(facts, indent=1) + "\n")
+def run(stage: str) -> list[tuple[str, str, dict[str, Any]]]:
+    """Run a stage; return group ("stages" or "bench"), name and facts of what it did."""
+    begun = datetime.datetime.now(datetime.UTC)
+    name, _, graphs = stage.partition(":")
+    try:
+        if name.startswith("bench-"):
+            part = name.removeprefix("bench-")
+            found = stages.bench(part, [one for one in graphs.split(",") if one])
+            sections = [("bench", one, facts) for one, facts in found.items()]
+        else:
+            sections = [("stages", name, getattr(stages, name)())]
+    except Exception:  # the stages after this one still run
+        problem = traceback.format_exc(limit=-3)
+        sections = [("stages", stage, {"status": "failed", "problem": problem})]
+    return [(group, one, {**when(begun), **facts}) for group, one, facts in sections]
 
 
-if __name__ == "__main__":
-    main()
+def when(begun: datetime.datetime) -> dict[str, Any]:
+    """Return when something began, and how many seconds ago that is."""
+    seconds = (datetime.datetime.now(datetime.UTC) - begun).total_seconds()
+    return {"when": begun.strftime("%Y-%m-%d %H:%M UTC"), "seconds": seconds}

@@ -1,0 +1,1 @@
+"""Benchmarks, checks on GPUs and the record of both: `python -m bench --help` names the commands."""

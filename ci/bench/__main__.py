@@ -1,0 +1,51 @@
+"""One command for all that is measured; see `COMMANDS`, or `python -m bench --help`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+__all__ = ["COMMANDS", "main"]
+
+# Each is a module with a function `main`, which takes arguments and has a --help of its own.
+COMMANDS = {
+    "cpu": (
+        "cpu.parts",
+        "two cores: ours, NetworKit, igraph, NetworkX and SciPy; programs of users",
+    ),
+    "gpu": ("gpu.parts", "one GPU: ours, cuGraph, cuSPARSE, virtual warps, variants of the engine"),
+    "cluster": (
+        "cluster.parts",
+        "several GPUs: builds, functions, exchange, scaling, cuGraph, Parquet",
+    ),
+    "phases": ("cluster.phases", "where the time of a call on a cluster goes"),
+    "traffic": ("cpu.traffic", "bytes that partitions send each other, by method of exchange"),
+    "estimates": ("cpu.estimates", "what ws.estimate_memory says, beside what a build takes"),
+    "fuzz": ("checks.fuzz", "random graphs through all functions: the GPU against the CPU"),
+    "small": ("checks.small", "all functions and schedules on small graphs, for compute-sanitizer"),
+    "leaks": ("checks.leaks", "build, rank, search and close, over and over: memory must be flat"),
+    "stages": (
+        "run",
+        "what ci/gpu.sh runs: tests, sanitizer, checks and benchmarks, into the record",
+    ),
+    "report": ("report", "pages and pictures of the record in docs/measurements"),
+    "machine": ("machine", "what this machine is, as JSON"),
+    "tree": ("tree", "hash of the files that figures belong to"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in COMMANDS:
+        module = importlib.import_module(f"bench.{COMMANDS[given[0]][0]}")
+        status: int = module.main(given[1:])
+        return status
+    lines = [f"  {name:10} {text}" for name, (_, text) in COMMANDS.items()]
+    print("python -m bench COMMAND ...; COMMAND --help tells its options.\n", *lines, sep="\n")
+    return 0 if given in (["--help"], ["-h"]) else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

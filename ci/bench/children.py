@@ -1,0 +1,157 @@
+"""Child processes: shown as they go, ended when they take too long, or all at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+
+from bench.places import ROOT, environment
+
+__all__ = ["CHILDREN", "PROCESSES", "Done", "child", "side_by_side"]
+
+PROCESSES = 8  # side by side on one GPU, where time is not measured
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a child ended.
+
+    Attributes
+    ----------
+    code : int or None
+        Its exit status; None if it ran too long, or all were ended, or it never began for that.
+    text : str
+        What it printed.
+    """
+
+    code: int | None
+    text: str
+
+    @property
+    def problem(self) -> str | None:
+        """What went wrong, with the last lines of what was printed; None if nothing did."""
+        if self.code == 0:
+            return None
+        ended = "it ran too long, or was ended with all others"
+        why = ended if self.code is None else f"it ended with status {self.code}"
+        tail = "\n".join(self.text.strip().splitlines()[-25:])
+        return f"{why}\n{tail}".strip()
+
+
+class Children:
+    """The children that are running.
+
+    Attributes
+    ----------
+    ended : bool
+        Whether all have been ended; none begins any more.
+    """
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._lock = threading.RLock()  # a signal's handler may come while its own thread holds it
+        self._running: set[subprocess.Popen[str]] = set()
+
+    def begin(self, command: list[str]) -> subprocess.Popen[str] | None:
+        """Start a child in the repository's root, in a session of its own."""
+        with self._lock:
+            if self.ended:
+                return None
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+            self._running.add(process)
+        return process
+
+    def kill(self, process: subprocess.Popen[str]) -> None:
+        """End a child, with its own children."""
+        with self._lock, suppress(ProcessLookupError):
+            self._running.discard(process)
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End all, whose stages then report what they have."""
+        with self._lock:
+            self.ended = True
+            for process in list(self._running):
+                self.kill(process)
+
+
+CHILDREN = Children()
+
+
+def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
+    """Run a command in the repository's root, showing what it prints.
+
+    Parameters
+    ----------
+    command : list of str
+    seconds : float
+        After which it is ended, with its own children.
+    live : bool
+        Whether lines are shown as they come: whoever ends this run sees how far it was.
+    """
+    lines: list[str] = []
+    process = CHILDREN.begin(command)
+    if process is None:
+        return Done(None, "")
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if live:
+                sys.stdout.write(line)
+                sys.stdout.flush()
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        code: int | None = process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        code = None
+    CHILDREN.kill(process)  # its own children that are left hold the pipe open
+    process.wait()
+    if CHILDREN.ended:
+        code = None
+    reader.join(10.0)
+    if not reader.is_alive() and process.stdout is not None:
+        process.stdout.close()
+    text = "".join(lines)
+    if not live:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    return Done(code, text)
+
+
+def side_by_side(command: list[str], seconds: float) -> Done:
+    """Run a command once for each share of its work, all at a time.
+
+    Parameters
+    ----------
+    command : list of str
+        Takes the number of its share and how many there are as further arguments.
+    seconds : float
+        After which they are ended.
+
+    Returns
+    -------
+    Done
+        All that was printed, and the first bad end.
+    """
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        ends = list(
+            pool.map(
+                lambda share: child([*command, str(share), str(PROCESSES)], seconds, live=False),
+                range(PROCESSES),
+            )
+        )
+    worst = next((end for end in ends if end.code != 0), ends[0])
+    return Done(worst.code, "\n".join(end.text for end in ends if end is not worst) + worst.text)

@@ -1,0 +1,188 @@
+"""What of the time of a run's supersteps is computing, and what is communication, as in Figure 9.
+
+On every worker events are recorded on the GPU before and after what a superstep computes: the launches
+of `superstep`, and of `begin_next`, which queues the first part of the superstep after it.  While sends are
+queued between the two parts of a superstep (`midway`), a GPU that waits for the host does not compute.
+
+* A superstep's *computing* is what it takes the rank that computes longest.  Where a GPU has nothing else to do,
+  the microseconds in which the host queues a launch are in it.
+* Its *communication* is the rest of its wall time: packing, sending, unpacking, the exchange, and what the
+  host does between supersteps.
+
+What is sent beside computing on another stream is no communication but where computing waits for it.
+Watched runs are runs of their own: no time of theirs stands in another table.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+__all__ = ["Breakdown", "Watch", "begin", "breakdown", "end", "slowest", "watched"]
+
+Event = Any  # CuPy's
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """The time of a run's supersteps, in seconds.
+
+    Attributes
+    ----------
+    wall : float
+        What they took, by the trace.
+    computing : float
+        What of it the slowest rank computed, superstep by superstep.
+    """
+
+    wall: float
+    computing: float
+
+    @property
+    def communication(self) -> float:
+        """All the rest."""
+        return max(0.0, self.wall - self.computing)  # the GPU's clock is not the host's
+
+
+# ----------------------------------------------------------------------------------- on a worker
+
+
+class Watch:
+    """Keeps pairs of events around what one worker's supersteps compute.
+
+    Parameters
+    ----------
+    record : callable
+        Returns an event that has been recorded on the current stream.
+    """
+
+    def __init__(self, record: Callable[[], Event]) -> None:
+        self._record = record
+        self._spans: list[tuple[int, Event, Event]] = []  # of which superstep, from when to when
+        self._ahead: dict[Any, tuple[Event, Event]] = {}  # by executor, what is queued of its next
+
+    def superstep(self, plain: Callable[..., None], executor: Any, choice: Any, sums: Any) -> None:
+        """Call an executor's `superstep`, and keep what it computes."""
+        spans = []
+        if executor in self._ahead:
+            spans.append(self._ahead.pop(executor))
+        midway = executor.midway
+        begun = self._record()
+
+        def aside() -> None:
+            nonlocal begun
+            spans.append((begun, self._record()))
+            midway()
+            begun = self._record()
+
+        if midway is not None:
+            executor.midway = aside
+        plain(executor, choice, sums)
+        if executor.midway is aside:  # without vertices it is not called
+            executor.midway = midway
+        spans.append((begun, self._record()))
+        self._spans += [(choice.number, *span) for span in spans]
+
+    def begin_next(self, plain: Callable[..., None], executor: Any) -> None:
+        """Call an executor's `begin_next`; what it computes counts once the superstep goes on."""
+        begun = self._record()
+        plain(executor)
+        self._ahead[executor] = begun, self._record()
+
+    def seconds(self, elapsed: Callable[[Event, Event], float]) -> dict[int, float]:
+        """Return what each superstep computed, by its number; of those in one launch, by the first's.
+
+        Parameters
+        ----------
+        elapsed : callable
+            Returns the milliseconds between two events.
+        """
+        found: defaultdict[int, float] = defaultdict(float)
+        for number, before, after in self._spans:
+            found[number] += elapsed(before, after) / 1e3
+        return dict(found)
+
+
+def watched(watch: Watch) -> ExitStack:
+    """Have all executors of this process watched, until what is returned is closed."""
+    from cugraph_ws.engines.cuda import CudaExecutor
+    from cugraph_ws.engines.cuda_border import CudaBorderExecutor
+    from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
+    from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
+
+    def superstep(plain: Callable[..., None]) -> Callable[..., None]:
+        return lambda executor, choice, sums: watch.superstep(plain, executor, choice, sums)
+
+    def begin_next(plain: Callable[..., None]) -> Callable[..., None]:
+        return lambda executor: watch.begin_next(plain, executor)
+
+    stack = ExitStack()
+    # None of them calls another one's.
+    for kind in (CudaExecutor, CudaBorderExecutor, CudaFrontierExecutor, CudaRelayExecutor):
+        stack.enter_context(patch.object(kind, "superstep", superstep(vars(kind)["superstep"])))
+    plain = CudaExecutor.begin_next
+    stack.enter_context(patch.object(CudaExecutor, "begin_next", begin_next(plain)))
+    return stack
+
+
+_at_work: list[tuple[Watch, ExitStack]] = []  # at most one in a process
+
+
+def begin() -> None:
+    """Begin to watch what this worker's supersteps compute."""
+    import cupy
+
+    def record() -> Event:
+        event = cupy.cuda.Event()
+        event.record(cupy.cuda.get_current_stream())
+        return event
+
+    watch = Watch(record)
+    _at_work.append((watch, watched(watch)))
+
+
+def end() -> dict[int, float]:
+    """Return the seconds that each superstep has computed since `begin`; nothing is watched any more."""
+    import cupy
+
+    watch, stack = _at_work.pop()
+    stack.close()
+    cupy.cuda.Device().synchronize()
+    return watch.seconds(cupy.cuda.get_elapsed_time)
+
+
+# --------------------------------------------------------------------------------- on the client
+
+
+def breakdown(client: Any, run: Callable[[], Any]) -> Breakdown:
+    """Break the time of one run's supersteps down.
+
+    Parameters
+    ----------
+    client : Client
+        Of the workers that run it.
+    run : callable
+        Returns the result.
+    """
+    client.run(begin)
+    try:
+        trace = run().trace
+    finally:
+        ranks = client.run(end)
+    return Breakdown(float(trace["milliseconds"].sum()) / 1e3, slowest([*ranks.values()]))
+
+
+def slowest(ranks: Sequence[Mapping[int, float]]) -> float:
+    """Return the sum over the supersteps of what the slowest rank computed.
+
+    Parameters
+    ----------
+    ranks : sequence of mapping of int to float
+        Seconds by number of the superstep; a rank need not have been in all of them.
+    """
+    numbers = {number for one in ranks for number in one}
+    return sum(max(one.get(number, 0.0) for one in ranks) for number in sorted(numbers))

@@ -1,0 +1,34 @@
+"""Workers for all GPUs of this host."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import cugraph_ws as ws
+from bench.places import python_path
+
+__all__ = ["HUB", "take_memory_as_workers", "workers"]
+
+# NCCL's way for GPUs that cannot read each other: through pinned memory of the host, the paper's hub
+HUB = {"NCCL_P2P_DISABLE": "1"}
+
+
+@contextmanager
+def workers(environment: Mapping[str, str] | None = None, **options: Any) -> Any:
+    """Start a worker for each GPU, with variables of its own; give the client, once all are there."""
+    variables = {"PYTHONPATH": python_path(), **(environment or {})}
+    with patch.dict(os.environ, variables), ws.local_cluster(**options) as client:
+        if len(client.nthreads()) < 2:
+            raise RuntimeError("this part needs two GPUs")
+        yield client
+
+
+def take_memory_as_workers() -> None:
+    """Let what runs on one GPU, in this process, have the driver's pool, as `ws.local_cluster` does."""
+    import rmm
+
+    rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())

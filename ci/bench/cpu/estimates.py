@@ -1,0 +1,198 @@
+"""What `ws.estimate_memory` says a build takes, beside what it took.
+
+Each kind of ids is built in a new process (Linux), graph after graph.  On the CPU the peak is that of
+resident memory, from the frame in memory to the CSC.  glibc keeps freed arrays below 32 MiB for later,
+up to as much as is in use: `MALLOC_MMAP_THRESHOLD_` has it give back those above 64 KiB, as it does
+with the arrays of larger graphs.  With `--engine cuda` the peak is that of what RMM, or CuPy's own pool,
+has given out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.places import environment
+from bench.tables import Table
+
+__all__ = ["kilobytes", "main", "measure", "restart_peak"]
+
+KINDS = ("int32", "int64", "sparse", "random", "text", "pairs", "text and integers", "pandas")
+M = 10**6
+# edges, vertices to draw from, directed, weighted
+SHAPES = {
+    "int32": [(2 * M, 250_000, True, False), (2 * M, 2 * M, False, True)],
+    "int64": [(2 * M, 50_000, True, True), (1 * M, 500_000, False, False)],
+    "sparse": [(2 * M, 250_000, True, False), (1 * M, 1 * M, False, True)],
+    "random": [(2 * M, 250_000, True, False), (1 * M, 2 * M, False, True)],
+    "text": [(1 * M, 100_000, True, True), (1 * M, 500_000, False, False)],
+    "pairs": [(1 * M, 250_000, True, False), (1 * M, 2 * M, False, True)],
+    "text and integers": [(1 * M, 500_000, True, True), (1 * M, 50_000, False, False)],
+    "pandas": [(2 * M, 1 * M, True, True), (1 * M, 100_000, False, True)],
+}
+ON_GPUS = ("int32", "int64", "sparse", "random")  # what a GPU numbers by itself
+
+
+def measure(kind: str, engine: str = "cpu", scale: int = 1) -> list[dict[str, Any]]:
+    """Build the shapes of a kind of ids in a new process; return what was told and what was taken."""
+    command = [
+        sys.executable, "-m", "bench", "estimates",
+        "--engine", engine, "--scale", str(scale), "--child", kind,
+    ]  # fmt: skip
+    surroundings = environment(MALLOC_MMAP_THRESHOLD_=str(1 << 16))
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
+    if done.returncode:
+        raise RuntimeError(f"{kind}: {done.stderr}")
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows
+
+
+def edges(kind: str, rows: int, vertices: int, weighted: bool) -> Any:
+    """Return an edge frame, with as many columns for an end as the kind has."""
+    import numpy as np
+    import pyarrow as pa
+
+    rng = np.random.default_rng(rows + vertices)
+    names = rng.integers(-(2**62), 2**62, vertices)
+    texts = pa.array(
+        [f"v{one & 0xFFFFFFFF:08x}" for one in names.tolist()] if "text" in kind else []
+    )
+
+    def ends(numbers: Any) -> list[Any]:
+        if kind in ("int32", "int64"):
+            return [numbers.astype(kind)]
+        if kind in ("sparse", "pandas"):
+            return [3 * numbers + 7]
+        if kind == "random":
+            return [names[numbers]]
+        if kind == "text":
+            return [texts.take(pa.array(numbers)).cast(pa.large_string())]
+        if kind == "pairs":
+            return [numbers // 1000 * 10**13, numbers % 1000]
+        return [texts.take(pa.array(numbers // 7)), numbers % 7]
+
+    columns = {}
+    for name in ("source", "destination"):
+        for which, end in enumerate(ends(rng.integers(0, vertices, rows))):
+            columns[f"{name}{which or ''}"] = end
+    if weighted:
+        columns["w"] = rng.random(rows)
+    table = pa.table({name: pa.array(column) for name, column in columns.items()})
+    return table.to_pandas() if kind == "pandas" else table
+
+
+def names_of(frame: Any, end: str) -> str | list[str]:
+    """Return the columns of one end of the edges."""
+    every = frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
+    names = [name for name in every if name.startswith(end)]
+    return names if len(names) > 1 else names[0]
+
+
+def child(kind: str, engine: str, scale: int) -> list[dict[str, Any]]:
+    """Build every shape of a kind here."""
+    rows = []
+    build(kind, 1000, 100, True, True, engine)  # loads all code that building needs
+    build(kind, 1000, 100, False, False, engine)
+    for count, vertices, directed, weighted in SHAPES[kind]:
+        told = build(kind, count * scale, vertices * scale, directed, weighted, engine)
+        rows.append({"ids": kind, "edges": count * scale, "directed": directed, **told})
+    return rows
+
+
+def build(
+    kind: str, rows: int, vertices: int, directed: bool, weighted: bool, engine: str
+) -> dict[str, Any]:
+    """Build a graph; return what was told, what was taken, and what is kept."""
+    import cugraph_ws as ws
+
+    frame = edges(kind, rows, vertices, weighted)
+    source, destination = names_of(frame, "source"), names_of(frame, "destination")
+    columns = {"source": source, "destination": destination, "weight": "w" if weighted else None}
+    told = ws.estimate_memory(frame, **columns, directed=directed, engine=engine)
+    if engine == "cuda":
+        import cudf
+
+        frame = cudf.DataFrame.from_arrow(frame) if kind != "pandas" else cudf.from_pandas(frame)
+    with (on_gpu if engine == "cuda" else resident)() as taken:
+        graph = ws.Graph(frame, **columns, directed=directed)
+        arcs = graph.on_device() if engine == "cuda" else graph.csc
+        peak = taken()
+    held = arcs.nbytes if engine == "cuda" else graph.report.bytes
+    graph.close()
+    return {
+        "weighted": weighted,
+        "told": told.peak,
+        "taken": peak,
+        "csc": told.csc,
+        "kept": told.csc + told.values + told.numbering,
+        "held": held,
+    }
+
+
+@contextmanager
+def resident() -> Iterator[Callable[[], int]]:
+    """Measure by how much this process grows, from what it has when all that is free is given back."""
+    import pyarrow as pa
+
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    ctypes.CDLL(None).malloc_trim(0)
+    before = kilobytes("VmRSS")
+    restart_peak()
+    yield lambda: (kilobytes("VmHWM") - before) * 1024
+
+
+def restart_peak() -> None:
+    """Have the kernel look for the peak of this process's resident memory from now on (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def kilobytes(field: str) -> int:
+    """Return a figure of this process from the kernel, as VmRSS or VmHWM (Linux)."""
+    status = Path("/proc/self/status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith(field + ":")]
+    return int(line.split()[1])
+
+
+@contextmanager
+def on_gpu() -> Iterator[Callable[[], int]]:
+    """Measure what the pool has given out at most, beside what it had given out before."""
+    import rmm.statistics
+
+    gc.collect()
+    with rmm.statistics.statistics():
+        yield lambda: int(rmm.statistics.get_statistics().peak_bytes)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table, or, as a child, JSON."""
+    parser = argparse.ArgumentParser(prog="bench estimates", description=__doc__)
+    parser.add_argument("--engine", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--scale", type=int, default=1, help="times as many edges and vertices")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, help="of ids; all if not given")
+    parser.add_argument("--child", choices=KINDS, help=argparse.SUPPRESS)
+    asked = parser.parse_args(arguments)
+    if asked.child:
+        print(json.dumps(child(asked.child, asked.engine, asked.scale)))
+        return 0
+    rows = []
+    for kind in asked.kinds or (KINDS if asked.engine == "cpu" else ON_GPUS):
+        for row in measure(kind, asked.engine, asked.scale):
+            told, taken = row["told"] / 2**20, row["taken"] / 2**20
+            rows.append([
+                kind, f"{row['edges']:,}", str(row["directed"]), str(row["weighted"]),
+                f"{told:.1f}", f"{taken:.1f}", f"{told / taken:.2f}",
+                f"{row['taken'] / row['kept']:.2f}",
+            ])  # fmt: skip
+    columns = ["ids", "edges", "directed", "weighted", "told, MiB", "taken, MiB", "told / taken",
+               "taken / kept"]  # fmt: skip
+    print(Table("Peak memory of builds", columns, rows).markdown(), end="")
+    return 0

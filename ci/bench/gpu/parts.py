@@ -1,0 +1,40 @@
+"""Our engine on one GPU against cuGraph, cuSPARSE and virtual warps, on the same graphs.
+
+Graphs are made on the GPU from a seed, or read from edge lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.gpu.cases import cases
+from bench.gpu.efficiency import efficiency
+from bench.gpu.frames import frames
+from bench.gpu.frontiers import frontiers
+from bench.gpu.loops import loops
+from bench.gpu.ranks import ranks
+from bench.gpu.schedules import schedules
+from bench.gpu.searches import searches
+from bench.gpu.supersteps import supersteps
+from bench.graphs import GENERATED, UNSEEN
+from bench.parts import Part, parser, read, sweep
+
+__all__ = ["PARTS", "main"]
+
+PARTS = {
+    "supersteps": Part(supersteps, ("RM20", "RM22", "RM33V335E", "KR24", "road-like")),
+    "schedules": Part(schedules, ("RM22", "RM33V335E", "KR24", "road-like", "ER25V201E")),
+    "frames": Part(frames, ("RM22", "RM33V335E", "KR24", "road-like")),
+    "ranks": Part(ranks, UNSEEN),
+    "searches": Part(searches, ("RM22", "RM33V335E", "KR24", "road-like")),
+    "frontiers": Part(frontiers, ("RM22", "KR24", "road-like")),
+    "loops": Part(loops, ("road-like",)),
+    "efficiency": Part(efficiency, ("RM22", "road-like"), by_name=True),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what was asked for; return 1 if anything failed."""
+    reader = parser("gpu", (__doc__ or "").splitlines()[0], list(PARTS), list(PARTS))
+    asked = read(reader, arguments, GENERATED.__contains__)
+    return sweep(PARTS, asked.parts, asked, cases)

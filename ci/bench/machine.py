@@ -1,0 +1,97 @@
+"""What figures were measured on: processor, GPU, driver, versions; `python -m bench machine` prints it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["machine", "main"]
+
+# Distributions are named after the CUDA they were built for; the module's name comes first.
+LIBRARIES = {
+    "cudf": ("cudf-cu13", "cudf-cu12", "cudf"),
+    "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
+    "numba_cuda": ("numba-cuda",),
+    "numba": ("numba",),
+    "numpy": ("numpy",),
+    "rmm": ("rmm-cu13", "rmm-cu12", "rmm"),
+    "cugraph": ("cugraph-cu13", "cugraph-cu12", "cugraph"),
+    **{name: (name,) for name in ("networkit", "igraph", "networkx", "scipy", "pandas")},
+}
+
+
+def machine() -> dict[str, Any]:
+    """Describe the machine.
+
+    Returns
+    -------
+    dict
+        processor, cores, python, versions; where there is a GPU gpu, gpus, memory (MiB), driver,
+        cuda, compute_capability.
+    """
+    facts: dict[str, Any] = {
+        "processor": _processor(),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "versions": {name: found for name in LIBRARIES if (found := _version(name)) is not None},
+    }
+    if not (gpu := _gpu()):
+        return facts
+    facts |= gpu
+    try:
+        import cupy
+
+        major, minor = divmod(cupy.cuda.runtime.runtimeGetVersion() // 10, 100)
+        facts["cuda"] = f"{major}.{minor}"
+        facts["compute_capability"] = cupy.cuda.Device().compute_capability
+    except Exception as error:  # whatever is missing, the rest is worth writing down
+        facts["cuda"] = f"unknown: {error}"
+    return facts
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    models = (line.split(": ", 1)[1] for line in lines if line.startswith("model name"))
+    return next(models, platform.processor() or platform.machine())
+
+
+def _version(name: str) -> str | None:
+    for distribution in LIBRARIES[name]:
+        try:
+            return importlib.metadata.version(distribution)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    try:
+        return str(importlib.import_module(name).__version__)
+    except (ImportError, AttributeError):
+        return None
+
+
+def _gpu() -> dict[str, Any]:
+    if shutil.which("nvidia-smi") is None:
+        return {}
+    query = "--query-gpu=name,memory.total,driver_version"
+    done = subprocess.run(
+        ["nvidia-smi", query, "--format=csv,noheader,nounits"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    rows = [line.split(", ") for line in done.stdout.splitlines() if line.count(", ") == 2]
+    if not rows:
+        return {}
+    name, memory, driver = rows[0]
+    return {"gpu": name, "gpus": len(rows), "memory": memory, "driver": driver}
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Print the facts as one line of JSON."""
+    print(json.dumps(machine()))
+    return 0

@@ -1,0 +1,242 @@
+"""The vertex programs that are measured: the Warp Segmentation paper's eight, and programs as users write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from programs import Labels
+
+import cugraph_ws as ws
+from bench.graphs import Weights
+
+__all__ = [
+    "PAGERANK_TOL",
+    "PROGRAMS",
+    "SUPERSTEPS",
+    "Core",
+    "Distances",
+    "Program",
+    "Ranks",
+    "Routes",
+    "Second",
+    "Widths",
+]
+
+PAGERANK_TOL = 1e-6  # sum of the last changes over all vertices: every library's own criterion
+SUPERSTEPS = 20  # of programs whose every superstep reads all edges
+
+
+@dataclass(frozen=True)
+class Program:
+    """One of the paper's programs, and what it runs on.
+
+    Attributes
+    ----------
+    name, label : str
+        Ours, and the paper's.
+    program : VertexProgram
+    weights : str or None
+        Kind of the edges' weights.
+    start : bool
+        Whether it starts from a vertex.
+    values : str or None
+        The argument that takes first values.
+    few : bool
+        Whether it takes them of a few vertices only.
+    dense : bool
+        Whether every superstep reads all edges, for as many supersteps as wanted.
+    """
+
+    name: str
+    label: str
+    program: ws.VertexProgram
+    weights: Weights | None = None
+    start: bool = False
+    values: str | None = None
+    few: bool = False
+    dense: bool = False
+
+    def arguments(self, start: int, values: Callable[[bool], Any]) -> dict[str, Any]:
+        """Return its arguments of `ws.run`.
+
+        Parameters
+        ----------
+        start : int
+            The vertex to start from.
+        values : callable
+            Returns a frame of first values: of all vertices, or of a few.
+        """
+        first = {} if self.values is None else {self.values: values(self.few)}
+        return {"start": start, **first} if self.start else first
+
+    def stop(self, supersteps: int = SUPERSTEPS) -> dict[str, Any]:
+        """Return what ends a dense program after so many supersteps; others end by themselves."""
+        return {"max_iter": supersteps, "tol": 0.0} if self.dense else {}
+
+
+PROGRAMS = {
+    one.name: one
+    for one in (
+        Program("bfs", "BFS", ws.BFS, start=True),
+        Program("sssp", "SSSP", ws.SSSP, "lengths", start=True),
+        Program("widest path", "SSWP", ws.WidestPath, "lengths", start=True),
+        Program("components", "CC", Labels),
+        Program("pagerank", "PR", ws.PageRank, dense=True),
+        Program("heat", "HS", ws.Heat, "coefficients", values="temperature", dense=True),
+        Program("circuit", "CS", ws.Circuit, "lengths", values="sources", few=True, dense=True),
+        Program(
+            "neural network", "NN", ws.NeuralNetwork, "synapses", values="activation", dense=True
+        ),
+    )
+}
+
+
+# ----------------------------------------------------------------------- programs as users write them
+
+
+@ws.vertex_program
+class Ranks:
+    """PageRank of a graph, dangling vertices' mass spread evenly."""
+
+    rank: ws.float64
+    degree: ws.out_degree
+    combine = sum
+    residual = ws.l1_norm("rank")
+    tol = PAGERANK_TOL
+
+    def init(vertex, p):
+        return 1.0 / p.number_of_vertices
+
+    @ws.aggregate
+    def lost(state):
+        return state.rank if state.degree == 0 else 0.0
+
+    def compute(src):
+        return src.rank / src.degree
+
+    def apply(old, gathered, p):
+        return 0.15 / p.number_of_vertices + 0.85 * (gathered + p.lost / p.number_of_vertices)
+
+
+@ws.vertex_program
+class Distances:
+    """Length of the shortest path from `source` to every vertex."""
+
+    distance: ws.nullable(ws.like("weight"), math.inf)
+    weight: ws.edge()
+    source: ws.vertex_parameter
+    before: ws.predecessor
+    combine = min
+
+    def init(vertex, p):
+        return 0 if vertex == p.source else math.inf
+
+    def compute(src, edge):
+        return src.distance + edge.weight
+
+    def apply(old, gathered):
+        return min(old.distance, gathered)
+
+    def priority(state):
+        return state.distance
+
+
+@ws.vertex_program
+class Widths:
+    """Width of the widest path from `source` to every vertex."""
+
+    width: ws.float64
+    weight: ws.edge()
+    source: ws.vertex_parameter
+    before: ws.predecessor
+    combine = max
+
+    def init(vertex, p):
+        return math.inf if vertex == p.source else 0
+
+    def compute(src, edge):
+        return min(src.width, edge.weight)
+
+    def apply(old, gathered):
+        return max(old.width, gathered)
+
+    def priority(state):
+        return -state.width
+
+
+@ws.vertex_program
+class Routes:
+    """Shortest paths of the fewest edges: a state and a message of two fields."""
+
+    distance: ws.float32
+    hops: ws.int32
+    weight: ws.edge(ws.float32, default=1.0)
+    source: ws.vertex_parameter
+
+    def init(vertex, p):
+        return (0.0, 0) if vertex == p.source else (math.inf, 1 << 30)
+
+    def compute(src, edge):
+        return src.distance + edge.weight, src.hops + 1
+
+    combine = min
+    asynchronous = True
+
+    def apply(old, gathered):
+        return gathered if gathered < (old.distance, old.hops) else (old.distance, old.hops)
+
+
+@ws.vertex_program
+class Core:
+    """Which vertices are in the k-core, by their in-edges: sums that count once."""
+
+    left: ws.int32
+    alive: ws.boolean
+    degree: ws.in_degree
+    k: ws.parameter(ws.int64)
+    contributors = "active"
+
+    def init(vertex, p, own):
+        return own.degree, own.degree >= p.k
+
+    def starts(state):
+        return not state.alive
+
+    def compute(src):
+        return 1
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        left = old.left - gathered
+        return left, left >= p.k
+
+    def active(old, new):
+        return old.alive and not new.alive
+
+
+@ws.vertex_program
+class Second:
+    """The least two vertices that lead here: a program with two fields and a message of two."""
+
+    first: ws.int64
+    second: ws.int64
+
+    def init(vertex):
+        return vertex, vertex + 1_000_000
+
+    def compute(src):
+        return src.first, src.second
+
+    combine = min
+    asynchronous = True
+
+    def apply(old, gathered):
+        better = gathered < (old.first, old.second)
+        return gathered if better else (old.first, old.second)
+
+    def active(old, new):
+        return new.first < old.first or new.second < old.second

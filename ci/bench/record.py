@@ -1,0 +1,149 @@
+"""The record of what was measured: one JSON file a stage, one line a job, in `docs/measurements`.
+
+A file has a section for each graph and card (and number of cards, for several), with the tree and commit
+that it belongs to; a new run replaces its own section and leaves all others.  Sections name their machine,
+whose facts are in `machines.json`.  A section has
+* timings: by job and library the figures that `bench.tables.FIGURES` lists, in milliseconds, or a share;
+* targets: [name, measured, "≥" or "≤", bound], and for schedules the mean of the speed-ups;
+* tables of texts, and figures that tables over several graphs and pictures are made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["GROUPS", "Report", "machine_key", "merge", "read", "write"]
+
+Report = dict[str, Any]
+GROUPS = ("stages", "bench")
+CHECKS = "checks"  # file of what is no benchmark
+MACHINES = "machines"
+DIGITS = 7
+SHORT = 500  # characters that stay on a line
+JOBS = 3  # mappings within each other: below, figures of one job
+
+
+def merge(report: Mapping[str, Any], group: str, name: str, facts: Mapping[str, Any]) -> Report:
+    """Return a report in which one section is new and all others are as they were.
+
+    Parameters
+    ----------
+    report : mapping
+        As read from disk; may be empty.
+    group : {"stages", "bench"}
+    name : str
+        Of the section: a stage, or part and graph of a benchmark.
+    facts : mapping
+        The section.  Its numbers are rounded, and what is empty is left out.
+    """
+    merged = {one: dict(report.get(one, {})) for one in GROUPS}
+    merged[group][name] = {key: _rounded(one) for key, one in facts.items() if one or one == 0}
+    return merged
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _rounded(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(one) for one in value]
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return None
+    short = float(f"{value:.{DIGITS}g}")
+    return int(short) if short.is_integer() and abs(short) >= 10**DIGITS else short
+
+
+# -------------------------------------------------------------------------------------- on disk
+
+
+def read(folder: Path) -> Report:
+    """Return all sections that a folder has.
+
+    Parameters
+    ----------
+    folder : Path
+        Need not be there.
+
+    Returns
+    -------
+    dict
+        By group, "stages" and "bench", and name; `machine` of each is that machine's facts.
+    """
+    files = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    machines = files.pop(MACHINES, {})
+    report: Report = {group: {} for group in GROUPS}
+    for stage, sections in files.items():
+        for name, facts in sections.items():
+            if "machine" in facts:
+                facts["machine"] = machines[facts["machine"]]
+            report["stages" if stage == CHECKS else "bench"][name] = facts
+    return report
+
+
+def write(folder: Path, report: Mapping[str, Any]) -> None:
+    """Write all sections of a report, a file for each stage.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+    report : mapping
+        As `read` returns it.
+    """
+    files: dict[str, dict[str, Any]] = {MACHINES: {}}
+    for group in GROUPS:
+        for name, facts in report.get(group, {}).items():
+            facts = dict(facts)
+            if machine := facts.get("machine"):
+                facts["machine"] = machine_key(machine)
+                files[MACHINES][facts["machine"]] = machine
+            files.setdefault(CHECKS if group == "stages" else facts["part"], {})[name] = facts
+    folder.mkdir(parents=True, exist_ok=True)
+    for stage, sections in files.items():
+        ordered = sorted(sections.items()) if stage == MACHINES else sections.items()
+        write_one = _json if stage == MACHINES else _section
+        blocks = [f" {_json(name)}: {write_one(facts)}" for name, facts in ordered]
+        (folder / f"{stage}.json").write_text("{\n" + ",\n".join(blocks) + "\n}\n")
+
+
+def machine_key(machine: Mapping[str, Any]) -> str:
+    """Return by what sections name a machine."""
+    text = json.dumps(machine, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
+
+
+def _section(facts: Mapping[str, Any]) -> str:
+    """Return a section as JSON: what it is on a line, then a line for each job, target and table."""
+    flat = {key: one for key, one in facts.items() if not isinstance(one, dict | list)}
+    blocks = [_json(flat)[1:-1]] if flat else []
+    for key, value in facts.items():
+        if key not in flat:
+            blocks.append(f"{_json(key)}: {_laid_out(value, '   ')}")
+    return "{\n  " + ",\n  ".join(blocks) + "}"
+
+
+def _laid_out(value: Any, indent: str) -> str:
+    """Return JSON on one line if it is short; else with a line for each entry, and for jobs within."""
+    whole = _json(value)
+    if len(whole) <= SHORT or (
+        isinstance(value, dict) and _depth(value) < JOBS and indent != "   "
+    ):
+        return whole
+    if isinstance(value, list):
+        return f"[\n{indent}" + f",\n{indent}".join(map(_json, value)) + "]"
+    rows = [f"{_json(key)}: {_laid_out(one, indent + ' ')}" for key, one in value.items()]
+    return f"{{\n{indent}" + f",\n{indent}".join(rows) + "}"
+
+
+def _depth(value: Any) -> int:
+    return 1 + max(map(_depth, value.values()), default=0) if isinstance(value, dict) else 0
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,211 @@
+"""The stages: each runs in processes of its own, and returns facts for the report."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.children import PROCESSES, Done, child, side_by_side
+from bench.summaries import read_junit, read_sanitizer
+
+__all__ = [
+    "BENCHES",
+    "CLUSTER",
+    "STAGES",
+    "bench",
+    "bench_sections",
+    "cluster",
+    "fuzz",
+    "fuzzed",
+    "leaks",
+    "sanitize",
+    "tests",
+]
+
+BENCH = [sys.executable, "-m", "bench"]
+SECONDS = 470.0  # for a stage
+TESTS = ["tests/gpu"]  # what `tests` gives to pytest
+BENCHES = (  # each in a child of its own, so that each stays below the limit
+    "bench-supersteps",
+    "bench-schedules:RM22,road-like",
+    "bench-schedules:RM33V335E",
+    "bench-schedules:KR24",
+    "bench-schedules:ER25V201E",
+    "bench-frames",
+    "bench-ranks",
+    "bench-searches:RM22,KR24",
+    "bench-searches:RM33V335E",
+    "bench-searches:road-like",
+    "bench-frontiers",
+    "bench-loops",
+    "bench-efficiency",
+)
+STAGES = ("tests", "sanitize", "leaks", "fuzz", *BENCHES)
+FUZZED = 120.0  # seconds, where GPU_FUZZ_SECONDS says nothing else
+CLUSTER = (  # needs several GPUs: each only where it is asked for by its name
+    "cluster",
+    "bench-cluster",
+    "bench-cluster-build",
+    "bench-cluster-functions",
+    "bench-cluster-exchange",
+    "bench-cluster-hub",
+    "bench-cluster-scaling",
+    "bench-cluster-peers",
+    "bench-cluster-large",
+)
+TOOLS = {  # what CuPy asks the driver, to find out what there is, may fail
+    "memcheck": ["--report-api-errors", "no"],
+    "racecheck": [],
+    "synccheck": [],
+}
+Facts = dict[str, Any]
+
+
+def tests() -> Facts:
+    """Run the tests of the GPU, side by side where pytest-xdist is there."""
+    return _tested(TESTS, side_by_side=True)
+
+
+def cluster() -> Facts:
+    """Run the tests of Dask-CUDA clusters on all GPUs of this machine."""
+    # A test that waits for ever shows where, in all threads, and ends the stage.
+    patience = ["-vv", "--timeout", "100", "--timeout-method", "thread"]
+    return _tested([*patience, "tests/gpu_cluster"], side_by_side=False)
+
+
+def _tested(chosen: list[str], *, side_by_side: bool) -> Facts:
+    """Run pytest and return what came out."""
+    with tempfile.TemporaryDirectory() as folder:
+        junit = Path(folder, "junit.xml")
+        command = [sys.executable, "-u", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                   f"--junitxml={junit}", *chosen]  # fmt: skip
+        if side_by_side and importlib.util.find_spec("xdist") is not None:
+            # pytest-benchmark, where that is there too, warns of it, and a warning is an error.
+            command += ["-n", str(PROCESSES), "-p", "no:benchmark"]
+        done = child(command, SECONDS)
+        counts = read_junit(junit) if junit.exists() else {"passed": 0, "failed": 0, "skipped": 0}
+    return {**counts, **_status(done.problem, counts["failed"] == 0 and counts["passed"] > 0)}
+
+
+def sanitize() -> Facts:
+    """Run every function on small graphs under compute-sanitizer's tools."""
+    if shutil.which("compute-sanitizer") is None:
+        return _status("compute-sanitizer is not in PATH", False)
+    small = [*BENCH, "small"]
+    end = time.monotonic() + SECONDS
+    plain = side_by_side(small, SECONDS)  # compiles; is everything right without?
+    if plain.problem is not None:
+        return _status(plain.problem, False)
+    tools: Facts = {}
+    problems = []
+    for tool, options in TOOLS.items():
+        command = ["compute-sanitizer", "--tool", tool, *options, *small]
+        done = side_by_side(command, max(1.0, end - time.monotonic()))
+        tools[tool] = summary = read_sanitizer(done.text)
+        if done.problem is not None or summary["errors"] != 0:
+            problems.append(f"{tool}: {done.problem or 'errors found'}")
+    return {"tools": tools, **_status("\n".join(problems) or None, not problems)}
+
+
+def leaks() -> Facts:
+    """Build, search, rank and close, over and over: memory must be flat."""
+    done = child([*BENCH, "leaks"], SECONDS)
+    lines = [line for line in done.text.splitlines() if line.startswith("{")]
+    facts = {"summary": json.loads(lines[-1])["summary"]} if lines else {}
+    return {**facts, **_status(done.problem, bool(facts))}
+
+
+def fuzz() -> Facts:
+    """Compare random graphs, all functions and the zoo of programs with the CPU engine."""
+    seconds = float(os.environ.get("GPU_FUZZ_SECONDS", FUZZED))
+    command = [*BENCH, "fuzz", "--seconds", str(seconds)]
+    return fuzzed(side_by_side(command, seconds + SECONDS))
+
+
+def fuzzed(done: Done) -> Facts:
+    """Return facts for the report of what all shares printed."""
+    shares = [json.loads(line) for line in done.text.splitlines() if line.startswith('{"graphs"')]
+    counts = {
+        name: sum(share[name] for share in shares) for name in ("graphs", "functions", "programs")
+    }
+    found = [one for share in shares for one in share["differences"]]
+    summary = (
+        f"{counts['graphs']:,} random graphs: {counts['functions']:,} results of functions and "
+        f"{counts['programs']:,} of programs, {len(found)} differences"
+    )
+    good = len(shares) == PROCESSES and not found
+    problem = "\n".join(found) or done.problem
+    return {**counts, "summary": summary, **_status(problem, good)}
+
+
+def bench(part: str, graphs: list[str]) -> dict[str, Facts]:
+    """Run one part of the benchmarks.
+
+    Parameters
+    ----------
+    part : str
+        One of those of `python -m bench gpu`, or "cluster", with a dash and one of `bench cluster`'s.
+    graphs : list of str
+        Their names; the part's own if empty.
+
+    Returns
+    -------
+    dict of str to dict
+        Facts by "part graph".  Where the child came to an early end: what it had done, and the
+        graph that it was at as failed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "bench.json")
+        command = [*BENCH, *part.split("-", 1), "--output", str(output)]
+        if not part.startswith("cluster"):
+            command.insert(len(BENCH), "gpu")
+        if graphs:
+            command += ["--graphs", *graphs]
+        if os.environ.get("GPU_BENCH_DATA"):
+            command += ["--data", os.environ["GPU_BENCH_DATA"]]
+        done = child(command, SECONDS)
+        written = json.loads(output.read_text()) if output.exists() else {}
+    return bench_sections(part, graphs, written, done)
+
+
+def bench_sections(
+    part: str, graphs: list[str], written: Mapping[str, Any], done: Done
+) -> dict[str, Facts]:
+    """Return facts for the report of what a benchmark wrote, and of how it ended.
+
+    Parameters
+    ----------
+    part, graphs
+        See `bench`.
+    written : mapping
+        Its JSON file.
+    done : Done
+        How it ended.
+    """
+    sections = {}
+    for section in written.get("sections", []):
+        section = dict(section)
+        problem = "\n".join(f"{one['what']}: {one['error']}" for one in section.pop("errors"))
+        name = f"{section['part']} {section['graph']}"
+        sections[name] = {**section, **_status(problem or None, not problem)}
+    if done.code != 0 and not any(section["status"] == "failed" for section in sections.values()):
+        at = written.get("running") or [part, graphs[0] if len(graphs) == 1 else "all"]
+        name = " ".join(at)
+        sections[name] = {
+            "part": at[0], "graph": at[1], **sections.get(name, {}), **_status(done.problem, False),
+        }  # fmt: skip
+    return sections
+
+
+def _status(problem: str | None, good: bool) -> Facts:
+    if problem is None and good:
+        return {"status": "passed"}
+    return {"status": "failed", "problem": problem or "nothing was done"}

@@ -1,0 +1,154 @@
+"""The package of benchmarks as a whole: its commands, its imports, its programs, and parts in the emulator."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import stand_in_cudf
+from ci_scripts import ROOT, numpy_as_cupy, of
+from emulator.device import emulated
+from shapes import build, rmat
+from verify import Edges
+
+import cugraph_ws as ws
+
+BENCH = ROOT / "ci" / "bench"
+COMMANDS = of("__main__").COMMANDS
+
+
+def imports():
+    """Return which modules of the package each of them imports, inside functions too."""
+    paths = {
+        ".".join(("bench", *path.relative_to(BENCH).with_suffix("").parts)): path
+        for path in BENCH.rglob("*.py")
+    }
+    found = {}
+    for name, path in paths.items():
+        nodes = [
+            one for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.ImportFrom)
+        ]
+        named = {f"{node.module}.{one.name}" for node in nodes for one in node.names}
+        found[name] = ({node.module for node in nodes} | named) & set(paths)
+    return found
+
+
+class TestPackage:
+    def test_no_import_leads_back(self):
+        left = imports()
+        assert {"bench.timing", "bench.gpu.cases"} <= left["bench.gpu.frames"]
+        while left:
+            leaves = {name for name, others in left.items() if not others & set(left)}
+            assert leaves, f"these import each other: {sorted(left)}"
+            left = {name: others for name, others in left.items() if name not in leaves}
+
+    def test_the_path_is_set_from_outside(self):
+        assert not [path for path in BENCH.rglob("*.py") if "sys.path" in path.read_text()]
+
+    def test_help_names_every_command(self, capsys):
+        assert of("__main__").main(["--help"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        for name, (_, text) in COMMANDS.items():
+            assert f"  {name:10} {text}" in lines
+        assert of("__main__").main(["nothing"]) == 2
+
+    @pytest.mark.parametrize("command", set(COMMANDS) - {"machine", "tree"})
+    def test_commands_tell_their_options(self, command, capsys):
+        with pytest.raises(SystemExit) as ended:
+            of("__main__").main([command, "--help"])
+        assert ended.value.code == 0
+        assert f"usage: bench {command}" in capsys.readouterr().out
+
+    def test_the_machine(self, capsys):
+        assert of("__main__").main(["machine"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        assert facts["versions"]["numpy"] == np.__version__
+        assert facts["processor"]
+
+    def test_unknown_parts_and_graphs(self, capsys):
+        for given in (["gpu", "nothing"], ["gpu", "frames", "--graphs", "nothing"],
+                      ["cluster", "frames"], ["cluster", "--graphs", "nothing"],
+                      ["cpu", "--graphs", "nothing"]):  # fmt: skip
+            with pytest.raises(SystemExit):
+                of("__main__").main(given)
+            assert "nothing" in capsys.readouterr().err or given == ["cluster", "frames"]
+
+
+class TestPrograms:
+    """Programs as users write them, in plain Python, against the functions that do the same."""
+
+    @pytest.mark.parametrize(
+        ("program", "built_in", "given"),
+        [
+            ("Distances", ws.SSSP, {"source": 0}),
+            ("Widths", ws.WidestPath, {"source": 0}),
+            ("Ranks", ws.PageRank, {}),
+        ],
+    )
+    def test_they_do_what_functions_do(self, program, built_in, given):
+        edges = rmat(5, 3, seed=3)
+        options = {"start": 0}
+        if program == "Ranks":
+            edges = Edges(edges.source, edges.destination, edges.n)
+            options = {"tol": of("programs").PAGERANK_TOL}
+        with build(edges) as graph:
+            found = ws.run(getattr(of("programs"), program), graph, engine="python", **given)
+            expected = ws.run(built_in, graph, engine="python", **options)
+            columns = [one.frame.iloc[:, 1].fillna(0).to_numpy(float) for one in (found, expected)]
+        np.testing.assert_allclose(*columns, atol=1e-6)
+
+    def test_routes_may_be_pushed(self):
+        """They say that their order does not matter, or all variants of a frontier would be refused."""
+        program = of("programs").Routes
+        with build(rmat(5, 3, seed=3)) as graph:
+            expected = ws.run(program, graph, source=0, engine="python").frame
+            found = ws.run(program, graph, source=0, direction="push").frame
+        pd.testing.assert_frame_equal(found, expected)
+
+
+class TestParts:
+    """Parts on one GPU, from the command line to the record, on a graph of 14 vertices in the emulator."""
+
+    @pytest.fixture
+    def gpu(self, monkeypatch):
+        """NumPy in CuPy's place, SciPy in cuSPARSE's, pandas in cuDF's, and no cuGraph."""
+
+        def spmv(matrix, vector, out=None):
+            found = matrix @ vector
+            if out is None:
+                return found
+            out[:] = found
+            return out
+
+        graphs, sparse = of("graphs"), types.SimpleNamespace(csr_matrix=scipy.sparse.csr_matrix)
+        stand_ins = {
+            "cupy": numpy_as_cupy(),
+            "cupyx": types.SimpleNamespace(cusparse=types.SimpleNamespace(spmv=spmv)),
+            "cupyx.scipy": types.SimpleNamespace(sparse=sparse),
+        }
+        for name, module in stand_ins.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        monkeypatch.setattr(stand_in_cudf.Series, "to_cupy", pd.Series.to_numpy, raising=False)
+        tiny = (16, lambda: graphs.rmat(16, 40, graphs.PAPER))
+        monkeypatch.setitem(graphs.GENERATED, "tiny", tiny)
+        with emulated(), stand_in_cudf.installed():
+            yield
+
+    def test_a_part(self, gpu, monkeypatch, tmp_path):
+        monkeypatch.setattr(of("parts"), "MEASUREMENTS", tmp_path / "record")
+        monkeypatch.setattr(of("parts"), "machine", lambda: {"gpu": "NVIDIA X", "gpus": 1})
+        given = ["frames", "--graphs", "tiny", "--repeats", "1", "--record"]
+        assert of("gpu.parts").main([*given, "--output", str(tmp_path / "b.json")]) == 0
+        (section,) = json.loads((tmp_path / "b.json").read_text())["sections"]
+        assert section["errors"] == []
+        assert [[*found] for found in section["timings"].values()] == [["cugraph_ws"]] * 2
+        (name,) = of("record").read(tmp_path / "record")["bench"]
+        assert name == "frames tiny, NVIDIA X"
+        page = (tmp_path / "record" / "frames.md").read_text()
+        assert page.count("| cugraph_ws |") == 2
