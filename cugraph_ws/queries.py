@@ -61,6 +61,7 @@ class Queries:
 
     crew: Crew = Alone()
     low = 0
+    is_shard = False  # a rank's, even the only one's: its state is kept by ranges of vertices
 
     @property
     def cuts(self) -> npt.NDArray[np.int64]:

@@ -25,7 +25,6 @@ from cugraph_ws.cluster.belief_propagation import CrewBelief, names_of_state
 from cugraph_ws.cluster.device_post import DevicePost
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda import belief_propagation
-from cugraph_ws.cuda.core import count_self_loops
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.cuda.order import arc_rows, sort_ends
@@ -79,7 +78,7 @@ class DeviceCrewBelief(CrewBelief):
             self._factors = strengths, strengths[turned]
         else:
             self._factors = (xp.asarray(matrix.ravel()),) * 2
-            loops = count_self_loops(there)
+            loops = there.count_self_loops()
             self._log_priors += loops[:, np.newaxis] * xp.asarray(np.log(np.diagonal(matrix)))
         del turned, places
         self.by_arc_state = names_of_state(self._states, directed=graph.directed)

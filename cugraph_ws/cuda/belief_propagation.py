@@ -18,7 +18,6 @@ from cugraph_ws.algorithms.belief_propagation import (
     BeliefPropagation,
     strength_error,
 )
-from cugraph_ws.cuda.core import count_self_loops
 from cugraph_ws.cuda.device import device
 from cugraph_ws.cuda.order import arc_rows
 from cugraph_ws.run import Loop, Step
@@ -72,7 +71,7 @@ class DeviceBelief:
             self._strengths: tuple[Any, ...] | None = self._read_strengths()
         else:
             self._strengths = None
-            loops = there.by_number(count_self_loops(there))
+            loops = there.by_number(there.count_self_loops())
             log_priors += loops[:, np.newaxis] * xp.asarray(np.log(np.diagonal(matrix)))
             self._factor = xp.asarray(matrix.ravel())
         self._log_priors = xp.take(log_priors, there.numbers, axis=0).ravel()
@@ -119,7 +118,7 @@ class DeviceBelief:
             strengths = here.xp.concatenate(self._strengths)
             coupling = here.to_host(strengths[self._order()])
         else:
-            loops = here.to_host(graph.by_number(count_self_loops(graph)))
+            loops = here.to_host(graph.by_number(graph.count_self_loops()))
             log_priors += loops[:, np.newaxis] * np.log(np.diagonal(coupling))
         return {"priors": log_priors, "coupling": coupling, "damping": self._loop.damping}
 

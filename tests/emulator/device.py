@@ -10,12 +10,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.loops import matching
+from cugraph_ws.backends.cuda.loops import core, matching
 from cugraph_ws.codegen import kernel_file
 from cugraph_ws.cuda import (
     belief_propagation,
     components,
-    core,
     edges,
     forest,
     grouping,
