@@ -207,7 +207,7 @@ class Arcs:
         csc, rows = self.csc, self.csc.rows()
         marks = [one for one in (keep, self.once()) if one is not None]
         if among is not None:
-            marks.append(among[csc.indices] & among[rows])
+            marks.append(among[csc.indices] & np.repeat(among, csc.degrees))
         which: Any = slice(None)
         if marks:
             which = np.flatnonzero(np.logical_and.reduce(marks))

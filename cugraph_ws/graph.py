@@ -22,6 +22,7 @@ from cugraph_ws.arcs import Arcs
 from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
 from cugraph_ws.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.columns import AUTO, Columns, named_columns, weight_column
+from cugraph_ws.cuda.device import as_host
 from cugraph_ws.dispatch import is_dask_frame, provider
 from cugraph_ws.duplicates import Merge, refuse_infinite
 from cugraph_ws.edges import Duplicates, Loops, read_edges, refuse_repeated
@@ -512,6 +513,10 @@ class Graph(Queries, Generic[FrameT]):
             sources, destinations, values = arcs.listed(self._carried, keep, among)
         else:
             sources, destinations, values = arcs.listed(keep, among)
+        return cast(FrameT, self._frame_of_edges(sources, destinations, values))
+
+    def _frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> Any:
+        """Return a frame of edges, given their ends as vertex numbers and the carried columns."""
         columns: dict[str, Any] = {}
         for names, numbers in (
             (self._source_names, sources),
@@ -522,6 +527,21 @@ class Graph(Queries, Generic[FrameT]):
         for name, array in values.items():
             columns.setdefault(name, array)
         return cast(FrameT, self._kind.make(columns))
+
+    def edges_among(self, marks: Any) -> Any:
+        """Return the edges whose ends are both marked, as a frame.
+
+        Parameters
+        ----------
+        marks : array of bool, shape (owned,)
+            By vertex number; on the host or the device.
+
+        Returns
+        -------
+        DataFrame or Table
+            See `edge_frame`.
+        """
+        return self.edge_frame(among=marks if self.device_resident else as_host(marks))
 
     def check_edge_names(self) -> None:
         """Refuse to make a frame of edges in which one end's column would overwrite the other's.

@@ -16,10 +16,8 @@ from test_cluster_device_loops import Slower, assert_same, built, frame_of
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda.loops import core as on_device
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
-from cugraph_ws.cluster.core import edges_of_core
-from cugraph_ws.cluster.device_core import DeviceCrewCores
-from cugraph_ws.cuda import core as on_device
 from cugraph_ws.cuda import grouping
 
 KINDS = ("both", "in", "out")
@@ -114,7 +112,7 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
         shard = built(frame, crew, **options)
         assert shard.binds_on_device
         result = ws.run(ws.CoreNumber("in"), shard)
-        cores = [edges_of_core(shard, result.arrays["core_number"], k) for k in levels]
+        cores = [shard.edges_among(result.arrays["core_number"] >= k) for k in levels]
         return [result.frame, *cores, ws.k_core(shard)]
 
     with ws.Graph(frame, **options) as graph:
@@ -133,7 +131,8 @@ def test_mail_by_the_host_and_engines_by_name() -> None:
 
     def work(crew: Any) -> Any:
         shard = built(frame, Slower(crew.rank, crew.size, crew._board, crew._barrier))
-        assert isinstance(ws.CoreNumber().on_crew().on_cuda().on_cuda(), DeviceCrewCores)
+        loop = ws.CoreNumber()
+        assert loop.on_crew().on_cuda().on_cuda() is loop
         return ws.core_number(shard), ws.k_core(shard, engine="cpu")
 
     numbers, edges = zip(*together(2, work), strict=True)

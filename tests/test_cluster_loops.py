@@ -30,6 +30,7 @@ from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.partition.part import Part
 
 CREWS = (1, 2, 3, 7)
 
@@ -434,16 +435,16 @@ def test_paths_of_several_searches_are_refused_by_all():
         on_crew(graph, 3, walk)
 
 
-def test_loops_made_for_a_gpu_know_their_twins():
-    edges = SHAPES["rmat"]
+def test_loops_made_for_a_gpu_take_shares():
+    edges = rmat(3, 3, seed=3)
     across = sides(edges)
-    with build(edges) as graph, emulated():
+    with emulated(), build(edges) as graph:
         for make in (WeaklyConnectedComponents, lambda: CoreNumber("in")):
             expected = alone(graph, make)
             found = found_by(graph, 3, lambda make=make: make().on_cuda())
             for name, one in found.items():
                 np.testing.assert_array_equal(one, expected[name])
-    with build(across) as graph, emulated():
+    with emulated(), build(across) as graph:
         make = matching_of(across)
         found = found_by(graph, 3, lambda: make().on_cuda())
         np.testing.assert_array_equal(found["mate"], alone(graph, make)["mate"])
@@ -509,6 +510,47 @@ def test_another_number_of_members_goes_on(monkeypatch, tmp_path, case, after, d
         np.testing.assert_allclose(found, values_of(one), rtol=1e-9)
 
 
+@pytest.mark.parametrize("engine", ["cpu", "cuda"])
+def test_a_single_rank_goes_on_with_vertices_that_wait_and_several_after_it(tmp_path, engine):
+    """Of a level that others have begun, and with no step in between."""
+    edges, path = SHAPES["random"], tmp_path / "state.parquet"
+
+    def begin(shard: ShardGraph) -> int:
+        loop = CoreNumber()
+        loop.start(shard)
+        steps, waiting = 0, 0
+        while steps < 3 or waiting == 0:
+            loop.step()
+            steps, waiting = (
+                steps + 1,
+                sum(shard.crew.allgather(int(loop.state()["waiting"].sum()))),
+            )
+        CrewCheckpoints(loop, shard, path, None).save({"iterations": steps, "residual": None})
+        return waiting
+
+    def save_again(shard: ShardGraph) -> Array:
+        loop = CoreNumber().on_cuda() if engine == "cuda" else CoreNumber()
+        loop.start(shard)
+        facts = CrewCheckpoints(loop, shard, None, path).load()
+        known = {name: facts[name] for name in ("iterations", "residual")}
+        CrewCheckpoints(loop, shard, path, None).save(known)
+        while not loop.converged:
+            loop.step()
+        return values(loop.columns()["core_number"])
+
+    def resume(shard: ShardGraph) -> Array:
+        result = ws.run(CoreNumber(), shard, resume=path)
+        return result.arrays["core_number"]
+
+    with emulated(), build(edges) as graph:
+        expected = alone(graph, CoreNumber)["core_number"]
+        assert on_crew(graph, 3, begin, seed=1)[0] > 0
+        (found,) = on_crew(graph, 1, save_again)
+        np.testing.assert_array_equal(found, expected)
+        parts = on_crew(graph, 3, resume, seed=2)
+    np.testing.assert_array_equal(np.concatenate(parts), expected)
+
+
 def values_of(one: Any) -> Array:
     """Return a column's values, with −1 for nulls."""
     if hasattr(one, "valid"):
@@ -540,6 +582,28 @@ def test_only_what_has_changed_is_sent():
         shown = together(2, lambda crew: work(share(graph, crew)))
     # The first vertex of the second member is the only one of them that another holds.
     assert shown == [([2, 0], [2, 4 + 8])] * 2
+
+
+def test_what_is_reduced_may_be_overwritten_at_once():
+    """Ranks that are threads read it when they get to it."""
+
+    class Recorder(ThreadCrew):
+        def alltoall(self, boxes: Any) -> Any:
+            sent.extend(one for box in boxes for one in box)
+            return super().alltoall(boxes)
+
+    sent: list[Array] = []
+
+    def work(crew: ThreadCrew) -> None:
+        shard = share(graph, Recorder(crew.rank, crew.size, crew._board, crew._barrier))
+        sent.clear()
+        column_ = np.ones(shard.length)
+        Part(shard, on_device=False).halo.reduce(column_)
+        assert not any(np.shares_memory(column_, one) for one in sent)
+
+    with build(SHAPES["cycle"]) as graph:
+        together(2, work)
+    assert sum(map(len, sent)) > 0
 
 
 def test_rows_come_to_their_owners_in_the_order_of_the_senders():

@@ -13,8 +13,8 @@ from shapes import FRAME_KINDS, SHAPES, build, column, edge_frame, frame, rmat, 
 from verify import Array, Edges, check_core_numbers
 
 import cugraph_ws as ws
-from cugraph_ws.algorithms import core as algorithm
 from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
+from cugraph_ws.backends.cpu.loops import core as loops
 from cugraph_ws.kernels.cpu.core import add_degrees, peel
 
 
@@ -45,7 +45,7 @@ def test_a_simple_graph_against_networkx():
 @pytest.mark.parametrize("budget", [1, 500])
 @pytest.mark.parametrize("degree_type", ["both", "in"])
 def test_levels_in_several_steps(monkeypatch, budget, degree_type):
-    monkeypatch.setattr(algorithm, "ARCS_A_STEP", budget)
+    monkeypatch.setattr(loops, "WORK_A_STEP", budget)
     edges = rmat(8, 8, seed=5)
     with build(edges) as graph:
         result = ws.run(CoreNumber(degree_type), graph)
@@ -94,7 +94,7 @@ def test_an_unknown_degree_type_is_refused(degree_type):
 
 
 def test_a_run_goes_on_from_a_checkpoint(monkeypatch, tmp_path):
-    monkeypatch.setattr(algorithm, "ARCS_A_STEP", 300)
+    monkeypatch.setattr(loops, "WORK_A_STEP", 300)
     edges, path = rmat(8, 8, seed=5), tmp_path / "state.parquet"
     with build(edges) as graph:
         for after in (1, 3):
@@ -111,7 +111,7 @@ def test_a_run_goes_on_from_a_checkpoint(monkeypatch, tmp_path):
 
 
 def test_a_run_that_was_stopped_is_no_answer(monkeypatch):
-    monkeypatch.setattr(algorithm, "ARCS_A_STEP", 1)
+    monkeypatch.setattr(loops, "WORK_A_STEP", 1)
     with build(SHAPES["rmat"]) as graph:
         for function in (core_number, k_core):
             with pytest.raises(ws.ConvergenceError):

@@ -10,8 +10,8 @@ from shapes import SHAPES, build, column, grid, hub, random_edges, rmat, undirec
 from verify import Edges, check_core_numbers
 
 import cugraph_ws as ws
-from cugraph_ws.algorithms import core as on_cpu
-from cugraph_ws.cuda import core as algorithm
+from cugraph_ws.backends.cpu.loops import core as on_cpu
+from cugraph_ws.backends.cuda.loops import core as algorithm
 from cugraph_ws.cuda import grouping
 from cugraph_ws.generated import kernel_file
 
@@ -103,12 +103,20 @@ def test_levels_at_which_no_vertex_falls_are_jumped():
         assert int(result.trace["edges"].sum()) == 2 * clique.shape[1]
 
 
+def test_cores_by_out_degree_make_no_rows_of_out_neighbours():
+    with build(rmat(5, 4, seed=8)) as graph, emulated(seed=7):
+        found, _ = cores(graph, "out", engine="cuda")
+        assert len(graph.on_device().at_hand) == 1
+        expected, _ = cores(graph, "out")
+    assert np.array_equal(found, expected)
+
+
 @pytest.mark.parametrize(
     "engines", [("cuda", "cuda"), ("cuda", "cpu"), ("cpu", "cuda")], ids="to".join
 )
 def test_checkpoints_go_from_engine_to_engine(engines, tmp_path, monkeypatch):
     monkeypatch.setattr(algorithm, "WORK_A_STEP", 50)
-    monkeypatch.setattr(on_cpu, "ARCS_A_STEP", 1)
+    monkeypatch.setattr(on_cpu, "WORK_A_STEP", 1)
     path = tmp_path / "state.parquet"
     with build(rmat(6, 4, seed=9)) as graph, emulated(seed=6):
         expected, _ = cores(graph, "in")

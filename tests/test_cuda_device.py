@@ -795,7 +795,10 @@ def test_the_engine_is_found_in_an_emulated_device():
 
 def test_the_engine_imports_no_compiler():
     """Machine code is on disk from the second process on; Numba's CUDA target takes a second to import."""
-    modules = "engines.cuda engines.cuda_frontier cuda.edges cuda.graph cuda.plan cuda.core backends.cuda.loops.components"
+    modules = (
+        "engines.cuda engines.cuda_frontier cuda.edges cuda.graph cuda.plan backends.cuda.loops.core "
+        "backends.cuda.loops.components"
+    )
     program = "import sys\n" + "".join(
         f"import cugraph_ws.{module}\n" for module in modules.split()
     )

@@ -19,7 +19,7 @@ from programs import values_of
 from shapes import SHAPES, build, random_edges, undirected
 
 import cugraph_ws as ws
-from cugraph_ws.algorithms import core
+from cugraph_ws.backends.cpu.loops import core
 from cugraph_ws.checkpoint import read_checkpoint, write_checkpoint
 from cugraph_ws.saved_state import SavedState
 
@@ -219,7 +219,7 @@ def written(tmp_path_factory) -> dict[str, Path]:
     """Checkpoints in the middle of runs, of both engines."""
     folder = tmp_path_factory.mktemp("written")
     found = {}
-    arcs, core.ARCS_A_STEP = core.ARCS_A_STEP, 16
+    arcs, core.WORK_A_STEP = core.WORK_A_STEP, 16
     for name, (edges, run, calls) in RUNS.items():
         for engine in ("python", "cuda"):
             path = folder / f"{name} {engine}.parquet"
@@ -232,7 +232,7 @@ def written(tmp_path_factory) -> dict[str, Path]:
                     progress=lambda _, left=left: next(left) > 0,
                 )
             found[f"{name} {engine}"] = path
-    core.ARCS_A_STEP = arcs
+    core.WORK_A_STEP = arcs
     return found
 
 

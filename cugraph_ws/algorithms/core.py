@@ -9,25 +9,25 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
-from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.backends import loops
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.columns import AUTO
 from cugraph_ws.cuda.device import as_host
-from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.frame_types import FrameT
-from cugraph_ws.graph import Adjacency, Graph, as_graph
-from cugraph_ws.kernels.cpu.core import add_degrees, peel
+from cugraph_ws.graph import Graph, as_graph
 from cugraph_ws.loop import Loop, Result, Step
+from cugraph_ws.partition.part import Part
 from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
 
 __all__ = ["CoreNumber", "core_number", "k_core"]
 
-Array = npt.NDArray[Any]
+Array = Any  # NumPy's or CuPy's
 DegreeType = Literal["both", "in", "out"]
 
-ARCS_A_STEP = 1 << 22
+GONE = -1  # the degree of a ghost that has been peeled: no arc is taken from it any more
+NONE_LEFT = np.iinfo(np.int64).max  # no degree: a rank's least where it has no vertex left
 
 
 @spreads
@@ -146,14 +146,9 @@ def k_core(
         **options,
     )
     core: Any = result.arrays["core_number"]
-    if isinstance(opened, ShardGraph):
-        from cugraph_ws.cluster.core import edges_of_core
-
-        return cast(FrameT, edges_of_core(opened, core, k))
-    core = as_host(core)
-    inside = core >= (core.max(initial=0) if k is None else k)
-    rows = opened.csc
-    return opened.edge_frame(inside[rows.indices] & np.repeat(inside, rows.degrees))
+    if k is None:
+        k = max(opened.crew.allgather(int(core.max()) if len(core) else 0))
+    return cast(FrameT, opened.edges_among(core >= k))
 
 
 def _run(
@@ -163,7 +158,13 @@ def _run(
 
 
 class CoreNumber:
-    """The algorithm as a loop for `run`: each step peels a few levels.
+    """The algorithm as a loop for `run`, wherever the graph is.
+
+    A single rank peels several levels in a step.  Each of several ranks peels in a step what falls without
+    news from the others, one vertex drawing down the next.  Then those who hold them as ghosts are told
+    which vertices have been peeled, and owners are told how much ghosts' degrees have fallen.  A level is
+    done when nothing more falls at any rank.  The next level is the least degree left at any rank, so that
+    levels without vertices take no time.
 
     Parameters
     ----------
@@ -174,47 +175,55 @@ class CoreNumber:
     name = "core_number"
     outputs: ClassVar = {"core_number": False}
     by_vertex = True
+    by_vertex_state: tuple[str, ...] = ("core", "waiting")
     diverged = False
     max_iter: int | None = None
     tol: float | None = None
-    _core: Array  # degrees among the vertices left; core numbers of the others
-    _alive: Array  # the first `_count` are the vertices left, and perhaps some of `_level`
-    _count: int
-    _left: int
-    _level: int  # the last one peeled
+    _core: Array  # by position: degrees among the vertices left, core numbers of the others
+    _level: int  # the last one that was begun; of a single rank, peeled
+    _alive: Array  # owned vertices above the level, and perhaps some that have fallen to it
+    _waiting: Array  # owned vertices that have fallen to it, which their neighbours do not know yet
+    _all_waiting: int  # of all ranks
+    _left_here: int  # owned vertices that have not fallen yet
+    _left: int  # those of all ranks
+    _told: Array  # by entry of the boundaries: whether its holder has been told; if nobody is, all false
 
     def __init__(self, degree_type: DegreeType = "both") -> None:
         if not isinstance(degree_type, str) or degree_type not in get_args(DegreeType):
             raise InputError(f"degree_type={degree_type!r}: choose 'both', 'in' or 'out'")
-        self._degree_type = degree_type
+        self._degree_type, self._on_device = degree_type, False
 
     def on_cuda(self) -> Loop:
-        """Return the same loop for the CUDA engine."""
-        from cugraph_ws.cuda.core import DeviceCores
-
-        return DeviceCores(self._degree_type)
+        """Return the loop itself, for the CUDA engine from now on."""
+        self._on_device = True
+        return self
 
     def on_crew(self) -> Loop:
-        """Return the same loop for a share of a graph."""
-        from cugraph_ws.cluster.core import CrewCores
-
-        return CrewCores(self._degree_type)
+        """Return the loop itself."""
+        return self
 
     def start(self, graph: Graph) -> None:
         """Count the degrees."""
-        counted, lowered = self._adjacencies(graph)
-        arcs = sum(rows.number_of_arcs for rows in counted)
-        dtype = np.int32 if arcs <= np.iinfo(np.int32).max else np.int64
-        self._core = np.zeros(graph.number_of_vertices, dtype)
-        for rows in counted:
-            ranges = cut_offsets(rows.offsets, min(4 * number_of_threads(), 1 + arcs // (1 << 16)))
-            tasks = [(rows.offsets, rows.indices, self._core, low, high) for low, high in ranges]
-            parallel(add_degrees, tasks)
-        first, second = lowered[0], lowered[-1]
-        more = second.indices if len(lowered) > 1 else second.indices[:0]
-        self._lowered = first.offsets, first.indices, second.offsets, more
-        self._queue = np.empty(len(self._core) + 1, first.indices.dtype)
-        self._enter(-1)
+        backend = loops("core", on_device=self._on_device)
+        self._part = part = Part(graph, on_device=self._on_device)
+        incoming = not graph.directed or self._degree_type != "out"
+        outgoing = graph.directed and self._degree_type != "in"
+        # Rows of the neighbours in whose degrees a vertex counts.  An arc is with its destination.  So if
+        # arcs into a vertex count, holders have to be told of the fall of their ghosts; if arcs out of it
+        # count, owners have to be told what their vertices have lost.
+        rows = [*([part.csr] if incoming else []), *([part.csc] if outgoing else [])]
+        self._tells, self._reports = incoming, outgoing
+        # Degrees and losses are at most as many as arcs.  A ghost's entry is the greatest number less what
+        # the ghost has lost since that was reported, which leads to no level.
+        alone, arcs = part.halo.alone, graph.number_of_arcs
+        most = len(rows) * arcs if alone else 2 * (arcs + 1)
+        dtype = np.int32 if most <= np.iinfo(np.int32).max else np.int64
+        self._top = int(np.iinfo(dtype).max)
+        self._core = backend.count_degrees(part, dtype, incoming=incoming, outgoing=outgoing)
+        if not alone:
+            self._core[part.owned :] = self._top
+        self._peeler = backend.Peeler(part, rows)
+        self._enter(-1, part.xp.empty(0, part.index))
 
     @property
     def converged(self) -> bool:
@@ -222,55 +231,108 @@ class CoreNumber:
         return self._left == 0
 
     def step(self) -> Step:
-        """Peel levels until enough arcs are read."""
-        active = self._left
-        self._count, self._level, peeled, read = peel(
-            self._lowered,
-            self._core,
-            self._alive,
-            self._count,
-            self._queue,
-            self._level,
-            ARCS_A_STEP,
-        )
-        self._left -= peeled
-        return Step(active, read, direction="peel", filter="list")
+        """Peel several levels; of several ranks, peel what falls here, and exchange what fell."""
+        active, sent = self._left, 0
+        if self._part.halo.alone:
+            self._alive, self._level, peeled, read = self._peeler.peel_levels(
+                self._core, self._alive, self._level
+            )
+            self._left -= peeled
+        else:
+            if self._all_waiting == 0:
+                self._rise()
+            read = self._peel_here()
+            self._left, self._all_waiting, read, sent = self._part.halo.totals(
+                self._left_here, len(self._waiting), read
+            )
+        return Step(active, read, direction="peel", filter="list", bytes_sent=sent)
 
     def inputs(self) -> dict[str, Any]:
         """Return which degrees count."""
         return {"degree_type": self._degree_type}
 
-    def state(self) -> dict[str, Array]:
-        """Return degrees and core numbers, and the level up to which they are core numbers."""
-        return {"core": self._core, "level": np.array([self._level], np.int64)}
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return degrees and core numbers, the last level, and of a shard which vertices wait to be peeled."""
+        part, level = self._part, np.array([self._level], np.int64)
+        own = {"core": self._core}
+        if not part.whole:
+            own["waiting"] = self._marks(self._waiting)
+        return {name: as_host(part.by_number(one)) for name, one in own.items()} | {"level": level}
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse what is no state of such a run; alone."""
-        highest = self._core  # the degrees, after `start`
-        state.integers("core", len(highest), 0, highest)
-        state.number("level", -1, int(highest.max(initial=0)) + 1)  # a GPU's end is above all
+        highest = as_host(self._part.by_number(self._core))  # the degrees, after `start`
+        core = state.integers("core", graph.owned, 0, highest)
+        if graph.whole:
+            state.number("level", -1, int(highest.max(initial=0)) + 1)  # a GPU's end is above all
+            return
+        level = state.number("level", -1, 2 * graph.number_of_arcs)
+        at_level = core[state.flags("waiting", graph.owned)] == level
+        state.require("waiting", at_level.all(), "names a vertex that has not fallen to the level")
 
-    def restore(self, state: dict[str, Array]) -> None:
-        """Go on above a level."""
-        self._core = state["core"].astype(self._core.dtype)
-        self._enter(int(state["level"][0]))
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on at a level."""
+        part, level = self._part, int(state["level"][0])
+        self._core[part.order] = part.xp.asarray(state["core"].astype(self._core.dtype))
+        waiting = part.xp.empty(0, part.index)
+        if "waiting" in state:
+            marks = part.xp.zeros(part.size, np.bool_)
+            marks[part.order] = part.xp.asarray(state["waiting"].astype(np.bool_))
+            waiting = part.xp.flatnonzero(marks)
+        if part.halo.alone and len(
+            waiting
+        ):  # of a run of several ranks: nobody else has to know now
+            self._peeler.peel(self._core, waiting, level)
+            waiting = waiting[:0]
+        self._enter(level, waiting)
 
-    def columns(self) -> dict[str, npt.NDArray[np.int64]]:
-        """Return the core number of each vertex (the degree that is left, while it runs)."""
-        return {"core_number": self._core.astype(np.int64)}
+    def columns(self) -> dict[str, Array]:
+        """Return the core number of each owned vertex (the degree that is left, while it runs)."""
+        return {"core_number": self._part.by_number(self._core).astype(np.int64)}
 
-    def _enter(self, level: int) -> None:
-        """List the vertices that are left above a level."""
-        self._level = level
-        self._alive = np.flatnonzero(self._core > level).astype(self._queue.dtype)
-        self._count = self._left = len(self._alive)
+    def _enter(self, level: int, waiting: Array) -> None:
+        """List the owned vertices that are left above a level; collective."""
+        part, core, ends = self._part, self._core, self._part.halo.ends
+        self._level, self._waiting = level, waiting
+        self._alive = part.xp.flatnonzero(core[: part.owned] > level).astype(part.index)
+        self._left_here = len(self._alive)
+        self._left, self._all_waiting, _ = part.halo.totals(self._left_here, len(waiting))
+        if not part.halo.alone:
+            fallen = (core[ends] <= level) & ~self._marks(waiting)[ends]
+            self._told = fallen if self._tells else ends < 0
 
-    def _adjacencies(self, graph: Graph) -> tuple[list[Adjacency], list[Adjacency]]:
-        """Return the rows that count for a vertex's degree, and those whose degrees it is in."""
-        if not graph.directed:
-            return [graph.csc], [graph.csc]
-        if self._degree_type == "both":
-            return [graph.csc, graph.csr], [graph.csc, graph.csr]
-        if self._degree_type == "in":
-            return [graph.csc], [graph.csr]
-        return [graph.csr], [graph.csc]
+    def _marks(self, places: Array) -> Array:
+        """Return a mark by position, set at some."""
+        marks = self._part.xp.zeros(self._part.size, np.bool_)
+        marks[places] = True
+        return marks
+
+    def _rise(self) -> None:
+        """Go to the next level that has vertices, and list those; collective."""
+        self._alive = self._alive[self._core[self._alive] > self._level]
+        degrees = self._core[self._alive]
+        least = int(degrees.min()) if len(degrees) else NONE_LEFT
+        self._level = min(self._part.halo.comm.allgather(least))
+        self._waiting = self._alive[degrees == self._level]
+        self._left_here -= len(self._waiting)
+
+    def _peel_here(self) -> int:
+        """Peel what falls here, and exchange what has fallen; return arcs read.  Collective."""
+        halo, core, level, given = self._part.halo, self._core, self._level, len(self._waiting)
+        counts = self._peeler.peel(core, self._waiting, level)
+        fell = self._told
+        if self._tells:
+            fell = (core[halo.ends] <= level) & ~self._told
+            self._told |= fell
+        ghosts = core[self._part.owned :] if self._reports else core[:0]
+        losses = self._top - ghosts
+        lost = losses > 0  # of a ghost that is gone, the difference wraps around
+        news, reports, (peeled, read) = halo.swap(fell, lost, losses, counts)
+        ghosts[lost] = self._top
+        self._left_here -= peeled - given
+        self._waiting, more = self._waiting[:0], 0
+        if len(news) or reports:
+            core[news] = GONE
+            self._waiting, more = self._peeler.take_out(core, self._alive, news, reports, level)
+        self._left_here -= len(self._waiting)
+        return read + more

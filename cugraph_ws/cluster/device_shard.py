@@ -15,7 +15,9 @@ from cugraph_ws.cuda.arcs import DeviceArcs
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.cuda.grouping import number_dtype, run
+from cugraph_ws.cuda.order import arc_rows, sort_ends
 from cugraph_ws.frames import FrameKind
+from cugraph_ws.partition.part import Part
 
 __all__ = ["DeviceShard"]
 
@@ -200,6 +202,24 @@ class DeviceShard(ShardGraph):
         """Return a frame of the own vertices, sorted, together; see `ShardGraph.vertex_frame`."""
         self._open()
         return self._kind.make(self._beside(self._vertices.own_columns(), columns))
+
+    def edges_among(self, marks: Any) -> Any:
+        """Return the edges into own vertices whose ends are marked, together; see `Graph.edges_among`.
+
+        Only what is kept is put in order, on the device.
+        """
+        xp, part = device().xp, Part(self, on_device=True)
+        numbers, csc, spread = part.numbers, part.csc, part.spread(marks)
+        rows = arc_rows(csc.offsets, part.laid.arcs)
+        kept = spread[csc.indices] & spread[rows]
+        if not self.directed:  # an edge is two arcs, of which that from the smaller vertex counts
+            kept &= numbers[csc.indices] <= numbers[rows]
+        which = xp.flatnonzero(kept)
+        sources, destinations = numbers[csc.indices[which]], numbers[rows[which]]
+        order = sort_ends(destinations, sources, self.number_of_vertices)
+        sources, destinations = (one[order].astype(np.int64) for one in (sources, destinations))
+        values = {name: part.laid.values(name)[which[order]] for name in self.edge_attributes}
+        return self._frame_of_edges(sources, destinations, values)
 
 
 class ShardArcs(DeviceArcs):

@@ -663,16 +663,13 @@ class ShardGraph(Graph):
         if among is not None:
             marks &= among[csc.indices] & among[rows]
         which = np.flatnonzero(marks)
-        columns: dict[str, Any] = {}
-        for names, places in (
-            (self._source_names, csc.indices[which]),
-            (self._destination_names, rows[which]),
-        ):
-            parts = self._vertices.columns(None, VertexNumbers(self.positions[places]))
-            columns.update(zip(names, parts.values(), strict=True))
-        for name in self._carried:
-            columns.setdefault(name, self.edge_values(name)[which])
-        return self._kind.make(columns)
+        sources, destinations = self.positions[csc.indices[which]], self.positions[rows[which]]
+        values = {name: self.edge_values(name)[which] for name in self._carried}
+        return self._frame_of_edges(sources, destinations, values)
+
+    def edges_among(self, marks: Any) -> Any:
+        """Return the edges into own vertices whose ends are marked, together; see `Graph.edges_among`."""
+        return self.edge_frame(among=self.with_ghosts(as_host(marks)))
 
     @property
     def report(self) -> GraphReport:

@@ -170,6 +170,12 @@ class DeviceGraph:
                 self._out_degrees = count_targets(self._device, self.csc)
             return self._out_degrees
 
+    def count_self_loops(self) -> DeviceArray:
+        """Return the number of self-loops of each vertex; int64, shape (size,), by position."""
+        loops = self._device.xp.zeros(self.size, np.int64)
+        run(self._device, "count_loops", self.size, *self.csc, loops, self.size, module="core")
+        return loops
+
     @property
     def nbytes(self) -> int:
         """Bytes of all that is held now."""

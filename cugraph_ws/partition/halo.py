@@ -138,7 +138,8 @@ class Halo:
         """
         if self.alone:
             return
-        boxes = [[column[first:last].ravel()] for first, last in self._ghosts]
+        # Copies: what is sent may be read after this rank has gone on.
+        boxes = [[column[first:last].flatten()] for first, last in self._ghosts]
         for held, (array,) in zip(self._boundaries, self.exchange(boxes), strict=True):
             # A boundary names no vertex twice.
             column[held] = combine(column[held], array.reshape(len(held), *column.shape[1:]))
@@ -171,7 +172,7 @@ class Halo:
         told : array of bool, shape (len(ends),)
             Which of `ends` to tell their holders of.
         reported : array of bool, shape (ghosts,)
-            Which ghosts to report to their owners.
+            Which ghosts to report to their owners; of no entries if none, and then of `values` too.
         values : array, shape (ghosts,)
             What to report of them.
         *others : arrays of int64

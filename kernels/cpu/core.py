@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.jit import inline, jit
 
-__all__ = ["add_degrees", "peel", "peel_share"]
+__all__ = ["add_degrees", "lower_rows", "peel"]
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
@@ -145,61 +145,33 @@ def peel(
 
 
 @jit
-def peel_share(
-    adjacency: tuple[Integers, Array, Integers, Array],
-    core: Array,
-    lost: Array,
-    queue: Array,
-    size: int,
-    level: int,
-    follow: bool,
+def lower_rows(
+    offsets: Integers, indices: Array, listed: Integers, core: Array, level: int, queue: Array
 ) -> tuple[int, int]:
-    """Take queued vertices out of one member's share of a graph.
+    """Take listed vertices out of their neighbours' degrees, but not those that fall by that.
 
     Parameters
     ----------
-    adjacency : tuple of (offsets, indices, offsets, indices)
-        Rows of the neighbours whose degree each vertex counts in, by position: first, for own
-        vertices and ghosts, of own neighbours; then, for own vertices, of any; either may have no
-        indices.
-    core : ndarray of int, shape (owned,)
-        Degrees among the vertices that are left; those of the others are their core numbers.
-    lost : ndarray of int, shape (ghosts,)
-        How much ghosts' degrees have fallen; added to.
-    queue : ndarray of int, shape (length + 1,)
-        The positions to be taken out; own vertices that fall are put behind them.
-    size : int
-        How many are queued.
+    offsets, indices : ndarray
+        Rows of the neighbours whose degree each vertex counts in.
+    listed : ndarray of int
+    core : ndarray of int, shape (vertices,)
+        As in `peel`.
     level : int
         The level that is peeled.
-    follow : bool
-        Whether to take those out as well that are put in the queue here.
+    queue : ndarray of int, shape (vertices + 1,)
+        Overwritten: begins with those that have fallen to the level.
 
     Returns
     -------
     size : int
-        How many are queued now.
+        How many have fallen.
     read : int
         Arcs that were read.
     """
-    offsets, indices, more_offsets, more_indices = adjacency
-    owned = len(core)
-    place, read, given = 0, 0, size
-    while place < (size if follow else given):
-        vertex = queue[place]
-        place += 1
-        if len(indices) > 0:
-            size = lower_row(offsets, indices, vertex, core, level, queue, size)
-            read += offsets[vertex + 1] - offsets[vertex]
-        if len(more_indices) > 0 and vertex < owned:
-            for arc in range(more_offsets[vertex], more_offsets[vertex + 1]):
-                neighbour = more_indices[arc]
-                if neighbour >= owned:
-                    lost[neighbour - owned] += 1
-                    continue
-                degree = core[neighbour]
-                core[neighbour] = degree - (1 if degree > level else 0)
-                queue[size] = neighbour
-                size += 1 if degree == level + 1 else 0
-            read += more_offsets[vertex + 1] - more_offsets[vertex]
+    size, read = 0, 0
+    for place in range(len(listed)):
+        vertex = listed[place]
+        size = lower_row(offsets, indices, vertex, core, level, queue, size)
+        read += offsets[vertex + 1] - offsets[vertex]
     return size, read

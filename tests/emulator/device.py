@@ -13,10 +13,11 @@ import numpy as np
 from cugraph_ws.backends.cuda.loops import (
     belief_propagation,
     components,
+    core,
     matching,
     multi_source,
 )
-from cugraph_ws.cuda import core, edges, forest, grouping, numbering, schedule
+from cugraph_ws.cuda import edges, forest, grouping, numbering, schedule
 from cugraph_ws.cuda.device import installed
 from cugraph_ws.cuda.signature import kind_of
 from cugraph_ws.engines import cuda_border, cuda_frontier, cuda_relay

@@ -1,0 +1,151 @@
+"""Peeling on the CPU; see `cugraph_ws.algorithms.core`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.adjacency import Adjacency
+from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.kernels.cpu.core import add_degrees, lower_rows, peel
+from cugraph_ws.partition.part import Part
+
+__all__ = ["Peeler", "count_degrees"]
+
+Array = npt.NDArray[Any]
+
+WORK_A_STEP = 1 << 22  # arcs
+ARCS_A_TASK = 1 << 16
+
+
+def count_degrees(part: Part, dtype: Any, *, incoming: bool, outgoing: bool) -> Array:
+    """Count the arcs into and out of owned vertices, self-loops left out; collective.
+
+    Parameters
+    ----------
+    part : Part
+    dtype : dtype
+    incoming, outgoing : bool
+        Which arcs count.
+
+    Returns
+    -------
+    ndarray of `dtype`, shape (size,), by position
+        Ghosts' entries mean nothing.
+    """
+    degrees = np.zeros(part.size, dtype)
+    if outgoing:
+        _add_degrees(part.csr, degrees)
+        part.halo.reduce(degrees)  # each rank has some of the arcs out of a vertex
+    if incoming:
+        _add_degrees(part.csc, degrees)
+    return degrees
+
+
+def _add_degrees(rows: Adjacency, degrees: Array) -> None:
+    pieces = min(4 * number_of_threads(), 1 + rows.number_of_arcs // ARCS_A_TASK)
+    cuts = cut_offsets(rows.offsets, pieces)
+    parallel(add_degrees, [(rows.offsets, rows.indices, degrees, *cut) for cut in cuts])
+
+
+class Peeler:
+    """Takes vertices out of the degrees of their neighbours.
+
+    Parameters
+    ----------
+    part : Part
+    rows : list of Adjacency
+        One or two: of the neighbours in whose degree each vertex counts.
+    """
+
+    def __init__(self, part: Part, rows: list[Adjacency]) -> None:
+        first, second = rows[0], rows[-1]
+        more = second.indices if len(rows) > 1 else second.indices[:0]
+        self._adjacency = first.offsets, first.indices, second.offsets, more
+        self._queue = np.empty(part.size + 1, part.index)
+
+    def peel_levels(self, core: Array, alive: Array, level: int) -> tuple[Array, int, int, int]:
+        """Peel level after level until enough arcs are read.
+
+        Parameters
+        ----------
+        core : ndarray of int, shape (size,)
+            Degrees among the vertices that are left; lowered.
+        alive : ndarray of int
+            The vertices that are left, and perhaps some that have been peeled; overwritten.
+        level : int
+            The last level that was peeled.
+
+        Returns
+        -------
+        alive, level
+            As given.
+        peeled, read : int
+            Vertices and arcs.
+        """
+        count, level, peeled, read = peel(
+            self._adjacency, core, alive, len(alive), self._queue, level, WORK_A_STEP
+        )
+        return alive[:count], level, peeled, read
+
+    def peel(self, core: Array, listed: Array, level: int) -> Array:
+        """Peel vertices that have fallen to a level, and whatever falls to it by that.
+
+        Parameters
+        ----------
+        core : ndarray of int, shape (size,)
+        listed : ndarray of int
+            Vertices, all of them of the degree `level`.
+        level : int
+
+        Returns
+        -------
+        ndarray of int64, shape (2,)
+            Vertices that were peeled, and arcs read.
+        """
+        # No list is left beside the one given, so the kernel ends with the level.
+        listed = listed.astype(self._queue.dtype, copy=False)
+        *_, peeled, read = peel(
+            self._adjacency, core, listed, len(listed), self._queue, level - 1, 1
+        )
+        return np.array([peeled, read], np.int64)
+
+    def take_out(
+        self,
+        core: Array,
+        alive: Array,
+        news: Array,
+        reports: Sequence[tuple[Array, Array]],
+        level: int,
+    ) -> tuple[Array, int]:
+        """Lower degrees by what other ranks have peeled; those who fall by that are not peeled yet.
+
+        Parameters
+        ----------
+        core : ndarray of int, shape (size,)
+        alive : ndarray of int
+            Owned vertices above the level, and perhaps some that have been peeled.
+        news : ndarray of int
+            Ghosts that have been peeled.
+        reports : sequence of (positions, losses)
+            What owned vertices have lost elsewhere.
+        level : int
+
+        Returns
+        -------
+        fallen : ndarray of int
+            Owned vertices that have fallen to the level.
+        read : int
+            Arcs.
+        """
+        size, read = lower_rows(*self._adjacency[:2], news, core, level, self._queue)
+        fallen = [self._queue[:size].copy()]
+        for places, losses in reports:
+            open_ = core[places] > level  # the others keep the numbers they fell with
+            left = places[open_]
+            core[left] = np.maximum(core[left] - losses[open_], level)
+            fallen.append(left[core[left] == level])
+        return np.concatenate(fallen), read
