@@ -93,8 +93,16 @@ class Loop(Protocol):
     def diverged(self) -> bool:
         """Whether there is no sense in going on: the state is no longer finite."""
 
-    def start(self, graph: Graph) -> None:
-        """Check the arguments against the graph and allocate the state."""
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+        """Check the arguments against the graph and allocate the state; collective.
+
+        Parameters
+        ----------
+        graph : Graph
+            A graph, or a rank's shard of one.
+        on_device : bool
+            Whether the loop computes on the GPU.
+        """
 
     def step(self) -> Step:
         """Do a bounded amount of work: a superstep, or a few."""
@@ -113,15 +121,6 @@ class Loop(Protocol):
 
     def columns(self) -> Mapping[str, Column]:
         """Return the result's columns; by vertex number if there is one row for each vertex."""
-
-    def on_cuda(self) -> Loop:
-        """Return the same algorithm for the CUDA engine.
-
-        A loop for members of a crew returns one for members with GPUs, or itself if it has none.
-        """
-
-    def on_crew(self) -> Loop:
-        """Return the same algorithm for members of a crew, each with a share of the graph."""
 
 
 @dataclass

@@ -18,10 +18,11 @@ from cugraph_ws.arguments import check_columns, shown
 from cugraph_ws.checkpoint import Checkpoints
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.council import Council
-from cugraph_ws.cluster.shard import ShardGraph
+from cugraph_ws.cluster.homing import HomingLoop
 from cugraph_ws.cluster.spread import spreads
 from cugraph_ws.columns import AUTO
 from cugraph_ws.conventions import columns_read, names_columns, reads_weights
+from cugraph_ws.cuda.device import device
 from cugraph_ws.engines import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.frame_types import FrameT
@@ -34,6 +35,7 @@ from cugraph_ws.program import VertexProgram
 from cugraph_ws.progress import ProgressUpdate, reporter
 from cugraph_ws.stall import IDLE_SUPERSTEPS
 from cugraph_ws.trace import Trace
+from cugraph_ws.vertex_loop import VertexLoop
 
 if TYPE_CHECKING:
     import os
@@ -161,17 +163,13 @@ def run(
         program, graph, source_column, destination_column, weight_column, directed
     )
     bound_graph.check_outputs(getattr(loop, "outputs", {}))
+    if isinstance(loop, VertexLoop) and not bound_graph.whole:
+        loop = HomingLoop(loop)
     here = choose_engine(options.engine, bound_graph)
-    if isinstance(bound_graph, ShardGraph):
-        loop = loop.on_crew()
-    if here == "cuda":
-        loop = loop.on_cuda()
-    elif not isinstance(bound_graph, ShardGraph):
+    if here != "cuda" and bound_graph.whole:
         check_run_memory(program, bound_graph)
-    result = _drive(loop, bound_graph, options)
+    result = _drive(loop, bound_graph, options, on_device=here == "cuda")
     if here == "cuda":
-        from cugraph_ws.cuda.device import device
-
         device().trim()
     return result
 
@@ -179,8 +177,6 @@ def run(
 def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str, Any]) -> Loop:
     """Return the loop that a run is of; refuse what is for vertex programs if it has one of its own."""
     if isinstance(program, VertexProgram):
-        from cugraph_ws.vertex_loop import VertexLoop
-
         return VertexLoop(program, parameters, options)
     refused = [*options.given("program", "gpu"), *parameters]
     if refused:
@@ -233,14 +229,15 @@ def program_graph(
     )
 
 
-def _drive(loop: Loop, graph: Graph, options: Options) -> Result:
+def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Result:
     """Step until the loop converges or something stops it."""
     begun = time.perf_counter()
-    loop.start(graph)
+    loop.start(graph, on_device=on_device)
     kept: Checkpoints | CrewCheckpoints
     ask: Callable[[str | None], str | None]
-    if isinstance(graph, ShardGraph):
-        kept = CrewCheckpoints(loop, graph, options.checkpoint, options.resume)
+    if not graph.whole:
+        shard: Any = graph
+        kept = CrewCheckpoints(loop, shard, options.checkpoint, options.resume)
         ask = Council(graph.crew).ask
     else:
         kept = Checkpoints(loop, graph, options.checkpoint, options.resume)
@@ -251,7 +248,7 @@ def _drive(loop: Loop, graph: Graph, options: Options) -> Result:
         iterations = saved = int(facts["iterations"])
         residual = math.nan if facts["residual"] is None else float(facts["residual"])
     trace = Trace()
-    holders = graph.crew.size if isinstance(graph, ShardGraph) else 1
+    holders = graph.crew.size
     stopped: Stopped = "converged"
     wish: str | None = None
     idle = 0  # supersteps in a row without active vertices

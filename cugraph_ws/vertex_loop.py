@@ -22,7 +22,7 @@ from cugraph_ws.engines.queues import check_piles
 from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.frames import Below, Masked, VertexNumbers
 from cugraph_ws.graph import Graph
-from cugraph_ws.loop import Column, Loop, Step
+from cugraph_ws.loop import Column, Step
 from cugraph_ws.options import Options
 from cugraph_ws.plan import gathers_from_all
 from cugraph_ws.program import VertexProgram
@@ -114,7 +114,7 @@ class VertexLoop:
         """Whether the residual's field has left the finite numbers."""
         return self._measured and not math.isfinite(self._residual)
 
-    def start(self, graph: Graph) -> None:
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Bind the program, make the plan, and give every vertex its first state."""
         if self.tol is not None and self._program.residual is None:
             raise InputError(
@@ -240,16 +240,6 @@ class VertexLoop:
     def arc_inputs(self) -> tuple[str, ...]:
         """Names of what `inputs` returns with an entry for each arc."""
         return tuple(self._program.edges)
-
-    def on_cuda(self) -> VertexLoop:
-        """Return the loop itself: a vertex program is for every engine."""
-        return self
-
-    def on_crew(self) -> Loop:
-        """Return the loop that may move to one member."""
-        from cugraph_ws.cluster.homing import HomingLoop
-
-        return HomingLoop(self)
 
     def inputs(self) -> dict[str, Any]:
         """Return the program's source and types, its parameters, constants, and edge attributes."""

@@ -125,9 +125,9 @@ def test_what_cannot_be_used_is_refused_by_all() -> None:
 
     def refusal(make: Any) -> Any:
         def work(crew: Any) -> str:
-            loop = make().on_crew().on_cuda()
+            loop = make()
             with pytest.raises(ws.InputError) as caught:
-                loop.start(share(graph, crew))
+                loop.start(share(graph, crew), on_device=True)
             return str(caught.value)
 
         return set(together(3, work))
@@ -153,9 +153,8 @@ def test_checkpoints_go_from_engine_to_engine(
     make = beliefs_of(edges, coupling_for(edges, directed == (engines[0] == "cuda")), 3)
 
     def begin(crew: Any) -> None:
-        loop, shard = make().on_crew(), share(graph, crew)
-        loop = loop.on_cuda() if engines[0] == "cuda" else loop
-        loop.start(shard)
+        loop, shard = make(), share(graph, crew)
+        loop.start(shard, on_device=engines[0] == "cuda")
         for _ in range(3):
             loop.step()
         CrewCheckpoints(loop, shard, path, None).save({"iterations": 3, "residual": None})

@@ -44,11 +44,11 @@ def driven(
     """Return the labels, and the steps that every member reports; perhaps with all rows at hand."""
 
     def work(crew: Any) -> Any:
-        loop = ws.WeaklyConnectedComponents().on_crew().on_cuda()
+        loop = ws.WeaklyConnectedComponents()
         shard = share(graph, crew, cuts)
         if turned:
             _ = shard.laid_out()[0].csr
-        loop.start(shard)
+        loop.start(shard, on_device=True)
         steps = []
         while not loop.converged:
             steps.append(loop.step())
@@ -365,9 +365,9 @@ def test_members_meet_twice_a_round(name: str) -> None:
     edges, cuts = CASES[name]
 
     def work(crew: ThreadCrew) -> Any:
-        loop, meetings = ws.WeaklyConnectedComponents().on_cuda(), []
+        loop, meetings = ws.WeaklyConnectedComponents(), []
         member = Counting(crew.rank, crew.size, crew._board, crew._barrier)
-        loop.start(share(graph, member, cuts))
+        loop.start(share(graph, member, cuts), on_device=True)
         while not loop.converged:
             before = member.meetings
             loop.step()
@@ -383,9 +383,9 @@ def test_nobody_is_met_where_nobody_else_is() -> None:
     edges = random_edges(200, 150, seed=4)
 
     def work(crew: ThreadCrew) -> Any:
-        loop = ws.WeaklyConnectedComponents().on_cuda()
+        loop = ws.WeaklyConnectedComponents()
         member = Counting(crew.rank, crew.size, crew._board, crew._barrier)
-        loop.start(share(graph, member))
+        loop.start(share(graph, member), on_device=True)
         before, steps = member.meetings, 0
         while not loop.converged:
             loop.step()

@@ -131,8 +131,6 @@ def test_mail_by_the_host_and_engines_by_name() -> None:
 
     def work(crew: Any) -> Any:
         shard = built(frame, Slower(crew.rank, crew.size, crew._board, crew._barrier))
-        loop = ws.CoreNumber()
-        assert loop.on_crew().on_cuda().on_cuda() is loop
         return ws.core_number(shard), ws.k_core(shard, engine="cpu")
 
     numbers, edges = zip(*together(2, work), strict=True)
@@ -162,9 +160,8 @@ def test_checkpoints_go_from_engine_to_engine(
     path = tmp_path / "state.parquet"
 
     def begin(crew: Any) -> int:
-        loop, shard = ws.CoreNumber(degree_type).on_crew(), share(graph, crew)
-        loop = loop.on_cuda() if engines[0] == "cuda" else loop
-        loop.start(shard)
+        loop, shard = ws.CoreNumber(degree_type), share(graph, crew)
+        loop.start(shard, on_device=engines[0] == "cuda")
         steps, waiting = 0, 0
         while steps < 2 or waiting == 0:
             assert not loop.converged

@@ -178,8 +178,8 @@ class Slower(ThreadCrew):
 
 
 def driven(frame: pd.DataFrame, crew: Any, **options: Any) -> tuple[Any, list[Any]]:
-    loop = ws.WeaklyConnectedComponents().on_crew().on_cuda()
-    loop.start(built(frame, crew, **options))
+    loop = ws.WeaklyConnectedComponents()
+    loop.start(built(frame, crew, **options), on_device=True)
     steps = []
     while not loop.converged:
         steps.append(loop.step())

@@ -111,9 +111,9 @@ def test_an_edge_within_a_side_is_refused_by_all(directed: bool) -> None:
     edges = Edges(np.array([0, 5, 7]), np.array([1, 3, 5]), 8, None, directed)
 
     def refusal(crew: Any) -> str:
-        loop = ws.MaximalBipartiteMatching([0, 2, 4]).on_crew().on_cuda()
+        loop = ws.MaximalBipartiteMatching([0, 2, 4])
         with pytest.raises(ws.InputError) as caught:
-            loop.start(share(graph, crew))
+            loop.start(share(graph, crew), on_device=True)
         return str(caught.value)
 
     with build(edges) as graph:
@@ -149,9 +149,8 @@ def test_checkpoints_go_from_engine_to_engine(
     edges = sides(shape if directed else undirected(shape))
 
     def begin(crew: Any) -> None:
-        loop, shard = loop_for(edges).on_crew(), share(graph, crew)
-        loop = loop.on_cuda() if engines[0] == "cuda" else loop
-        loop.start(shard)
+        loop, shard = loop_for(edges), share(graph, crew)
+        loop.start(shard, on_device=engines[0] == "cuda")
         loop.step()
         assert not loop.converged
         CrewCheckpoints(loop, shard, path, None).save({"iterations": 1, "residual": None})

@@ -97,7 +97,7 @@ def test_members_tell_of_a_superstep_what_one_gpu_does() -> None:
     edges = rmat(4, 3, seed=7)
     with build(edges) as graph:
         loop = loop_of(ws.BFS, [0, 3])
-        whole = ws.run(loop.on_cuda(), graph, engine="cuda").trace
+        whole = ws.run(loop, graph, engine="cuda").trace
     for one in check(edges, ws.BFS, [0, 3], 3):
         assert one.trace["edges"].tolist() == whole["edges"].tolist()
         assert one.trace["bytes_sent"].sum() > 0
@@ -134,15 +134,13 @@ def test_frames_on_gpus(weight: str | None, wide: bool, monkeypatch: pytest.Monk
             pd.testing.assert_series_equal(pd.Series(joined[name]), whole[name])
 
 
-def test_no_sources_unknown_ones_and_other_programs() -> None:
+def test_no_sources_and_unknown_ones() -> None:
     frame = frame_of(random_edges(9, 20, seed=4))
 
     def work(crew: Any) -> Any:
         shard = built(frame, crew)
         with pytest.raises(ws.InputError, match="starts"):
             ws.multi_source_bfs(shard, [99])
-        other = loop_of(ws.WidestPath, [0]).on_crew()
-        assert other.on_cuda() is other
         return len(ws.multi_source_bfs(shard, []))
 
     assert together(2, work) == [0, 0]
@@ -157,9 +155,8 @@ def test_checkpoints_go_from_engine_to_engine(
     edges, path, sources = random_edges(12, 26, seed=5), tmp_path / "state.parquet", [5, 0, 9]
 
     def begin(crew: Any) -> None:
-        loop, shard = loop_of(ws.SSSP, sources, engine="python").on_crew(), share(graph, crew)
-        loop = loop.on_cuda() if engines[0] == "cuda" else loop
-        loop.start(shard)
+        loop, shard = loop_of(ws.SSSP, sources, engine="python"), share(graph, crew)
+        loop.start(shard, on_device=engines[0] == "cuda")
         assert isinstance(loop._searches, on_device.Searches) == (engines[0] == "cuda")
         loop.step()
         assert not loop.converged

@@ -51,12 +51,14 @@ def values(one: Any) -> Array:
     return np.asarray(getattr(one, "numbers", one))
 
 
-def finish(make: Callable[[], Any]) -> Callable[[ShardGraph], dict[str, Array]]:
+def finish(
+    make: Callable[[], Any], *, on_device: bool = False
+) -> Callable[[ShardGraph], dict[str, Array]]:
     """Return what drives a loop to its end on a share."""
 
     def work(shard: ShardGraph) -> dict[str, Array]:
-        loop = make().on_crew()
-        loop.start(shard)
+        loop = make()
+        loop.start(shard, on_device=on_device)
         while not loop.converged:
             loop.step()
         found = {name: values(one) for name, one in loop.columns().items()}
@@ -66,8 +68,10 @@ def finish(make: Callable[[], Any]) -> Callable[[ShardGraph], dict[str, Array]]:
     return work
 
 
-def found_by(graph: Any, size: int, make: Callable[[], Any], seed: int = 0) -> dict[str, Array]:
-    shares = on_crew(graph, size, finish(make), seed)
+def found_by(
+    graph: Any, size: int, make: Callable[[], Any], seed: int = 0, *, on_device: bool = False
+) -> dict[str, Array]:
+    shares = on_crew(graph, size, finish(make, on_device=on_device), seed)
     return {name: np.concatenate([one[name] for one in shares]) for name in shares[0]}
 
 
@@ -186,7 +190,7 @@ def shuffled_path(n: int, seed: int) -> Edges:
 
 def steps_of(graph: Any, size: int) -> tuple[Array, list[Any]]:
     def work(shard: ShardGraph) -> Any:
-        loop = WeaklyConnectedComponents().on_crew()
+        loop = WeaklyConnectedComponents()
         loop.start(shard)
         steps = []
         while not loop.converged:
@@ -239,7 +243,7 @@ def test_labels_of_the_end_are_not_looked_for_again(tmp_path):
         on_crew(graph, 3, lambda shard: ws.run(WeaklyConnectedComponents(), shard, checkpoint=path))
 
         def resume(shard: ShardGraph) -> Any:
-            loop = WeaklyConnectedComponents().on_crew()
+            loop = WeaklyConnectedComponents()
             loop.start(shard)
             CrewCheckpoints(loop, shard, None, path).load()
             assert loop.converged
@@ -270,7 +274,7 @@ def with_strengths(edges: Edges) -> Edges:
 
 def some_steps(make: Callable[[], Any], count: int) -> Callable[[ShardGraph], dict[str, Array]]:
     def work(shard: ShardGraph) -> dict[str, Array]:
-        loop = make().on_crew()
+        loop = make()
         loop.start(shard)
         for _ in range(count):
             if not loop.converged:
@@ -300,7 +304,7 @@ def test_the_residual_is_that_of_all_members():
     make = beliefs_of(edges, "weight", 2)
 
     def residuals(shard: ShardGraph) -> list[float]:
-        loop = make().on_crew()
+        loop = make()
         loop.start(shard)
         return [loop.step().residual for _ in range(6)]
 
@@ -334,7 +338,7 @@ def test_an_edge_within_a_side_is_refused_by_all(directed):
 
         def refusal(shard: ShardGraph) -> str:
             with pytest.raises(ws.InputError) as caught:
-                MaximalBipartiteMatching([0, 2, 4]).on_crew().start(shard)
+                MaximalBipartiteMatching([0, 2, 4]).start(shard)
             return str(caught.value)
 
         messages = on_crew(graph, 3, refusal)
@@ -441,12 +445,12 @@ def test_loops_made_for_a_gpu_take_shares():
     with emulated(), build(edges) as graph:
         for make in (WeaklyConnectedComponents, lambda: CoreNumber("in")):
             expected = alone(graph, make)
-            found = found_by(graph, 3, lambda make=make: make().on_cuda())
+            found = found_by(graph, 3, make, on_device=True)
             for name, one in found.items():
                 np.testing.assert_array_equal(one, expected[name])
     with emulated(), build(across) as graph:
         make = matching_of(across)
-        found = found_by(graph, 3, lambda: make().on_cuda())
+        found = found_by(graph, 3, make, on_device=True)
         np.testing.assert_array_equal(found["mate"], alone(graph, make)["mate"])
 
 
@@ -478,7 +482,7 @@ def test_another_number_of_members_goes_on(monkeypatch, tmp_path, case, after, d
     path = tmp_path / "state.parquet"
 
     def begin(shard: ShardGraph) -> int:
-        loop = make().on_crew()
+        loop = make()
         loop.start(shard)
         taken = 0
         while taken < after and not loop.converged:
@@ -529,8 +533,8 @@ def test_a_single_rank_goes_on_with_vertices_that_wait_and_several_after_it(tmp_
         return waiting
 
     def save_again(shard: ShardGraph) -> Array:
-        loop = CoreNumber().on_cuda() if engine == "cuda" else CoreNumber()
-        loop.start(shard)
+        loop = CoreNumber()
+        loop.start(shard, on_device=engine == "cuda")
         facts = CrewCheckpoints(loop, shard, None, path).load()
         known = {name: facts[name] for name in ("iterations", "residual")}
         CrewCheckpoints(loop, shard, path, None).save(known)
@@ -674,9 +678,9 @@ def test_all_members_refuse_what_one_cannot_use():
 
         def refusals(shard: ShardGraph) -> tuple[str, str]:
             with pytest.raises(ws.InputError) as strength:
-                beliefs_of(edges, "weight", 2)().on_crew().start(shard)
+                beliefs_of(edges, "weight", 2)().start(shard)
             with pytest.raises(ws.InputError) as prior:
-                BeliefPropagation(priors, np.ones((2, 2))).on_crew().start(shard)
+                BeliefPropagation(priors, np.ones((2, 2))).start(shard)
             return str(strength.value), str(prior.value)
 
         told = on_crew(graph, 3, refusals)

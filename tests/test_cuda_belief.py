@@ -163,7 +163,7 @@ def test_what_is_refused():
                 beliefs(graph, 2, "weight", engine=engine)
             messages.add(str(refusal.value))
         assert len(messages) == 1
-        wrong = ws.BeliefPropagation(["p0", "p1"], np.ones((3, 3))).on_cuda()
+        wrong = ws.BeliefPropagation(["p0", "p1"], np.ones((3, 3)))
         with pytest.raises(InputError, match="has the shape"):
             ws.run(wrong, graph, engine="cuda")
         with pytest.raises(ConvergenceError, match="did not converge"):

@@ -188,7 +188,7 @@ def test_a_loop_that_ran_on_a_gpu_runs_on_a_cpu():
 
 def test_stopped_early_the_labels_are_those_so_far():
     with build(SHAPES["path"]) as graph, emulated(seed=6):
-        loop = ws.WeaklyConnectedComponents().on_cuda()  # or the one for all engines
+        loop = ws.WeaklyConnectedComponents()  # or the one for all engines
         result = ws.run(loop, graph, engine="cuda", progress=lambda made: False)
         assert result.stopped == "callback"
         # The first of two in-neighbours is enough to join a path.

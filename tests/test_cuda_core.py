@@ -97,7 +97,7 @@ def test_levels_at_which_no_vertex_falls_are_jumped():
     clique = np.array([(u, v) for u in range(40) for v in range(u)]).T
     edges = Edges(clique[0], clique[1], 42, None, directed=False)
     with build(edges) as graph, emulated(seed=5):
-        result = ws.run(ws.CoreNumber().on_cuda(), graph, engine="cuda")
+        result = ws.run(ws.CoreNumber(), graph, engine="cuda")
         assert result.arrays["core_number"].tolist() == [39] * 40 + [0, 0]
         assert result.iterations == 1
         assert int(result.trace["edges"].sum()) == 2 * clique.shape[1]

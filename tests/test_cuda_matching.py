@@ -90,7 +90,7 @@ def test_wide_positions_and_a_vertex_attribute(monkeypatch):
     with graph_of(edges, side=left) as graph, emulated(seed=3):
         assert graph.on_device().numbers.dtype == np.int64
         expected, _ = mates(graph, "side")
-        loop = ws.MaximalBipartiteMatching("side").on_cuda()
+        loop = ws.MaximalBipartiteMatching("side")
         found = ws.run(loop, graph, engine="cuda").arrays["mate"].numbers
     assert np.array_equal(found, expected)
 

@@ -137,7 +137,7 @@ def test_frames_ids_and_no_sources():
         assert hops["source"].tolist() == ["c"] * 4 + ["b"] * 4
         pd.testing.assert_frame_equal(hops, ws.multi_source_bfs(frame, ["c", "b"]))
         with ws.Graph(frame) as graph:
-            loop = ws.MultiSource(ws.SSSP, "source", []).on_cuda()
+            loop = ws.MultiSource(ws.SSSP, "source", [])
             none = ws.run(loop, graph, engine="cuda").frame
     assert len(none) == 0
     assert list(none.columns) == ["source", "vertex", "distance", "predecessor"]

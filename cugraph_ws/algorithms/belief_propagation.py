@@ -16,7 +16,7 @@ from cugraph_ws.cuda.device import as_host
 from cugraph_ws.errors import InputError
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
-from cugraph_ws.loop import Loop, Step
+from cugraph_ws.loop import Step
 from cugraph_ws.partition.part import Part
 from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
@@ -155,27 +155,17 @@ class BeliefPropagation:
         self.tol: float | None = float(tol)
         self.max_iter: int | None = int(max_iter)
         self.priors, self.coupling, self.damping = priors, coupling, float(damping)
-        self._on_device = False
 
     @property
     def vertices_given(self) -> dict[str, Any]:
         """By argument, what names vertices, for who looks them up before the run."""
         return {"priors": self.priors}
 
-    def on_cuda(self) -> Loop:
-        """Return the loop itself, for the CUDA engine from now on."""
-        self._on_device = True
-        return self
-
-    def on_crew(self) -> Loop:
-        """Return the loop itself."""
-        return self
-
-    def start(self, graph: Graph) -> None:
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Read priors and couplings, pair the arcs, and start from messages that say nothing."""
-        self._backend = loops("belief_propagation", on_device=self._on_device)
-        self._part = part = Part(graph, on_device=self._on_device)
-        log_priors, matrix = self._read(on_device=self._on_device and graph.binds_on_device)
+        self._backend = loops("belief_propagation", on_device=on_device)
+        self._part = part = Part(graph, on_device=on_device)
+        log_priors, matrix = self._read(on_device=on_device and graph.binds_on_device)
         log_priors = part.xp.asarray(log_priors)
         self._states = log_priors.shape[1]
         self._arcs = graph.number_of_arcs * (2 if graph.directed else 1)

@@ -27,7 +27,7 @@ from cugraph_ws.cuda.device import as_host
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
-from cugraph_ws.loop import Loop, Step
+from cugraph_ws.loop import Step
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shared_labels import SharedLabels
 from cugraph_ws.run import run
@@ -119,25 +119,15 @@ class WeaklyConnectedComponents:
     diverged = False
     max_iter: int | None = None
     tol: float | None = None
-    _on_device = False
     _shared: SharedLabels  # what other ranks hold too, once all own arcs are linked
     _least: Array  # the label of each root
     _found: Array | None  # labels of owned vertices, once they are known
     _pairs: int | None  # of labels that have met, of all ranks, once they are contracted
 
-    def on_cuda(self) -> Loop:
-        """Return the loop itself, for the CUDA engine from now on."""
-        self._on_device = True
-        return self
-
-    def on_crew(self) -> Loop:
-        """Return the loop itself."""
-        return self
-
-    def start(self, graph: Graph) -> None:
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Make every vertex a tree of its own."""
-        self._backend = loops("components", on_device=self._on_device)
-        self._part = Part(graph, on_device=self._on_device)
+        self._backend = loops("components", on_device=on_device)
+        self._part = Part(graph, on_device=on_device)
         lead, self._to_link = (0, 0) if graph.whole else self._plan()
         self._forest = self._backend.Forest(self._part, lead)
         self._found = self._pairs = None

@@ -16,7 +16,7 @@ from cugraph_ws.cuda.device import as_host
 from cugraph_ws.errors import InputError
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.graph import Graph, as_graph
-from cugraph_ws.loop import Loop, Result, Step
+from cugraph_ws.loop import Result, Step
 from cugraph_ws.partition.part import Part
 from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
@@ -191,21 +191,12 @@ class CoreNumber:
     def __init__(self, degree_type: DegreeType = "both") -> None:
         if not isinstance(degree_type, str) or degree_type not in get_args(DegreeType):
             raise InputError(f"degree_type={degree_type!r}: choose 'both', 'in' or 'out'")
-        self._degree_type, self._on_device = degree_type, False
+        self._degree_type = degree_type
 
-    def on_cuda(self) -> Loop:
-        """Return the loop itself, for the CUDA engine from now on."""
-        self._on_device = True
-        return self
-
-    def on_crew(self) -> Loop:
-        """Return the loop itself."""
-        return self
-
-    def start(self, graph: Graph) -> None:
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Count the degrees."""
-        backend = loops("core", on_device=self._on_device)
-        self._part = part = Part(graph, on_device=self._on_device)
+        backend = loops("core", on_device=on_device)
+        self._part = part = Part(graph, on_device=on_device)
         incoming = not graph.directed or self._degree_type != "out"
         outgoing = graph.directed and self._degree_type != "in"
         # Rows of the neighbours in whose degrees a vertex counts.  An arc is with its destination.  So if

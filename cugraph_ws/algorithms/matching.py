@@ -17,7 +17,7 @@ from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import VertexNumbers
 from cugraph_ws.graph import Graph
 from cugraph_ws.kernels.cpu.matching import UNDECIDED
-from cugraph_ws.loop import Loop, Step
+from cugraph_ws.loop import Step
 from cugraph_ws.partition.part import Part, all_neighbours
 from cugraph_ws.run import run
 from cugraph_ws.saved_state import SavedState
@@ -122,7 +122,7 @@ class MaximalBipartiteMatching:
 
     def __init__(self, left: Any, seed: int = 0) -> None:
         check_count("seed", seed, most=GREATEST_SEED)
-        self._left, self._seed, self._on_device = left, seed, False
+        self._left, self._seed = left, seed
         self._key = int(np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0] >> 1)
 
     @property
@@ -130,19 +130,10 @@ class MaximalBipartiteMatching:
         """By argument, what names vertices, for who looks them up before the run."""
         return {"left": self._left}
 
-    def on_cuda(self) -> Loop:
-        """Return the loop itself, for the CUDA engine from now on."""
-        self._on_device = True
-        return self
-
-    def on_crew(self) -> Loop:
-        """Return the loop itself."""
-        return self
-
-    def start(self, graph: Graph) -> None:
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Read which vertices are on the left, and refuse edges within a side."""
-        backend = loops("matching", on_device=self._on_device)
-        there = self._on_device and graph.binds_on_device
+        backend = loops("matching", on_device=on_device)
+        there = on_device and graph.binds_on_device
         if isinstance(self._left, str):
             left, _ = graph.vertex_values(
                 self._left, "left", np.bool_, default=False, on_device=there
@@ -150,11 +141,11 @@ class MaximalBipartiteMatching:
         else:
             left = graph.members(self._left, "left", on_device=there)
         self._is_left = left
-        given = Part(graph, on_device=self._on_device)
-        if self._on_device:
+        given = Part(graph, on_device=on_device)
+        if on_device:
             left = given.laid.by_position(left)
         _refuse_inside(given, backend.edge_inside(given, left))
-        self._part = part = all_neighbours(graph, on_device=self._on_device)
+        self._part = part = all_neighbours(graph, on_device=on_device)
         self._rounds = backend.Rounds(part, self._key)
         # By entry of the boundaries: the range of positions of its holder's vertices.
         firsts, lasts = zip(*part.ghosts, strict=True)

@@ -35,7 +35,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frame_types import FrameT
 from cugraph_ws.frames import Masked, VertexNumbers
 from cugraph_ws.graph import Graph, as_graph
-from cugraph_ws.loop import Column, Loop, Step
+from cugraph_ws.loop import Column, Step
 from cugraph_ws.options import Engine, Options
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program import VertexProgram
@@ -131,21 +131,11 @@ class MultiSource:
         self._engine = engine
         self._limit = max_iter
         self._parameters = parameters
-        self._on_device = False
 
     @property
     def vertices_given(self) -> dict[str, Any]:
         """By argument, what names vertices, for who looks them up before the run."""
         return {"starts": self._starts}
-
-    def on_cuda(self) -> Loop:
-        """Return the loop itself, for the CUDA engine from now on."""
-        self._on_device = True
-        return self
-
-    def on_crew(self) -> Loop:
-        """Return the loop itself."""
-        return self
 
     @property
     def reads_weights(self) -> bool:
@@ -157,11 +147,11 @@ class MultiSource:
         """Whether every start has been searched from."""
         return self._done == len(self._numbers)
 
-    def start(self, graph: Graph) -> None:
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Look the starts up and make room for the results."""
         program = self._program
-        batched = self._on_device and program.name in BATCHED
-        if self._on_device and not batched and graph.whole:
+        batched = on_device and program.name in BATCHED
+        if on_device and not batched and graph.whole:
             raise InputError(
                 f"many searches at once are of BFS or SSSP on the CUDA engine, not {program.name}; "
                 "use engine='cpu'"

@@ -25,7 +25,7 @@ import pyarrow as pa
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.graph import Graph
-from cugraph_ws.loop import Column, Loop, Step
+from cugraph_ws.loop import Column, Step
 from cugraph_ws.room import available_memory
 from cugraph_ws.saved_state import SavedState
 
@@ -79,7 +79,7 @@ class HomingLoop:
         """Whether the states are those after so many supersteps."""
         return self._spread.synchronous
 
-    def start(self, graph: Graph) -> None:
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Start on the own share."""
         assert isinstance(graph, ShardGraph)
         self._graph, self._crew = graph, graph.crew
@@ -137,14 +137,6 @@ class HomingLoop:
         if self._home is not None:
             found = {name: as_host(one) for name, one in self._home.arrays().items()}
         return self._spread.as_columns(self._handed_out(found))
-
-    def on_cuda(self) -> Loop:
-        """Return the loop itself: a vertex program is for every engine."""
-        return self
-
-    def on_crew(self) -> Loop:
-        """Return the loop itself."""
-        return self
 
     # ------------------------------------------------------------------------------------ moving
 

@@ -26,19 +26,9 @@ class GreatestAncestor:
     max_iter: int | None = None
     tol: float | None = None
 
-    def __init__(self) -> None:
-        self._on_device = False
-
-    def on_cuda(self) -> GreatestAncestor:
-        self._on_device = True
-        return self
-
-    def on_crew(self) -> GreatestAncestor:
-        return self
-
-    def start(self, graph: Any) -> None:
-        self._part = part = Part(graph, on_device=self._on_device)
-        self._loops = loops("greatest_ancestor", on_device=self._on_device)
+    def start(self, graph: Any, *, on_device: bool = False) -> None:
+        self._part = part = Part(graph, on_device=on_device)
+        self._loops = loops("greatest_ancestor", on_device=on_device)
         self._label = part.numbers.astype(np.int64)
         self._changed = part.owned
 
