@@ -489,9 +489,8 @@ class ClusterGraph:
 
     def _check_call(self, arguments: Mapping[str, Any]) -> None:
         """Refuse columns and vertices that are not the graph's, before the workers hear of a call."""
-        end = (
-            "_column" if "program" in arguments else ""
-        )  # a program may have parameters of these names
+        # run() has other names for columns, since a program may have parameters of these
+        end = "_column" if "program" in arguments else ""
         source = arguments.get(f"source{end}", "source")
         destination = arguments.get(f"destination{end}", "destination")
         weight, directed = arguments.get(f"weight{end}", AUTO), arguments.get("directed", True)
