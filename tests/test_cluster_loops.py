@@ -28,7 +28,6 @@ from cugraph_ws.algorithms.core import CoreNumber
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
 from cugraph_ws.cluster.checkpoint import CrewCheckpoints
 from cugraph_ws.cluster.parts import Partitions
-from cugraph_ws.cluster.post import Post
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.partition.part import Part
 
@@ -569,17 +568,19 @@ def test_only_what_has_changed_is_sent():
     edges = undirected(SHAPES["path"])
 
     def work(crew_shard: ShardGraph) -> tuple[list[int], list[int]]:
-        post = Post(crew_shard)
+        halo = Part(crew_shard, on_device=False).halo
         column_ = crew_shard.positions.copy()
         changed = np.zeros(crew_shard.owned, np.bool_)
-        nothing = post.tell(changed, column_)
-        quiet = post.totals(1)
+        nothing = halo.update_changed(changed[halo.ends], lambda own: [column_[own]])
+        quiet = halo.totals(1)
         changed[0] = True
         column_[0] = 99
-        told = post.tell(changed, column_)
-        loud = post.totals(1)
-        assert len(nothing) == 0
-        np.testing.assert_array_equal(column_[told], 99)
+        came = halo.update_changed(changed[halo.ends], lambda own: [column_[own]])
+        loud = halo.totals(1)
+        assert nothing == []
+        for ghosts, (told,) in came:
+            np.testing.assert_array_equal(told, 99)
+            assert (ghosts >= crew_shard.owned).all()
         return quiet, loud
 
     with build(edges) as graph:
@@ -614,7 +615,8 @@ def test_rows_come_to_their_owners_in_the_order_of_the_senders():
     def work(crew: ThreadCrew) -> list[list[int]]:
         shard = share(graph, crew, [0, 4, 4, 10])
         numbers = np.array([9, 0, 4, 3])
-        return [one.tolist() for one in Post(shard).deliver(numbers, numbers * 10 + crew.rank)]
+        halo = shard.halo_for(numbers)
+        return [one.tolist() for one in halo.send_to_owners(numbers, numbers * 10 + crew.rank)]
 
     with build(SHAPES["short path"]) as graph:
         first, second, third = together(3, work)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -141,6 +143,34 @@ def test_frames_ids_and_no_sources():
             none = ws.run(loop, graph, engine="cuda").frame
     assert len(none) == 0
     assert list(none.columns) == ["source", "vertex", "distance", "predecessor"]
+
+
+def test_a_users_program_is_not_taken_for_a_built_in_one_of_its_name():
+    """Its kernels would give the other's answer."""
+    with build(SHAPES["cycle"]) as graph, emulated():
+        loop = ws.MultiSource(a_bfs_of_their_own(), "start", [0])
+        with pytest.raises(ws.InputError, match="use engine='cpu'"):
+            ws.run(loop, graph, engine="cuda")
+
+
+def a_bfs_of_their_own():
+    @ws.vertex_program
+    class BFS:
+        distance: ws.nullable(ws.int64, null=math.inf)
+        predecessor: ws.predecessor
+        start: ws.vertex_set
+        combine = min
+
+        def init(own):
+            return 0 if own.start else math.inf
+
+        def compute(src):
+            return src.distance + 2
+
+        def apply(old, gathered):
+            return min(old.distance, gathered)
+
+    return BFS
 
 
 def test_unreachable_as_the_greatest_number():

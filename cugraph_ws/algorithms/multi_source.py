@@ -46,7 +46,7 @@ from cugraph_ws.vertex_loop import VertexLoop
 __all__ = ["MultiSource", "Search", "multi_source_bfs", "multi_source_sssp"]
 
 FIELDS = ("distance", "valid", "predecessor")
-BATCHED = ("BFS", "SSSP")  # programs that have kernels for batches
+BATCHED: tuple[Any, ...] = (BFS, SSSP)  # programs that have kernels for batches
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class MultiSource:
     def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Look the starts up and make room for the results."""
         program = self._program
-        batched = on_device and program.name in BATCHED
+        batched = on_device and any(_are_alike(program, one) for one in BATCHED)
         if on_device and not batched and graph.whole:
             raise InputError(
                 f"many searches at once are of BFS or SSSP on the CUDA engine, not {program.name}; "
@@ -415,3 +415,14 @@ def multi_source_sssp(
     )
     result.require_convergence(loop.name)
     return with_unreachable(result, "distance", unreachable)
+
+
+def _are_alike(one: VertexProgram, other: VertexProgram) -> bool:
+    """Tell whether two programs say the same; one that was sent to a worker is another object there."""
+
+    def said(program: VertexProgram) -> tuple[Any, ...]:
+        functions = {name: source.text for name, source in program.sources.items()}
+        kinds = [*program.state.items(), *program.edges.items()]
+        return program.name, program.combine, program.contributors, functions, kinds
+
+    return said(one) == said(other)

@@ -153,7 +153,8 @@ class _Tree:
     def read(self, column: Array, vertices: Integers) -> Array:
         """Return entries of a column by vertex."""
         if isinstance(self.graph, ShardGraph):
-            return self.graph.fetch(column, vertices)
+            fetched: Array = self.graph.halo_for(column).fetch(column, vertices)
+            return fetched
         entries: Array = column[vertices]
         return entries
 
@@ -163,7 +164,9 @@ class _Tree:
             return self.predecessors[vertices]
         before = np.full(len(vertices), -1)
         there = vertices >= 0
-        before[there] = self.graph.fetch(self.predecessors, vertices[there])
+        before[there] = self.graph.halo_for(self.predecessors).fetch(
+            self.predecessors, vertices[there]
+        )
         return before
 
 

@@ -1,4 +1,4 @@
-"""Arcs where their sources are, on members' GPUs; see `mirror`."""
+"""Symmetrised rows on the GPU; see `symmetrise`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.cluster.agreement import attempt
-from cugraph_ws.cluster.device_post import DevicePost
 from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.cuda.device import as_host, device
 from cugraph_ws.cuda.graph import DeviceGraph
@@ -16,6 +15,7 @@ from cugraph_ws.cuda.grouping import Ends, number_dtype
 from cugraph_ws.cuda.memory import check_device_memory, estimate
 from cugraph_ws.cuda.order import arc_rows
 from cugraph_ws.cuda.rows import group_edges
+from cugraph_ws.partition.halo import Halo
 
 __all__ = ["DeviceMirror"]
 
@@ -60,7 +60,7 @@ class DeviceMirror(ShardGraph):
         del ends
         graph = DeviceGraph(device(), layout, indices, {}, undirected=False, names=())
         wanted = [outside[first - owned : last - owned] for first, last in self.ghosts]
-        asked = DevicePost(shard).exchange([[numbers] for numbers in wanted])
+        asked = _halo_of(shard).exchange([[numbers] for numbers in wanted])
         held = [xp.take(graph.positions, numbers - low) for (numbers,) in asked]
         numbers = xp.concatenate([xp.arange(low, low + owned, dtype=outside.dtype), outside])
         self._laid = graph, xp.take(numbers, graph.numbers), held
@@ -91,8 +91,14 @@ def _both_ends(shard: ShardGraph) -> tuple[DeviceArray, DeviceArray]:
         [numbers[csc.indices[leaving[first:last]]], numbers[rows[leaving[first:last]]]]
         for first, last in pairwise(cuts)
     ]
-    came = DevicePost(shard).exchange(boxes)
+    came = _halo_of(shard).exchange(boxes)
     staying = xp.flatnonzero(~strange)
     own = [numbers[rows], numbers[csc.indices[staying]], *(sources for sources, _ in came)]
     others = [numbers[csc.indices], numbers[rows[staying]], *(ends for _, ends in came)]
     return xp.concatenate(own) - low, xp.concatenate(others)
+
+
+def _halo_of(shard: ShardGraph) -> Halo:
+    """Return the halo of a shard as it is laid out on the device."""
+    boundaries = shard.laid_out()[2]
+    return Halo(shard.crew, boundaries, shard.ghosts, shard.cuts, on_device=True)

@@ -17,6 +17,7 @@ from cugraph_ws.cuda.graph import DeviceGraph
 from cugraph_ws.cuda.grouping import number_dtype, run
 from cugraph_ws.cuda.order import arc_rows, sort_ends
 from cugraph_ws.frames import FrameKind
+from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
 
 __all__ = ["DeviceShard"]
@@ -172,9 +173,11 @@ class DeviceShard(ShardGraph):
         given = xp.asarray(np.asarray(numbers, np.int64))
         return as_host(self.places_of(given)).astype(np.int64, copy=False)
 
-    def _boundaries_for(self, *columns: Any) -> list[Any]:
+    def halo_for(self, *columns: Any) -> Halo:
+        """Return the halo of columns by position; see `ShardGraph.halo_for`."""
         on_device = all(isinstance(column, device().xp.ndarray) for column in columns)
-        return self._held if on_device else self.boundaries
+        held = self._held if on_device else self.boundaries
+        return Halo(self.crew, held, self.ghosts, self.cuts, on_device=on_device)
 
     # ------------------------------------------------------------------------------- queries
 

@@ -148,7 +148,7 @@ class DeviceShardVertices(ShardVertices):
         del came
         if not all(crew.allgather(taken)):
             return None
-        shard.refresh(values, given)
+        shard.halo_for(values, given).update(values, given)
         return values, given
 
     def _sort_out(

@@ -31,6 +31,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames import FrameKind, VertexNumbers
 from cugraph_ws.graph import Graph, GraphReport
 from cugraph_ws.numbering import number_integers
+from cugraph_ws.partition.halo import Halo
 from cugraph_ws.queries import EXAMPLES
 
 if TYPE_CHECKING:
@@ -301,22 +302,9 @@ class ShardGraph(Graph):
         """Return the ranks of vertices' owners."""
         return np.searchsorted(self.cuts, numbers, side="right") - 1
 
-    def refresh(self, *columns: Array) -> None:
-        """Bring ghosts up to date, together.
-
-        Parameters
-        ----------
-        *columns : ndarray, each of shape (length,)
-            Ghosts' entries are overwritten with their owners'.
-        """
-        boxes = [[column[held] for column in columns] for held in self._boundaries_for(*columns)]
-        for (first, last), arrays in zip(self.ghosts, self.crew.alltoall(boxes), strict=True):
-            for column, array in zip(columns, arrays, strict=True):
-                column[first:last] = array
-
-    def _boundaries_for(self, *columns: Array) -> list[Array]:
-        """Return the boundaries where columns are, which are all on the host or all on the device."""
-        return self.boundaries
+    def halo_for(self, *columns: Array) -> Halo:
+        """Return the halo of columns by position, which are all on the host or all on the device."""
+        return Halo(self.crew, self.boundaries, self.ghosts, self.cuts, on_device=False)
 
     def with_ghosts(self, own: Array) -> Array:
         """Return an array by position of one by own vertex, together.
@@ -331,45 +319,8 @@ class ShardGraph(Graph):
         """
         column = np.empty(self.length, own.dtype)
         column[: self.owned] = own
-        self.refresh(column)
+        self.halo_for(column).update(column)
         return column
-
-    def reduce(self, column: Array, combine: np.ufunc = np.add) -> None:
-        """Combine ghosts' entries into their owners' entries, together, then refresh ghosts.
-
-        Parameters
-        ----------
-        column : ndarray, shape (length,)
-            Changed in place.  Own entries count too.
-        combine : ufunc
-            An associative one, such as `numpy.add` or `numpy.minimum`; applied by rank.
-        """
-        boxes = [[column[first:last]] for first, last in self.ghosts]
-        came = self.crew.alltoall(boxes)
-        for held, (array,) in zip(self._boundaries_for(column), came, strict=True):
-            column[held] = combine(column[held], array)  # a boundary names no vertex twice
-        self.refresh(column)
-
-    def fetch(self, column: Array, numbers: npt.NDArray[np.int64]) -> Array:
-        """Read entries of any vertices from their owners, together.
-
-        Parameters
-        ----------
-        column : ndarray, shape (owned,) or (length,)
-            What this member answers from.
-        numbers : ndarray of int64
-            The vertices asked for here; all of them valid.
-
-        Returns
-        -------
-        ndarray
-            Of the dtype of `column`, one entry for each number.
-        """
-        distinct, back = np.unique(numbers, return_inverse=True)
-        cuts = np.searchsorted(distinct, self.cuts)
-        asked = self.crew.alltoall([[distinct[a:b]] for a, b in pairwise(cuts.tolist())])
-        answers = self.crew.alltoall([[column[wanted[0] - self.low]] for wanted in asked])
-        return np.concatenate([answer[0] for answer in answers])[back]
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
         """Return the share as the CUDA engine reads it; made when first needed, then kept.
@@ -515,10 +466,10 @@ class ShardGraph(Graph):
     def _share_sums(self, column: Array, *, incoming: bool) -> None:
         """Make sums over own arcs those over all, together."""
         with np.errstate(over="ignore"):
-            if incoming:  # all arcs into a vertex are with its owner
-                self.refresh(column)
-            else:
-                self.reduce(column)
+            halo = self.halo_for(column)
+            if not incoming:  # all arcs into a vertex are with its owner, those out of it are not
+                halo.reduce(column)
+            halo.update(column)
 
     def _refuse_infinite(self, name: str, bad: int | None) -> None:
         """Raise InputError for the first vertex whose sum is not finite, together.

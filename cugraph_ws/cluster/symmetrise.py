@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cugraph_ws.cluster.device_mirror import DeviceMirror
-from cugraph_ws.cluster.mirror import both_ways
 from cugraph_ws.cluster.shard import ShardGraph
 
 __all__ = ["symmetrised"]
@@ -22,6 +23,23 @@ def symmetrised(shard: ShardGraph, *, on_device: bool) -> ShardGraph:
     Returns
     -------
     ShardGraph
-        Undirected, without edge columns; of one on a GPU there is nothing but geometry and `laid_out`.
+        Undirected, without edge columns: each arc, and one that leads back, parallel to others if it may
+        be.  Of one on a GPU there is nothing but geometry and `laid_out`.
     """
-    return DeviceMirror(shard) if on_device else both_ways(shard)
+    if on_device:
+        return DeviceMirror(shard)
+    rows = shard.csc
+    sources = shard.positions[rows.indices]
+    destinations = np.repeat(shard.positions[: shard.owned], rows.degrees)
+    back, ahead = shard.halo_for(sources).send_to_owners(sources, destinations)
+    return ShardGraph(
+        shard.crew,
+        shard.cuts,
+        np.concatenate([sources, ahead]),
+        np.concatenate([destinations, back]),
+        {},
+        vertices=shard._vertices,
+        kind=shard._kind,
+        names=(shard._source_names, shard._destination_names),
+        directed=False,
+    )

@@ -276,7 +276,7 @@ class ShardVertices(Vertices):
         for numbers, one in self._crew.alltoall([[rows[which], sent[which]] for which in held]):
             values[numbers - shard.low] = one
             given[numbers - shard.low] = True
-        shard.refresh(values, given)
+        shard.halo_for(values, given).update(values, given)
 
     def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
         """Give vertices without a value the default, or refuse them, together."""

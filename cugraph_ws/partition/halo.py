@@ -7,6 +7,7 @@ nothing is computed, launched or sent for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -40,10 +41,6 @@ class Halo:
     cuts : ndarray of int64, shape (comm.size + 1,)
         Rank r owns the vertices numbered from cuts[r] to cuts[r + 1].
 
-    Attributes
-    ----------
-    ends : array of int
-        The boundaries, one after the other.
     """
 
     def __init__(
@@ -57,8 +54,7 @@ class Halo:
     ) -> None:
         self.comm, self._on_device = comm, on_device
         self._boundaries, self._ghosts, self._cuts = boundaries, ghosts, cuts
-        self._xp = xp = array_module(on_device)
-        self.ends = boundaries[0] if len(boundaries) == 1 else xp.concatenate(boundaries)
+        self._xp = array_module(on_device)
         held = np.cumsum([0, *map(len, boundaries)]).tolist()
         self._first_ghost = ghosts[0][0]
         after = [held[-1] + last - self._first_ghost for _, last in ghosts]
@@ -66,6 +62,12 @@ class Halo:
         self._held, self._all = held, [*held, *after]
         self._kind = np.int32 if self._all[-1] < NARROW else np.int64
         self._sent = 0  # bytes, since they were last asked for
+
+    @cached_property
+    def ends(self) -> Array:
+        """The boundaries, one after the other."""
+        one = len(self._boundaries) == 1
+        return self._boundaries[0] if one else self._xp.concatenate(self._boundaries)
 
     @property
     def alone(self) -> bool:
