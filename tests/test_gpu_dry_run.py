@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import subprocess
 import sys
 import types
 
@@ -110,6 +112,54 @@ class TestPrograms:
             expected = ws.run(program, graph, source=0, engine="python").frame
             found = ws.run(program, graph, source=0, direction="push").frame
         pd.testing.assert_frame_equal(found, expected)
+
+
+class TestComparing:
+    """Two checkouts in new processes."""
+
+    def test_the_library_of_a_checkout_is_imported(self, tmp_path):
+        """Whatever is installed: its kernels too, which are a folder of their own."""
+        folder = of("compare").view(ROOT, tmp_path / "old")
+        code = "import cugraph_ws, cugraph_ws.kernels as k; print(cugraph_ws.__file__, k.__file__)"
+        done = subprocess.run(
+            [*of("compare").PYTHON, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(folder)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert all(path.startswith(str(folder)) for path in done.stdout.split())
+
+    @pytest.fixture
+    def children(self, monkeypatch):
+        """Processes that answer at once: the new checkout takes half as long at every call but the first."""
+        ran, sums = [], {"old": [6.0, 9.0], "new": [6.0, 9.0]}
+
+        def child(path, graph, functions):
+            ran.append(path.name)
+            seconds = 0.2 if path.name == "old" else 0.1
+            return {"bfs": [1.0, seconds, sums[path.name]], "peak memory, MB": 100.0}
+
+        monkeypatch.setattr(of("compare"), "_child", child)
+        return ran, sums
+
+    def test_they_take_turns(self, children, capsys):
+        ran, _ = children
+        assert of("compare").main([str(ROOT), "--graphs", "RMAT8", "--pairs", "3"]) == 0
+        assert ran == ["old", "new", "new", "old", "old", "new"]
+        lines = capsys.readouterr().out.splitlines()
+        assert "## RMAT8, 3 pairs of processes" in lines
+        assert "| bfs | 200 | 100 | 0.500 | 1,000 | 1,000 | 1.000 |" in lines
+        assert "| peak memory, MB | 100 | 100 | 1.000 |  |  |  |" in lines
+
+    def test_results_that_differ(self, children, capsys):
+        children[1]["new"][1] = 9.1
+        assert of("compare").main([str(ROOT), "--pairs", "1"]) == 1
+        assert "bfs: results differ: [6.0, 9.0], [6.0, 9.1]" in capsys.readouterr().err
+
+    def test_a_process(self):
+        found = of("compare").measured("RMAT5", ["bfs", "matching"])
+        assert list(found) == ["build from a frame", "bfs", "matching", "peak memory, MB"]
+        first, median, sums = found["bfs"]
+        assert first > 0.0 < median
+        assert len(sums) == 3
 
 
 class TestParts:

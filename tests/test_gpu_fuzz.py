@@ -28,7 +28,7 @@ def test_two_frames_are_compared_value_by_value():
 
 def test_graphs_are_of_every_type():
     fuzz = of("checks.fuzz")
-    drawn = [fuzz.draw(number, 40) for number in range(150)]
+    drawn = [fuzz.Drawn(number, 40) for number in range(150)]
     assert {one.id_type for one in drawn} == set(fuzz.ID_TYPES)
     assert {one.weight_type for one in drawn} == set(fuzz.WEIGHT_TYPES)
     assert {one.directed for one in drawn} == {True, False}
@@ -39,7 +39,7 @@ def test_functions_and_programs_are_alike_on_an_emulated_gpu():
     jobs = {"bfs, limited", "components", "matching"}
     with warnings.catch_warnings(), emulated(seed=2):
         warnings.simplefilter("ignore", ws.GraphWarning)
-        drawn = fuzz.draw(7, 12)
+        drawn = fuzz.Drawn(7, 12)
         found = dict(fuzz.differences(drawn, lambda frame: frame, "cuda", jobs))
     assert found == dict.fromkeys(jobs)
 

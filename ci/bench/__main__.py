@@ -19,6 +19,7 @@ COMMANDS = {
         "cluster.parts",
         "several GPUs: builds, functions, exchange, scaling, cuGraph, Parquet",
     ),
+    "compare": ("compare", "two checkouts in turns, in new processes: times, first calls, memory"),
     "phases": ("cluster.phases", "where the time of a call on a cluster goes"),
     "traffic": ("cpu.traffic", "bytes that partitions send each other, by method of exchange"),
     "estimates": ("cpu.estimates", "what ws.estimate_memory says, beside what a build takes"),

@@ -156,7 +156,7 @@ def _close(section: Section, seconds: float) -> None:
 
 def _record(facts: Mapping[str, Any], begun: datetime.datetime) -> None:
     """Put a section into the record of this checkout."""
-    where = {"tree": files_hash(), "machine": machine()}
+    where: dict[str, Any] = {"tree": files_hash(), "machine": machine()}
     found = bench_sections(facts["part"], [], {"sections": [facts]}, Done(0, ""))
     for name, section in found.items():
         name += placed(f"bench-{facts['part']}", where["machine"])

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(reason, file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: CHILDREN.end())
-    where = {"tree": files_hash(), "machine": machine()}
+    where: dict[str, Any] = {"tree": files_hash(), "machine": machine()}
     failed = []
     for stage in wanted:
         if CHILDREN.ended:

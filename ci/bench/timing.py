@@ -23,6 +23,7 @@ __all__ = [
     "Share",
     "Target",
     "by_library",
+    "clocked",
     "compare",
     "race",
 ]
@@ -296,10 +297,15 @@ def _turn(entrant: Entrant, found: Measured) -> None:
 
 
 def _clocked(entrant: Entrant) -> tuple[float, Any]:
+    return clocked(entrant.run)
+
+
+def clocked(run: Callable[[], Any]) -> tuple[float, Any]:
+    """Return how many seconds a call takes, after a garbage collection and up to the GPU's end; and its answer."""
     gc.collect()
     _wait()
     begun = time.perf_counter()
-    answer = entrant.run()
+    answer = run()
     _wait()
     return time.perf_counter() - begun, answer
 

@@ -28,7 +28,7 @@ import cugraph_ws as ws
 from cugraph_ws.binding import bind
 from cugraph_ws.inference import CompileError
 
-__all__ = ["ID_TYPES", "WEIGHT_TYPES", "Drawn", "compare", "differences", "draw", "main"]
+__all__ = ["ID_TYPES", "WEIGHT_TYPES", "Drawn", "compare", "differences", "main"]
 
 ID_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "str", "two")
 WEIGHT_TYPES = ("int8", "uint8", "int16", "int32", "int64", "float32", "float64")
@@ -60,7 +60,7 @@ class Drawn:
     directed : bool
     """
 
-    def __init__(self, number: int, largest: int) -> None:
+    def __init__(self, number: int, largest: int = 2000) -> None:
         rng = np.random.default_rng(number)
         self.rng = rng
         n = int(rng.integers(1, largest + 1))
@@ -122,17 +122,6 @@ class Drawn:
         limits = np.iinfo(self.id_type)
         room = min(int(limits.max) - int(limits.min) + 1, 2**62)
         return {name: (int(limits.min) + spread % room).astype(self.id_type)}
-
-
-def draw(number: int, largest: int = 2000) -> Drawn:
-    """Return the graph of a number.
-
-    Parameters
-    ----------
-    number, largest : int
-        See `Drawn`.
-    """
-    return Drawn(number, largest)
 
 
 def _jobs(drawn: Drawn) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -259,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ws.GraphWarning)
-                drawn = draw(number)
+                drawn = Drawn(number)
                 for name, found in differences(drawn, cudf.DataFrame, "cuda"):
                     counts["functions"] += 1
                     if found is not None:

@@ -1,0 +1,176 @@
+"""Two checkouts of this project, run in turns in new processes: what each function takes, and how much memory.
+
+A process builds a graph, calls each function once, and then some more times.  Shown are medians over the processes of a
+checkout, each represented by its own median, and the median of new ÷ old over pairs of processes that ran one after the
+other.  Results of the two must be the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench.graphs import GENERATED
+from bench.places import ROOT, python_path
+from bench.tables import Table, milliseconds
+from bench.timing import clocked
+
+__all__ = ["main", "view"]
+
+CALLS = 5  # that count, in each process
+BUILD, MEMORY = "build from a frame", "peak memory, MB"
+PYTHON = [sys.executable, "-P"]  # does not look for modules in the folder that it is started in
+NEAR = 1e-4  # relative difference of sums over a result
+# By name: the function, and which of the arguments that `measured` makes it takes
+FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "bfs": ("bfs", "start"),
+    "sssp": ("sssp", "start"),
+    "widest path": ("widest_path", "start"),
+    "pagerank": ("pagerank",),
+    "components": ("weakly_connected_components",),
+    "core numbers": ("core_number",),
+    "many sources, bfs": ("multi_source_bfs", "starts"),
+    "many sources, sssp": ("multi_source_sssp", "starts"),
+    "beliefs": ("belief_propagation", "priors", "coupling"),
+    "matching": ("maximal_bipartite_matching", "left"),
+}
+BIPARTITE = ("matching",)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run both checkouts in turns and print a table for each graph; return 1 if their results differ."""
+    parser = argparse.ArgumentParser(prog="bench compare", description=__doc__)
+    parser.add_argument("old", type=Path, help="a checkout of this project")
+    parser.add_argument("new", type=Path, nargs="?", default=ROOT, help="this one if not given")
+    parser.add_argument("--graphs", nargs="+", default=["RMAT14"], metavar="NAME",
+                        help="RMAT and its scale, in a pandas frame; or one that is generated on the GPU")  # fmt: skip
+    parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
+    parser.add_argument("--pairs", type=int, default=9, help="of processes")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.child:
+        print(json.dumps(measured(given.graphs[0], given.functions)))
+        return 0
+    same = True
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {name: view(getattr(given, name), Path(folder, name)) for name in ("old", "new")}
+        for graph in given.graphs:
+            found: dict[str, list[dict[str, Any]]] = {"old": [], "new": []}
+            for turn in range(given.pairs):
+                for name in ("old", "new") if turn % 2 == 0 else ("new", "old"):
+                    found[name].append(_child(paths[name], graph, given.functions))
+            print(compared(graph, found["old"], found["new"]).markdown(), flush=True)
+            same = same and _alike(found["old"][0], found["new"][0])
+    return 0 if same else 1
+
+
+def view(checkout: Path, folder: Path) -> Path:
+    """Make a folder from which a checkout's library can be imported, whatever is installed; return it."""
+    package = folder / "cugraph_ws"
+    package.mkdir(parents=True)
+    for one in (checkout / "cugraph_ws").resolve().iterdir():
+        if one.name not in ("kernels", "__pycache__"):
+            (package / one.name).symlink_to(one)
+    (package / "kernels").symlink_to((checkout / "kernels").resolve())
+    return folder
+
+
+def _child(path: Path, graph: str, functions: Sequence[str]) -> dict[str, Any]:
+    command = [*PYTHON, "-m", "bench", "compare", str(path), "--child", "--graphs", graph,
+               "--functions", *functions]  # fmt: skip
+    surroundings = {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{python_path()}"}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
+    if done.returncode:
+        raise RuntimeError(f"{path.name}, {graph}: {done.stderr[-2000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def measured(name: str, functions: Sequence[str]) -> dict[str, Any]:
+    """Return by function the seconds of the first call, the median of others, and sums over its result."""
+    import cugraph_ws as ws
+    from cugraph_ws.generators import rmat
+
+    gpu = name in GENERATED
+    if gpu:
+        import cudf as frames
+        import rmm.statistics
+
+        rmm.statistics.enable_statistics()
+        source, destination = GENERATED[name][1]()
+    else:
+        import pandas as frames
+
+        made = rmat(int(name.removeprefix("RMAT")), seed=1)
+        source, destination = made["source"], made["destination"]
+    n = int(max(source.max(), destination.max())) + 1
+    weight = 1.0 + (source + destination) % 63
+    edges = frames.DataFrame({"source": source, "destination": destination, "weight": weight})
+    across = frames.DataFrame({"source": source, "destination": n + destination})
+    ids = edges["source"].drop_duplicates()
+    starts = [int(one) for one in ids[:8].to_numpy()]
+    every = ws.pagerank(edges, max_iter=1, tol=1.0)[["vertex"]]
+    given = {
+        "start": starts[0], "starts": starts, "left": ids, "priors": every.assign(a=0.6, b=0.4),
+        "coupling": [[0.501, 0.499], [0.499, 0.501]],
+    }  # fmt: skip
+    found: dict[str, Any] = {}
+    graph = _timed(found, BUILD, lambda: ws.Graph(edges, weight="weight"))
+    for function in functions:
+        name, *keys = FUNCTIONS[function]
+        held = ws.Graph(across) if function in BIPARTITE else graph
+        _timed(found, function, partial(getattr(ws, name), held, *(given[key] for key in keys)))
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # kilobytes, on Linux
+    found[MEMORY] = (rmm.statistics.get_statistics().peak_bytes if gpu else resident) / 1e6
+    return found
+
+
+def _timed(found: dict[str, Any], name: str, call: Callable[[], Any]) -> Any:
+    first, answer = clocked(call)
+    seconds = [clocked(call)[0] for _ in range(CALLS)]
+    found[name] = first, statistics.median(seconds), _sums(answer)
+    return answer
+
+
+def _sums(answer: Any) -> list[float]:
+    """Return what two equal results have in common: sums over all columns, without what is infinite."""
+    if not hasattr(answer, "columns"):
+        return [float(answer.number_of_vertices), float(answer.number_of_edges)]
+    columns = [answer[name].fillna(-1).astype("float64") for name in answer.columns]
+    return [float(one[one < math.inf].sum()) for one in columns]
+
+
+def _alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    wrong = [
+        name for name in old.keys() - {MEMORY}
+        if any(abs(a - b) > NEAR * max(abs(a), 1.0) for a, b in zip(old[name][2], new[name][2], strict=True))
+    ]  # fmt: skip
+    for name in wrong:
+        print(f"{name}: results differ: {old[name][2]}, {new[name][2]}", file=sys.stderr)
+    return not wrong
+
+
+def compared(graph: str, old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of one graph."""
+    rows = []
+    for name in old[0]:
+        row = [name]
+        for place in (None,) if name == MEMORY else (1, 0):
+            pairs = [(a[name], b[name]) if place is None else (a[name][place] * 1e3, b[name][place] * 1e3)
+                     for a, b in zip(old, new, strict=True)]  # fmt: skip
+            row += [milliseconds(statistics.median(one)) for one in zip(*pairs, strict=True)]
+            row.append(f"{statistics.median(b / a for a, b in pairs):.3f}")
+        rows.append([*row, *[""] * (7 - len(row))])
+    columns = ["", "old, ms", "new, ms", "new ÷ old", "first call, old", "new", "new ÷ old"]
+    return Table(f"{graph}, {len(old)} pairs of processes", columns, rows)
