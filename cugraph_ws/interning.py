@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu.intern import (
+    divide_pairs,
     hash_text,
     intern_integers,
     intern_text,
@@ -38,6 +40,7 @@ __all__ = [
     "apply_ranks",
     "blocks",
     "count_distinct",
+    "sort_pairs",
     "table_slots",
 ]
 
@@ -48,6 +51,9 @@ Int64 = npt.NDArray[np.int64]
 BLOCK = 1 << 16  # rows at a time: their hashes and copies stay in the cache
 _PARTS = 8  # at most; each thread that takes part reads all rows
 _LEAST = 1 << 12  # slots of a table, and room that is added
+_SLACK = 16  # a share of what is there is added at least: growing costs no copy of large arrays
+_SORTED = 1 << 14  # pairs that are sorted at a time, with copies beside them
+_DIGITS = 8  # bits, at most, by which more pairs are divided at a time
 _SAMPLE = 1 << 10  # rows that are looked at for ranges of equally many integers
 IdKind = Literal["dense", "sparse", "integers", "text"]
 _MOST_PLACES = 24  # bits of a bitmap's places: 16 MiB
@@ -159,9 +165,10 @@ class IntegerCoder:
 
     def _grow(self, part: int) -> None:
         """Make room for more distinct integers."""
-        count, table = int(self._counts[part]), self._tables[part]
-        if count >= 2 * len(table) // 3:
-            self._tables[part] = table = np.full(2 * len(table), -1, np.int32)
+        count, slots = int(self._counts[part]), len(self._tables[part])
+        if count >= 2 * slots // 3:
+            self._tables[part] = np.empty(0, np.int32)  # before the next one is there
+            self._tables[part] = table = np.full(2 * slots, -1, np.int32)
             for low in range(0, count, BLOCK):
                 high = min(low + BLOCK, count)
                 place_codes(_hash(self._distinct[part][low:high]), low, table)
@@ -169,7 +176,7 @@ class IntegerCoder:
             if self.watch is not None:
                 size = int(self._counts.sum())
                 self.watch(IdShape("integers", size, self._dtype.itemsize))
-            _extend(self._distinct[part], count // 8)
+            _extend(self._distinct[part], count // _SLACK)
 
     def finish(self, change: Callable[[Int64], None] | None = None) -> tuple[Array, Int32]:
         """Return the distinct integers, ascending, and the rank of each code among them.
@@ -179,20 +186,25 @@ class IntegerCoder:
         """
         self._tables.clear()
         parts, size = len(self._counts), int(self._counts.sum())
-        ids, ranks = np.empty(size, np.int64), np.empty(self.bound, np.int32)
+        ranks = np.empty(self.bound, np.int32)
         starts = np.cumsum([0, *self._counts]).tolist()
 
         def settle(part: int) -> None:
-            count, start = self._counts[part], starts[part]
+            count, own_ranks = int(self._counts[part]), ranks[part::parts]
             own = self._distinct[part][:count]
             if change is not None:
                 change(own)
-            order = np.argsort(own)
-            np.take(own, order, out=ids[start : start + count], mode="clip")
-            self._distinct[part] = own = np.empty(0, np.int64)
-            ranks[part::parts][order] = np.arange(start, start + count, dtype=np.int32)
+            codes = np.arange(count, dtype=np.int32)
+            sort_pairs(own, codes)
+            for low, high in blocks(count):
+                own_ranks[codes[low:high]] = np.arange(low, high) + starts[part]
 
         parallel(settle, [(part,) for part in range(parts)])
+        ids, *others = self._distinct
+        self._distinct = []
+        ids.resize(size, refcheck=False)
+        for start, end in pairwise(starts[1:]):
+            ids[start:end] = others.pop(0)[: end - start]
         return _from_keys(ids, self._dtype), ranks
 
 
@@ -330,6 +342,47 @@ class TextCoder:
         self._ends.clear()
         self._known.clear()
         return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+
+
+def sort_pairs(keys: Int64, codes: Int32) -> None:
+    """Sort keys in place, and codes along with them, with hardly any memory beside them.
+
+    Many are divided by their leading digits first, so that those of a few digits are sorted at a time.
+    The order of equal keys is not defined.
+
+    Parameters
+    ----------
+    keys : ndarray of int64, shape (pairs,)
+    codes : ndarray of int32, shape (pairs,)
+    """
+    todo = [(0, len(keys))]
+    while todo:
+        first, last = todo.pop()
+        some, size = keys[first:last], last - first
+        if size <= _SORTED:
+            order = np.argsort(some)
+            some[:] = some[order]
+            codes[first:last] = codes[first:last][order]
+            continue
+        low, high = int(some.min()), int(some.max())
+        if low == high:
+            continue
+        digits = min(_DIGITS, (2 * size // _SORTED).bit_length())
+        shift = max(0, (high - low).bit_length() - digits)
+        ends = np.zeros((high >> shift) - (low >> shift) + 1, np.int64)
+        divide_pairs(keys, codes, first, last, shift, low >> shift, ends)
+        todo += _joined(first, ends.tolist())
+
+
+def _joined(first: int, ends: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield ranges that end where one of several does, of as many pairs as are sorted at a time."""
+    end = first
+    for after in ends:
+        if after - first > _SORTED and end > first:
+            yield first, end
+            first = end
+        end = after
+    yield first, end
 
 
 def apply_ranks(codes: Array, ranks: Array, least: int = 0) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cugraph_ws import interning
 from cugraph_ws.adjacency import EdgeList
 from cugraph_ws.errors import InputError
-from cugraph_ws.interning import IntegerCoder, TextCoder, apply_ranks, blocks
+from cugraph_ws.interning import IntegerCoder, TextCoder, apply_ranks, blocks, sort_pairs
 from cugraph_ws.numbering import number_integers, number_rows
 
 LIMITS = np.iinfo(np.int64)
@@ -20,6 +20,7 @@ def small(request, monkeypatch):
     """Make blocks and tables small, so that few rows make them grow; with one thread and several."""
     monkeypatch.setattr(interning, "BLOCK", 64)
     monkeypatch.setattr(interning, "_LEAST", 8)
+    monkeypatch.setattr(interning, "_SORTED", 16)
     monkeypatch.setattr(interning, "number_of_threads", lambda: request.param)
 
 
@@ -56,6 +57,26 @@ def test_integers(ids):
     assert values.tolist() == np.unique(ids).tolist()
     for part, column in zip(parts, columns, strict=True):
         assert np.array_equal(values[column], part)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        np.random.default_rng(0).integers(LIMITS.min, LIMITS.max, 1000),
+        np.random.default_rng(1).integers(0, 40, 500),
+        np.array([LIMITS.max, LIMITS.min] * 30),
+        np.append(np.arange(300)[::-1], LIMITS.max),  # nearly all have the same leading digits
+        np.zeros(100, np.int64),
+        np.arange(0),
+    ],
+    ids=["random", "repeated", "limits", "uneven", "equal", "none"],
+)
+def test_pairs_are_sorted_in_place(keys):
+    sorted_keys, codes = keys.copy(), np.arange(len(keys), dtype=np.int32)
+    sort_pairs(sorted_keys, codes)
+    assert np.array_equal(sorted_keys, np.sort(keys))
+    assert np.array_equal(keys[codes], sorted_keys)
+    assert np.array_equal(np.sort(codes), np.arange(len(keys)))
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.string_view()])

@@ -286,6 +286,7 @@ def distinct(ones: Any, others: Any) -> tuple[Any, Any]:
 
 def _neighbours(rows: Adjacency) -> Any:
     """Return rows of neighbours as the loop for one machine reads them from a graph."""
+    rows = Adjacency(rows.offsets.astype(np.int64, copy=False), rows.indices)
     # Directed: not every arc is in the rows of both of its ends.
     return SimpleNamespace(csc=rows, number_of_vertices=len(rows.offsets) - 1, directed=True)
 

@@ -15,7 +15,14 @@ import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.jit import jit
 
-__all__ = ["hash_text", "intern_integers", "intern_text", "move_text", "place_codes"]
+__all__ = [
+    "divide_pairs",
+    "hash_text",
+    "intern_integers",
+    "intern_text",
+    "move_text",
+    "place_codes",
+]
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -80,6 +87,44 @@ def intern_integers(
         codes[row] = parts * code + part
     state[0] = count
     state[1] = stopped
+
+
+@jit
+def divide_pairs(
+    keys: Int64, codes: Int32, first: int, last: int, shift: int, base: int, ends: Int64
+) -> None:
+    """Put the keys `first` to `last - 1` in the order of their digits, `(key >> shift) - base`, in place.
+
+    Codes go along.  `ends` is zero for every digit, and says at the end where its keys end.  Each key is
+    moved once, to the next free place of its digit, and what was there is moved next.
+    """
+    for place in range(first, last):
+        ends[(keys[place] >> shift) - base] += 1
+    free = np.empty_like(ends)
+    at = first
+    for digit in range(len(ends)):
+        free[digit] = at
+        at += ends[digit]
+        ends[digit] = at
+    for digit in range(len(ends)):
+        while free[digit] < ends[digit]:
+            home = free[digit]
+            key = keys[home]
+            code = codes[home]
+            its = (key >> shift) - base
+            while its != digit:
+                place = free[its]
+                free[its] += 1
+                other = keys[place]
+                keys[place] = key
+                key = other
+                moved = codes[place]
+                codes[place] = code
+                code = moved
+                its = (key >> shift) - base
+            keys[home] = key
+            codes[home] = code
+            free[digit] += 1
 
 
 @jit
