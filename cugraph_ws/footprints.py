@@ -2,16 +2,19 @@
 
 Bytes, beside the input.  E edges, A arcs (2 E of an undirected graph), n vertices; i bytes a vertex
 number (4; 8 above 2³¹), v bytes of values an arc; K what is kept of the ids, C what stands for the
-columns of ids until the edges are placed; x cursors of further threads, at most 2 A.
+columns of ids until the edges are placed; c bytes a cursor (4; 8 above 2³¹ arcs); x cursors of further
+threads, at most 2 A.
 
     step                          takes
     numbering by a range          the range: a byte for each thread, and i where there are gaps
-    numbering by hashing          C = 8 E, and of n distinct values a table and two to three copies
-    edges placed by source        K + C + 8 n + i A + v A + x
-      C is own, and v = 0         K + 9 E + 8 n + x: columns shrink as rows fill
-    transposition to the CSC      K + 2 (8 n + i A + v A) + x
+    numbering by hashing          C = 8 E, and of n distinct values those so far and a table, 6 to 12 n
+      integers are sorted         C + 16 n: ids, codes and ranks
+      text of b bytes in all      C + 20 n + 1.25 b: it moves into its order in four turns
+    edges placed by source        K + C + c n + i A + v A + x
+      C is own, and v = 0         K + 8.5 E + c n + x: columns shrink as rows fill
+    transposition to the CSC      K + c n + 8 n + 2 (i A + v A) + x
 
-A scatter of values has a copy of one thread's cursors beside it, 8 n.
+A scatter of values has a copy of one thread's cursors beside it, c n.
 
 A run of a vertex program on the CPU, beside the built graph; S bytes of state a vertex:
 
@@ -171,16 +174,20 @@ def _number_column(edges: int, shape: IdShape) -> Numbers:
     codes = 8 * edges
     if shape.kind == "integers":
         return Numbers(kept, codes, codes + shape.copied + _hashing(edges, distinct), True)
-    settling = 2 * kept + 12 * distinct
-    peak = max(settling, kept + 12 * table_slots(distinct)) + _A_ROW * min(BLOCK, edges)
-    return Numbers(kept, codes, codes + peak, True)
+    return Numbers(kept, codes, codes + _hashing(edges, distinct, kept - 8 * distinct), True)
 
 
-def _hashing(edges: int, distinct: int) -> int:
-    """Tell what the distinct integers take at most while they are found, sorted and ranked."""
-    settling = 16 * distinct
-    finding = 8 * distinct + 4 * table_slots(distinct) + _A_ROW * min(BLOCK, edges)
-    return max(settling, finding)
+def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
+    """Tell what distinct values take at most while they are found, sorted and ranked.
+
+    `text` is how many bytes they have; None for integers.
+    """
+    if text is None:
+        held, settling = 8 * distinct, 16 * distinct
+    else:  # the order, its inverse, both ends, and the texts, a fourth of which is there twice
+        held, settling = 4 * distinct + text, 20 * distinct + text + text // 4
+    slots = table_slots(distinct, text=text is not None)
+    return max(settling, held + held // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
 
 
 def estimate_run(

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 Ids = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+_AT_ONCE = 1 << 9  # edges
 Places = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
@@ -113,18 +114,25 @@ def place_first_rows(
 ) -> int:
     """Append the columns of edges with rows below `bound`, and move the others to the front.
 
-    Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.
+    Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.  Those to be
+    placed are listed first, a few at a time, without a branch that no processor could foresee.
     """
+    own_rows = np.empty(_AT_ONCE, np.int64)
+    own_columns = np.empty(_AT_ONCE, np.int64)
     left = lo
-    for edge in range(lo, hi):
-        row = rows[edge]
-        if row < bound:
-            out[cursors[row]] = columns[edge]
+    for first in range(lo, hi, _AT_ONCE):
+        found = 0
+        for edge in range(first, min(first + _AT_ONCE, hi)):
+            row = rows[edge]
+            column = columns[edge]
+            own_rows[found] = rows[left] = row
+            own_columns[found] = columns[left] = column
+            found += row < bound
+            left += row >= bound
+        for place in range(found):
+            row = own_rows[place]
+            out[cursors[row]] = own_columns[place]
             cursors[row] += 1
-        else:
-            rows[left] = row
-            columns[left] = columns[edge]
-            left += 1
     return left - lo
 
 
