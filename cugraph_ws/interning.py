@@ -262,7 +262,7 @@ class TextCoder:
             if known is None:
                 self._write_text(part, out)
             else:
-                translate(_indices(part), known, out)
+                _translate(part, known, out)
 
     def _prepared(self, column: pa.ChunkedArray) -> list[tuple[int, pa.Array, Array | None]]:
         """Return chunks with the rows at which they start, and the codes of their dictionaries."""
@@ -279,8 +279,7 @@ class TextCoder:
     def _dictionary(self, chunk: pa.DictionaryArray) -> tuple[pa.DictionaryArray, Array]:
         """Return the codes of a dictionary's values, where some row has them."""
         used = np.zeros(len(chunk.dictionary), bool)
-        for low in range(0, len(chunk), BLOCK):
-            mark_used(_indices(chunk.slice(low, BLOCK)), used)
+        _by_pieces(chunk, lambda rows, _low, _high: mark_used(rows, used))
         places = np.flatnonzero(used)
         values = chunk.dictionary
         if len(places) < len(used):
@@ -586,10 +585,26 @@ def _buffers(text: pa.Array, wide: pa.DataType) -> tuple[Int64, npt.NDArray[np.u
     return offsets.astype(np.int64), _read_only(known)
 
 
-def _indices(part: pa.DictionaryArray) -> Array:
-    """Return the indices of a part of a dictionary's rows, in a type that kernels are compiled for."""
-    indices = part.indices.to_numpy()
-    return _read_only(indices if indices.dtype == np.int32 else indices.astype(np.int64))
+def _by_pieces(part: pa.DictionaryArray, work: Callable[[Array, int, int], None]) -> None:
+    """Give `work` the indices of a dictionary's rows, with where they begin and end, on all cores.
+
+    They are int32, or int64 instead of all other types, in a copy of no more than a block.
+    """
+
+    def each(first: int, last: int) -> None:
+        for low in range(first, last, BLOCK):
+            high = min(low + BLOCK, last)
+            rows = part.indices.slice(low, high - low).to_numpy()
+            rows = rows if rows.dtype == np.int32 else rows.astype(np.int64)
+            work(_read_only(rows), low, high)
+
+    pieces = min(number_of_threads(), len(part) // BLOCK)
+    parallel(each, cut_evenly(len(part), pieces))
+
+
+def _translate(part: pa.DictionaryArray, known: Int32, codes: Array) -> None:
+    """Write the codes of a dictionary's rows, given those of its values."""
+    _by_pieces(part, lambda rows, low, high: translate(rows, known, codes[low:high]))
 
 
 def _read_only(array: Array) -> Array:
