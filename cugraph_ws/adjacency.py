@@ -33,6 +33,7 @@ Ranges = list[tuple[int, int]]
 _NO_TABLE = np.empty(0, np.int32)
 _EDGES_A_THREAD = 1 << 16  # below this a second thread costs more than it brings
 _WIDENED = 1 << 16  # offsets at a time
+_LISTED = (2, 1 << 9)  # ends of edges that are listed before they are placed
 # Shares of the arcs that are placed after each turn, where columns of edges are given up as they are
 # placed.  An arc takes 4 bytes and its edge 8, so that columns and arcs never take more than at first.
 TURNS = (1 / 8, 3 / 8, 7 / 8, 1)
@@ -246,7 +247,16 @@ class EdgeList:
             left = parallel(
                 place_first_rows,
                 [
-                    (sources, destinations, bound, cursor, out, low, high)
+                    (
+                        sources,
+                        destinations,
+                        bound,
+                        cursor,
+                        out,
+                        np.empty(_LISTED, np.int64),
+                        low,
+                        high,
+                    )
                     for cursor, (low, high) in zip(cursors, ranges, strict=False)
                 ],
             )

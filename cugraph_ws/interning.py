@@ -470,7 +470,7 @@ def sort_pairs(keys: Int64, codes: Int32) -> None:
         digits = min(_DIGITS, (2 * size // _SORTED).bit_length())
         shift = max(0, (high - low).bit_length() - digits)
         ends = np.zeros((high >> shift) - (low >> shift) + 1, np.int64)
-        divide_pairs(keys, codes, first, last, shift, low >> shift, ends)
+        divide_pairs(keys, codes, first, last, shift, low >> shift, ends, ends.copy())
         todo += _joined(first, ends.tolist())
 
 

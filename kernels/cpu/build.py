@@ -31,7 +31,6 @@ __all__ = [
 ]
 
 Ids = npt.NDArray[np.int32] | npt.NDArray[np.int64]
-_AT_ONCE = 1 << 9  # edges
 Places = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
@@ -110,19 +109,27 @@ def place_edges(
 
 @jit
 def place_first_rows(
-    rows: Ids, columns: Ids, bound: int, cursors: Places, out: Ids, lo: int, hi: int
+    rows: Ids,
+    columns: Ids,
+    bound: int,
+    cursors: Places,
+    out: Ids,
+    listed: npt.NDArray[np.int64],
+    lo: int,
+    hi: int,
 ) -> int:
     """Append the columns of edges with rows below `bound`, and move the others to the front.
 
     Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.  Those to be
-    placed are listed first, a few at a time, without a branch that no processor could foresee.
+    placed are listed first, as many at a time as `listed` has room for, of shape (2, edges): without a
+    branch that no processor could foresee.
     """
-    own_rows = np.empty(_AT_ONCE, np.int64)
-    own_columns = np.empty(_AT_ONCE, np.int64)
+    own_rows = listed[0]
+    own_columns = listed[1]
     left = lo
-    for first in range(lo, hi, _AT_ONCE):
+    for first in range(lo, hi, len(own_rows)):
         found = 0
-        for edge in range(first, min(first + _AT_ONCE, hi)):
+        for edge in range(first, min(first + len(own_rows), hi)):
             row = rows[edge]
             column = columns[edge]
             own_rows[found] = rows[left] = row

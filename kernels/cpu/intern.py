@@ -90,16 +90,22 @@ def intern_integers(
 
 @jit
 def divide_pairs(
-    keys: Int64, codes: Int32, first: int, last: int, shift: int, base: int, ends: Int64
+    keys: Int64,
+    codes: Int32,
+    first: int,
+    last: int,
+    shift: int,
+    base: int,
+    ends: Int64,
+    free: Int64,
 ) -> None:
     """Put the keys `first` to `last - 1` in the order of their digits, `(key >> shift) - base`, in place.
 
     Codes go along.  `ends` is zero for every digit, and says at the end where its keys end.  Each key is
-    moved once, to the next free place of its digit, and what was there is moved next.
+    moved once, to the next place of its digit that is `free`, and what was there is moved next.
     """
     for place in range(first, last):
         ends[(keys[place] >> shift) - base] += 1
-    free = np.empty_like(ends)
     at = first
     for digit in range(len(ends)):
         free[digit] = at
