@@ -25,24 +25,38 @@ from cugraph_ws.kernels.cpu.build import (
     transpose_rows,
 )
 
-__all__ = ["TURNS", "Adjacency", "EdgeList", "index_dtype", "pieces_of"]
+__all__ = ["TURNS", "Adjacency", "EdgeList", "cursor_dtype", "index_dtype", "lengths", "pieces_of"]
 
 Array = npt.NDArray[Any]
 Ranges = list[tuple[int, int]]
 
 _NO_TABLE = np.empty(0, np.int32)
 _EDGES_A_THREAD = 1 << 16  # below this a second thread costs more than it brings
-TURNS = 4  # in which columns of edges that may be overwritten are placed, and given up
-_INT32_VERTICES = np.iinfo(np.int32).max
+_WIDENED = 1 << 16  # offsets at a time
+_LISTED = (2, 1 << 9)  # ends of edges that are listed before they are placed
+# Shares of the arcs that are placed after each turn, where columns of edges are given up as they are
+# placed.  An arc takes 4 bytes and its edge 8, so that columns and arcs never take more than at first.
+TURNS = (1 / 8, 3 / 8, 7 / 8, 1)
+_INT32_MAX = np.iinfo(np.int32).max
 
 
 def index_dtype(number_of_vertices: int) -> np.dtype[Any]:
     """Return the dtype of neighbour lists: int32 while every vertex number fits."""
-    return np.dtype(np.int32 if number_of_vertices <= _INT32_VERTICES else np.int64)
+    return np.dtype(np.int32 if number_of_vertices <= _INT32_MAX else np.int64)
+
+
+def lengths(offsets: Array) -> npt.NDArray[np.int64]:
+    """Return the lengths of rows, given where each begins and the last one ends; int64."""
+    return np.subtract(offsets[1:], offsets[:-1], dtype=np.int64)
+
+
+def cursor_dtype(arcs: int) -> np.dtype[Any]:
+    """Return the dtype of the places where arcs are written to: int32 while there are so few."""
+    return np.dtype(np.int32 if arcs <= _INT32_MAX else np.int64)
 
 
 def pieces_of(arcs: int, rows: int) -> int:
-    """How many ranges to cut a scatter into: each needs an int64 cursor for every row.
+    """How many ranges to cut a scatter into: each needs a cursor for every row.
 
     The cap keeps all cursors within two bytes an arc.
     """
@@ -56,7 +70,7 @@ class Adjacency:
     Attributes
     ----------
     offsets : ndarray of int64, shape (vertices + 1,)
-        Where each vertex's row starts in `indices`.
+        Where each vertex's row starts in `indices`.  While a graph is built, int32 where that is enough.
     indices : ndarray of int32 or int64, shape (arcs,)
         Vertex numbers of the neighbours, ascending in every row; parallel edges in input order.
         While an undirected graph is built, ~v stands for a neighbour v where the edge was given the
@@ -74,7 +88,7 @@ class Adjacency:
     @cached_property
     def degrees(self) -> npt.NDArray[np.int64]:
         """Length of every row; int64, shape (vertices,)."""
-        return np.diff(self.offsets)
+        return lengths(self.offsets)
 
     @property
     def nbytes(self) -> int:
@@ -89,9 +103,10 @@ class Adjacency:
     def count_targets(self) -> npt.NDArray[np.int64]:
         """Return how often each vertex occurs in `indices`; int64, shape (vertices,)."""
         pieces = cut_evenly(self.number_of_arcs, pieces_of(self.number_of_arcs, self._vertices))
-        counts = np.zeros((max(1, len(pieces)), self._vertices), np.int64)
+        dtype = cursor_dtype(self.number_of_arcs)
+        counts = np.zeros((max(1, len(pieces)), self._vertices), dtype)
         _count(*self._targets, list(counts), pieces)
-        return counts[0] if len(counts) == 1 else np.asarray(counts.sum(axis=0))
+        return np.asarray(counts.sum(axis=0, dtype=np.int64))
 
     @property
     def _vertices(self) -> int:
@@ -132,7 +147,8 @@ class Adjacency:
         for array in values:
             cursors = _again(offsets, cursors)
             moved.append(_scatter(*self._targets, cursors, array, arcs, ranges))
-        return Adjacency(offsets, out), moved
+        del cursors
+        return Adjacency(_widened(offsets), out), moved
 
     def carry(self, values: Array) -> Array:
         """Return values in this adjacency's order in that of its transposition."""
@@ -186,7 +202,7 @@ class EdgeList:
 
         With `both`, every edge goes into its destination's row as well, a self-loop once; there its
         source v is marked as ~v.  The rows are not ascending: one transposition makes them so, and
-        `strip_marks` takes the marks away.
+        `strip_marks` takes the marks away.  Offsets are int32 where that is enough.
         """
         vertices, edges = self.number_of_vertices, len(self.sources)
         ranges = cut_evenly(edges, pieces_of(edges, vertices))
@@ -212,8 +228,8 @@ class EdgeList:
 
     def _place_by_rows(
         self,
-        offsets: npt.NDArray[np.int64],
-        cursors: list[npt.NDArray[np.int64]],
+        offsets: Array,
+        cursors: list[Array],
         out: Array,
         ranges: Ranges,
     ) -> None:
@@ -224,14 +240,23 @@ class EdgeList:
         sources, destinations = self.sources, self.destinations
         self.sources = self.destinations = np.empty(0, sources.dtype)
         arcs = len(out)
-        for turn in range(1, TURNS + 1):
+        for share in TURNS:
             bound = len(offsets)
-            if turn < TURNS:  # where the last range writes, or has written: ascending either way
-                bound = int(np.searchsorted(offsets[1:], arcs * turn // TURNS))
+            if share < 1:  # where the last range writes, or has written: ascending either way
+                bound = int(np.searchsorted(offsets[1:], offsets.dtype.type(arcs * share)))
             left = parallel(
                 place_first_rows,
                 [
-                    (sources, destinations, bound, cursor, out, low, high)
+                    (
+                        sources,
+                        destinations,
+                        bound,
+                        cursor,
+                        out,
+                        np.empty(_LISTED, np.int64),
+                        low,
+                        high,
+                    )
                     for cursor, (low, high) in zip(cursors, ranges, strict=False)
                 ],
             )
@@ -248,15 +273,16 @@ class EdgeList:
 
 def _cursors(
     rows: Array, columns: Array, low: int, table: Array, both: bool, vertices: int, ranges: Ranges
-) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]], int]:
+) -> tuple[Array, list[Array], int]:
     """Count neighbours; return the rows' offsets, where each range writes in each row, and how many.
 
     The cursors of the last range are `offsets[1:]` itself: once that range is placed they stand at the
-    rows' ends, and only then are the offsets right.
+    rows' ends, and only then are the offsets right.  All are int32 where that is enough.
     """
     pieces = max(1, len(ranges))
-    offsets = np.zeros(vertices + 1, np.int64)
-    before = np.zeros((pieces - 1, vertices), np.int64)
+    dtype = cursor_dtype(len(rows) * (2 if both else 1))
+    offsets = np.zeros(vertices + 1, dtype)
+    before = np.zeros((pieces - 1, vertices), dtype)
     cursors = [*before, offsets[1:]]
     _count(rows, columns, low, table, both, cursors, ranges)
     return offsets, cursors, start_cursors(before, offsets[1:])
@@ -268,7 +294,7 @@ def _count(
     low: int,
     table: Array,
     both: bool,
-    counts: list[npt.NDArray[np.int64]],
+    counts: list[Array],
     ranges: Ranges,
 ) -> None:
     """Add each range's neighbours in every row to the range's own counts."""
@@ -281,7 +307,20 @@ def _count(
     )
 
 
-def _again(offsets: npt.NDArray[np.int64], cursors: list[npt.NDArray[np.int64]]) -> list[Any]:
+def _widened(offsets: Array) -> npt.NDArray[np.int64]:
+    """Return offsets as int64, in the memory of those of 32 bits, to which nothing else may refer."""
+    if offsets.dtype == np.int64:
+        return offsets
+    size = len(offsets)
+    offsets.resize(2 * size, refcheck=False)
+    wide = offsets.view(np.int64)
+    for low in reversed(range(0, size, _WIDENED)):  # what is overwritten was read before
+        some = slice(low, min(low + _WIDENED, size))
+        wide[some] = offsets[some].astype(np.int64)
+    return wide
+
+
+def _again(offsets: Array, cursors: list[Array]) -> list[Array]:
     """Return cursors that stand where ranges begin, of those that stand where they end.
 
     A range ends in each row where the next one begins, and the first one begins with the row.
@@ -295,7 +334,7 @@ def _scatter(
     low: int,
     table: Array,
     both: bool,
-    cursors: list[npt.NDArray[np.int64]],
+    cursors: list[Array],
     values: Array,
     arcs: int,
     ranges: Ranges,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.adjacency import Adjacency
+from cugraph_ws.adjacency import Adjacency, lengths
 from cugraph_ws.duplicates import Merge, merge_parallel, repeats
 
 __all__ = ["Arcs", "Order"]
@@ -57,6 +57,7 @@ class Arcs:
         self._csr: Adjacency | None = None
         self._values: dict[tuple[str, Order], Array] = {}
         self._out_degrees: Degrees | None = None
+        self._starts: Array | None = None  # where rows of sources began: what out-degrees come of
         self._both_ways = 0
 
     @classmethod
@@ -79,9 +80,8 @@ class Arcs:
                 self._csc = csc
                 for name, values in zip(self._base_values, moved, strict=True):
                     self._values[name, "csc"] = values
-                offsets = self._base.offsets
-                self._base, self._base_values = None, {}  # their memory, before more is taken
-                self._out_degrees = np.diff(offsets)
+                self._starts = self._base.offsets
+                self._base, self._base_values = None, {}
             return self._csc
 
     @property
@@ -106,7 +106,8 @@ class Arcs:
             if self._base is not None:
                 return self._base.degrees
             if self._out_degrees is None:
-                self._out_degrees = self.csc.count_targets()
+                starts, self._starts = self._starts, None
+                self._out_degrees = self.csc.count_targets() if starts is None else lengths(starts)
             return self._out_degrees
 
     @property
@@ -133,7 +134,7 @@ class Arcs:
             self._csc, merged = merge_parallel(self.csc, values, policy, repeated)
             self._both_ways = 0
             self._values = {(name, "csc"): array for name, array in merged.items()}
-            self._out_degrees = None
+            self._out_degrees = self._starts = None
 
     @property
     def both_ways(self) -> int:

@@ -2,16 +2,19 @@
 
 Bytes, beside the input.  E edges, A arcs (2 E of an undirected graph), n vertices; i bytes a vertex
 number (4; 8 above 2³¹), v bytes of values an arc; K what is kept of the ids, C what stands for the
-columns of ids until the edges are placed; x cursors of further threads, at most 2 A.
+columns of ids until the edges are placed; c bytes a cursor (4; 8 above 2³¹ arcs); x cursors of further
+threads, at most 2 A.
 
     step                          takes
     numbering by a range          the range: a byte for each thread, and i where there are gaps
-    numbering by hashing          C = 8 E, and of n distinct values a table and two to three copies
-    edges placed by source        K + C + 8 n + i A + v A + x
-      C is own, and v = 0         K + 9 E + 8 n + x: columns shrink as rows fill
-    transposition to the CSC      K + 2 (8 n + i A + v A) + x
+    numbering by hashing          C = 8 E, and of n distinct values those so far and a table, 6 to 12 n
+      integers are sorted         C + 16 n: ids, codes and ranks
+      text of b bytes in all      C + 20 n + 1.25 b: it moves into its order in four turns
+    edges placed by source        K + C + c n + i A + v A + x
+      C is own, and v = 0         K + 8.5 E + c n + x: columns shrink as rows fill
+    transposition to the CSC      K + c n + 8 n + 2 (i A + v A) + x
 
-A scatter of values has a copy of one thread's cursors beside it, 8 n.
+A scatter of values has a copy of one thread's cursors beside it, c n.
 
 A run of a vertex program on the CPU, beside the built graph; S bytes of state a vertex:
 
@@ -32,13 +35,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cugraph_ws.adjacency import TURNS, index_dtype, pieces_of
+from cugraph_ws.adjacency import TURNS, cursor_dtype, index_dtype, pieces_of
 from cugraph_ws.engines.threads import number_of_threads
 from cugraph_ws.interning import BLOCK, IdShape, count_distinct, table_slots
 
 __all__ = ["Build", "IdShape", "Numbers", "estimate_build", "estimate_run", "shape_of_ids"]
 
-_CURSOR = 8
+_OFFSET = 8
 _A_ROW = 40  # bytes of temporaries for each row of a block that is hashed
 
 
@@ -110,23 +113,26 @@ def estimate_build(
     numbers = _number(edges, vertices, ids)
     arcs = edges * (2 if both else 1)
     index = index_dtype(vertices).itemsize
-    adjacency = _CURSOR * (vertices + 1) + index * arcs
+    offsets = _OFFSET * (vertices + 1)
+    adjacency = offsets + index * arcs
     values = value_bytes * arcs
-    again = _CURSOR * vertices if values else 0
-    cursors = [_CURSOR * vertices * (pieces_of(one, vertices) - 1) for one in (edges, arcs)]
+    cursors = cursor_dtype(arcs).itemsize * (vertices + 1)
+    again = cursors if values else 0
+    further = [cursors * (pieces_of(one, vertices) - 1) for one in (edges, arcs)]
     if numbers.own and not both and not values:
-        placing = numbers.columns + index * arcs // TURNS + _CURSOR * vertices
+        placing = numbers.columns + int(index * arcs * TURNS[0]) + cursors
     else:
-        placing = numbers.columns + adjacency + values + again + copied_values
-    turning = 2 * (adjacency + values) + again
+        placing = numbers.columns + cursors + index * arcs + values + again + copied_values
+    turned = max(cursors + again + further[1], offsets)
+    turning = cursors + turned + 2 * (index * arcs + values)
     return Build(
         ids=numbers.kept,
         adjacency=adjacency,
         values=values,
         peak=max(
             numbers.peak,
-            numbers.kept + placing + cursors[0],
-            numbers.kept + turning + cursors[1],
+            numbers.kept + placing + further[0],
+            numbers.kept + turning,
         ),
     )
 
@@ -148,7 +154,7 @@ def _number(edges: int, vertices: int, ids: Sequence[IdShape]) -> Numbers:
             peak = kept + codes + (0 if numbers.own else numbers.columns) + last.columns + making
         else:
             known = 0 if last.own else last.columns
-            making = _hashing(edges, pairs, 8) - 8 * pairs + (last.peak - codes if last.own else 0)
+            making = _hashing(edges, pairs) - 8 * pairs + (last.peak - codes if last.own else 0)
             peak = kept + codes + (0 if numbers.own else numbers.columns) + known + making
         numbers = Numbers(kept, codes, max(numbers.peak, last.peak, peak), True)
     return numbers
@@ -167,16 +173,21 @@ def _number_column(edges: int, shape: IdShape) -> Numbers:
         return Numbers(kept, shape.copied + table, shape.copied + peak, False)
     codes = 8 * edges
     if shape.kind == "integers":
-        return Numbers(kept, codes, codes + shape.copied + _hashing(edges, distinct, 8), True)
-    settling = 2 * kept + 12 * distinct
-    peak = max(settling, kept + 12 * table_slots(distinct)) + _A_ROW * min(BLOCK, edges)
-    return Numbers(kept, codes, codes + peak, True)
+        return Numbers(kept, codes, codes + shape.copied + _hashing(edges, distinct), True)
+    return Numbers(kept, codes, codes + _hashing(edges, distinct, kept - 8 * distinct), True)
 
 
-def _hashing(edges: int, distinct: int, each: int) -> int:
-    """Tell what the distinct integers take at most while they are found, sorted and ranked."""
-    settling = (3 * each + 4) * distinct
-    return max(settling, each * distinct + 6 * table_slots(distinct)) + _A_ROW * min(BLOCK, edges)
+def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
+    """Tell what distinct values take at most while they are found, sorted and ranked.
+
+    `text` is how many bytes they have; None for integers.
+    """
+    if text is None:
+        held, settling = 8 * distinct, 16 * distinct
+    else:  # the order, its inverse, both ends, and the texts, a fourth of which is there twice
+        held, settling = 4 * distinct + text, 20 * distinct + text + text // 4
+    slots = table_slots(distinct, text=text is not None)
+    return max(settling, held + held // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
 
 
 def estimate_run(
@@ -209,7 +220,7 @@ def estimate_run(
     """
     csr = 0
     if directed and not has_csr:
-        csr = _CURSOR * vertices + index_dtype(vertices).itemsize * arcs
+        csr = _OFFSET * vertices + index_dtype(vertices).itemsize * arcs
     if not hasattr(program, "state") or not isinstance(program.state, dict):
         by_vertex, by_arc, reads_csr = _LOOPS.get(program.name, (32, 0, True))
         return by_vertex * vertices + by_arc * arcs + (csr if reads_csr else 0)

@@ -10,21 +10,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu.intern import (
-    hash_text,
+    divide_pairs,
     intern_integers,
-    intern_text,
-    move_text,
+    mark_used,
     place_codes,
+    rank_codes,
+    translate,
+)
+from cugraph_ws.kernels.cpu.text import (
+    drop_texts,
+    end_texts,
+    gather_texts,
+    hash_text,
+    intern_text,
+    order_words,
+    place_texts,
+    sort_ties,
 )
 
 __all__ = [
@@ -38,16 +49,27 @@ __all__ = [
     "apply_ranks",
     "blocks",
     "count_distinct",
+    "sort_pairs",
+    "sort_texts",
     "table_slots",
 ]
 
 Array = npt.NDArray[Any]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
 
 BLOCK = 1 << 16  # rows at a time: their hashes and copies stay in the cache
 _PARTS = 8  # at most; each thread that takes part reads all rows
 _LEAST = 1 << 12  # slots of a table, and room that is added
+_SLACK = 16  # a share of what is there is added at least: growing costs no copy of large arrays
+_SORTED = 1 << 14  # pairs that are sorted at a time, with copies beside them
+_DIGITS = 8  # bits, at most, by which more pairs are divided at a time
+_FEW = 8  # times the least slots are next, which is still little
+_TIED = 1 << 9  # texts of the same eight bytes that are sorted by comparing them
+_TURNS = 4  # in which texts are put in order, and given up where they were
+_WORD = 8  # bytes that are free behind texts, so that all can be read by words
+_MOST_NARROW = np.iinfo(np.int32).max  # bytes of texts that 32 bits count
 _SAMPLE = 1 << 10  # rows that are looked at for ranges of equally many integers
 IdKind = Literal["dense", "sparse", "integers", "text"]
 _MOST_PLACES = 24  # bits of a bitmap's places: 16 MiB
@@ -159,9 +181,10 @@ class IntegerCoder:
 
     def _grow(self, part: int) -> None:
         """Make room for more distinct integers."""
-        count, table = int(self._counts[part]), self._tables[part]
-        if count >= 2 * len(table) // 3:
-            self._tables[part] = table = np.full(2 * len(table), -1, np.int32)
+        count, slots = int(self._counts[part]), len(self._tables[part])
+        if count >= 2 * slots // 3:
+            self._tables[part] = np.empty(0, np.int32)  # before the next one is there
+            self._tables[part] = table = np.full(2 * slots, -1, np.int32)
             for low in range(0, count, BLOCK):
                 high = min(low + BLOCK, count)
                 place_codes(_hash(self._distinct[part][low:high]), low, table)
@@ -169,7 +192,7 @@ class IntegerCoder:
             if self.watch is not None:
                 size = int(self._counts.sum())
                 self.watch(IdShape("integers", size, self._dtype.itemsize))
-            _extend(self._distinct[part], count // 8)
+            _extend(self._distinct[part], count // _SLACK)
 
     def finish(self, change: Callable[[Int64], None] | None = None) -> tuple[Array, Int32]:
         """Return the distinct integers, ascending, and the rank of each code among them.
@@ -179,25 +202,30 @@ class IntegerCoder:
         """
         self._tables.clear()
         parts, size = len(self._counts), int(self._counts.sum())
-        ids, ranks = np.empty(size, np.int64), np.empty(self.bound, np.int32)
+        ranks = np.empty(self.bound, np.int32)
         starts = np.cumsum([0, *self._counts]).tolist()
 
         def settle(part: int) -> None:
-            count, start = self._counts[part], starts[part]
+            count, own_ranks = int(self._counts[part]), ranks[part::parts]
             own = self._distinct[part][:count]
             if change is not None:
                 change(own)
-            order = np.argsort(own)
-            np.take(own, order, out=ids[start : start + count], mode="clip")
-            self._distinct[part] = own = np.empty(0, np.int64)
-            ranks[part::parts][order] = np.arange(start, start + count, dtype=np.int32)
+            codes = np.arange(count, dtype=np.int32)
+            sort_pairs(own, codes)
+            for low, high in blocks(count):
+                own_ranks[codes[low:high]] = np.arange(low, high) + starts[part]
 
         parallel(settle, [(part,) for part in range(parts)])
+        ids, *others = self._distinct
+        self._distinct = []
+        ids.resize(size, refcheck=False)
+        for start, end in pairwise(starts[1:]):
+            ids[start:end] = others.pop(0)[: end - start]
         return _from_keys(ids, self._dtype), ranks
 
 
 class TextCoder:
-    """Codes of text or bytes, in tables of eight bytes a slot, beside the distinct values.
+    """Codes of text or bytes, in tables of four bytes a slot, beside the distinct values.
 
     Parameters
     ----------
@@ -212,9 +240,9 @@ class TextCoder:
         self._wide = _wide(plain)
         self._shift = min(number_of_threads(), _PARTS).bit_length() - 1
         parts = 1 << self._shift
-        self._tables: list[Int64] = [np.full(_LEAST, -1, np.int64) for _ in range(parts)]
-        self._ends: list[Int64] = [np.zeros(1, np.int64) for _ in range(parts)]
-        self._known = [np.empty(0, np.uint8) for _ in range(parts)]
+        self._tables: list[Int32] = [np.full(_LEAST, -1, np.int32) for _ in range(parts)]
+        self._ends: list[Array] = [np.zeros(1, np.int32) for _ in range(parts)]
+        self._known: list[Bytes] = [np.empty(0, np.uint8) for _ in range(parts)]
         self._states = np.zeros((parts, 2), np.int64)
         self._chunks = [self._prepared(column) for column in columns]
 
@@ -234,7 +262,7 @@ class TextCoder:
             if known is None:
                 self._write_text(part, out)
             else:
-                out[:] = known[part.indices.to_numpy()]
+                _translate(part, known, out)
 
     def _prepared(self, column: pa.ChunkedArray) -> list[tuple[int, pa.Array, Array | None]]:
         """Return chunks with the rows at which they start, and the codes of their dictionaries."""
@@ -251,8 +279,7 @@ class TextCoder:
     def _dictionary(self, chunk: pa.DictionaryArray) -> tuple[pa.DictionaryArray, Array]:
         """Return the codes of a dictionary's values, where some row has them."""
         used = np.zeros(len(chunk.dictionary), bool)
-        for low in range(0, len(chunk), BLOCK):
-            used[chunk.indices.slice(low, BLOCK).to_numpy()] = True
+        _by_pieces(chunk, lambda rows, _low, _high: mark_used(rows, used))
         places = np.flatnonzero(used)
         values = chunk.dictionary
         if len(places) < len(used):
@@ -292,44 +319,170 @@ class TextCoder:
 
     def _grow(self, part: int, length: int) -> None:
         """Make room for more distinct texts, the next of which has so many bytes."""
-        count, table = int(self._counts[part]), self._tables[part]
-        if count >= 2 * len(table) // 3:
-            self._tables[part] = np.full(2 * len(table), -1, np.int64)
-            move_text(table, self._shift, self._tables[part])
+        count, slots = int(self._counts[part]), len(self._tables[part])
+        if count >= 2 * slots // 3:
+            self._tables[part] = np.empty(0, np.int32)  # before the next one is there
+            # Hardly any of few texts shares a slot with another then, which branches foresee.
+            self._tables[part] = self._table(part, slots * (_FEW if slots == _LEAST else 2))
         if count + 1 == len(self._ends[part]):
             if self.watch is not None:
                 size = int(self._counts.sum())
-                held = sum(map(len, self._known))  # no less than the texts so far
-                self.watch(IdShape("text", size, 8 + held / (9 / 8 * max(1, size))))
-            _extend(self._ends[part], count // 8)
+                self.watch(IdShape("text", size, 8 + sum(self._held()) / max(1, size)))
+            _extend(self._ends[part], count // _SLACK)
         held = int(self._ends[part][count])
-        if held + length > len(self._known[part]):
-            _extend(self._known[part], length + held // 8)
+        if held + length > _MOST_NARROW and self._ends[part].dtype == np.int32:
+            self._ends[part] = self._ends[part].astype(np.int64)
+        if held + length + _WORD > len(self._known[part]):
+            _extend(self._known[part], length + _WORD + held // _SLACK)
+
+    def _table(self, part: int, slots: int) -> Int32:
+        """Return a table of so many slots with the distinct texts so far."""
+        table = np.full(slots, -1, np.int32)
+        known = _read_only(self._known[part])
+        for low, high in blocks(int(self._counts[part])):
+            ends = self._ends[part][low : high + 1].astype(np.int64)
+            hashes = np.empty(high - low, np.int64)
+            hash_text(ends, known, hashes, 0, high - low)
+            place_texts(hashes, low, self._shift, table)
+        return table
+
+    def _held(self) -> list[int]:
+        """Return how many bytes the distinct texts of each part have."""
+        return [
+            int(ends[count]) for count, ends in zip(self._counts.tolist(), self._ends, strict=True)
+        ]
 
     def finish(self) -> tuple[pa.Array, Int32]:
         """Return the distinct values, ascending, and the rank of each code among them."""
         self._tables.clear()
         self._chunks.clear()
-        parts = len(self._counts)
-        values = self._values()
-        order = pc.sort_indices(values).to_numpy()
-        ranks, place = np.empty(self.bound, np.int32), np.empty(len(values), np.int32)
-        place[order] = np.arange(len(values), dtype=np.int32)
         starts = np.cumsum([0, *self._counts]).tolist()
-        for part, count in enumerate(self._counts):
-            ranks[part::parts][:count] = place[starts[part] : starts[part + 1]]
-        del place
-        return values.take(pa.array(order)), ranks
+        ends, known = self._joined()
+        codes = sort_texts(ends, known)
+        places = np.empty(len(codes), np.int32)
+        for low, high in blocks(len(codes)):
+            places[codes[low:high]] = np.arange(low, high)
+        buffers = _in_order(ends, known, codes, places)
+        del ends, known, codes
+        values = pa.Array.from_buffers(self._wide, len(places), [None, *map(pa.py_buffer, buffers)])
+        parts, ranks = len(self._counts), np.empty(self.bound, np.int32)
+        for part, (start, end) in enumerate(pairwise(starts)):
+            ranks[part::parts][: end - start] = places[start:end]
+        return values, ranks
 
-    def _values(self) -> pa.Array:
-        """Return the distinct values of all parts, and forget them here."""
-        arrays = []
-        for count, ends, known in zip(self._counts, self._ends, self._known, strict=True):
-            buffers = [None, pa.py_buffer(ends[: count + 1]), pa.py_buffer(known[: ends[count]])]
-            arrays.append(pa.Array.from_buffers(self._wide, count, buffers))
-        self._ends.clear()
-        self._known.clear()
-        return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+    def _joined(self) -> tuple[Array, Bytes]:
+        """Return the texts of all parts, one behind the other, and forget them here."""
+        held, counts = self._held(), self._counts.tolist()
+        wide = sum(held) + _WORD > _MOST_NARROW
+        every = [one.astype(np.int64 if wide else np.int32, copy=False) for one in self._ends]
+        self._ends, ends, others = [], every[0], every[1:]
+        del every
+        ends.resize(sum(counts) + 1, refcheck=False)
+        known, *more = self._known
+        self._known = []
+        known.resize(sum(held) + _WORD, refcheck=False)
+        row, at = counts[0], held[0]
+        for count, size in zip(counts[1:], held[1:], strict=True):
+            ends[row + 1 : row + count + 1] = others.pop(0)[1 : count + 1] + at
+            known[at : at + size] = more.pop(0)[:size]
+            row, at = row + count, at + size
+        return ends, known
+
+
+def sort_texts(ends: Array, known: Bytes) -> Int32:
+    """Return the ascending order of texts.
+
+    They are sorted by words of eight bytes, and those that have the same word by the next one; a few that
+    have, by comparing them.
+
+    Parameters
+    ----------
+    ends : ndarray of int32 or int64, shape (texts + 1,)
+        Where each text begins and the last one ends.
+    known : ndarray of uint8
+
+    Returns
+    -------
+    ndarray of int32, shape (texts,)
+        The texts' numbers.
+    """
+    codes = np.arange(len(ends) - 1, dtype=np.int32)
+    keys = np.empty(len(codes), np.int64)
+    todo = [(0, len(codes), 0)]
+    while todo:
+        first, last, depth = todo.pop()
+        some, own = keys[first:last], codes[first:last]
+        pieces = cut_evenly(last - first, number_of_threads())
+        parallel(order_words, [(ends, known, own, depth, some, *piece) for piece in pieces])
+        sort_pairs(some, own)
+        depth += _WORD
+        runs = np.empty((len(own) // (_TIED + 1), 2), np.int64)
+        found = sort_ties(ends, known, some, own, depth, _TIED, runs.reshape(-1))
+        todo += [(first + low, first + high, depth) for low, high in runs[:found].tolist()]
+    return codes
+
+
+def _in_order(ends: Array, known: Bytes, codes: Int32, places: Int32) -> tuple[Int64, Bytes]:
+    """Return where the texts `codes` end, and the texts; `ends` and `known` are given up meanwhile."""
+    out_ends = np.empty(len(codes) + 1, np.int64)
+    end_texts(ends, codes, out_ends)
+    size = int(out_ends[-1])
+    out = np.empty(size, np.uint8)
+    low = 0
+    for turn in range(1, _TURNS + 1):
+        high = len(codes)
+        if turn < _TURNS:
+            high = max(low, int(np.searchsorted(out_ends, size * turn // _TURNS)))
+        pieces = [
+            (low + first, low + last) for first, last in cut_evenly(high - low, number_of_threads())
+        ]
+        parallel(gather_texts, [(ends, known, codes, out_ends, out, *piece) for piece in pieces])
+        if turn < _TURNS:
+            left = drop_texts(ends, known, places, high)
+            known.resize(left + _WORD, refcheck=False)
+        low = high
+    return out_ends, out
+
+
+def sort_pairs(keys: Int64, codes: Int32) -> None:
+    """Sort keys in place, and codes along with them, with hardly any memory beside them.
+
+    Many are divided by their leading digits first, so that those of a few digits are sorted at a time.
+    The order of equal keys is not defined.
+
+    Parameters
+    ----------
+    keys : ndarray of int64, shape (pairs,)
+    codes : ndarray of int32, shape (pairs,)
+    """
+    todo = [(0, len(keys))]
+    while todo:
+        first, last = todo.pop()
+        some, size = keys[first:last], last - first
+        if size <= _SORTED:
+            order = np.argsort(some)
+            some[:] = some[order]
+            codes[first:last] = codes[first:last][order]
+            continue
+        low, high = int(some.min()), int(some.max())
+        if low == high:
+            continue
+        digits = min(_DIGITS, (2 * size // _SORTED).bit_length())
+        shift = max(0, (high - low).bit_length() - digits)
+        ends = np.zeros((high >> shift) - (low >> shift) + 1, np.int64)
+        divide_pairs(keys, codes, first, last, shift, low >> shift, ends, ends.copy())
+        todo += _joined(first, ends.tolist())
+
+
+def _joined(first: int, ends: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield ranges that end where one of several does, of as many pairs as are sorted at a time."""
+    end = first
+    for after in ends:
+        if after - first > _SORTED and end > first:
+            yield first, end
+            first = end
+        end = after
+    yield first, end
 
 
 def apply_ranks(codes: Array, ranks: Array, least: int = 0) -> None:
@@ -343,14 +496,8 @@ def apply_ranks(codes: Array, ranks: Array, least: int = 0) -> None:
     least : int
         The code whose rank is the first.
     """
-
-    def settle(first: int, last: int) -> None:
-        for low in range(first, last, BLOCK):
-            high = min(low + BLOCK, last)
-            some = codes[low:high]
-            some[:] = ranks[some - least if least else some]
-
-    parallel(settle, cut_evenly(len(codes), number_of_threads()))
+    pieces = cut_evenly(len(codes), number_of_threads())
+    parallel(rank_codes, [(codes, ranks, least, *piece) for piece in pieces])
 
 
 def blocks(rows: int) -> Iterator[tuple[int, int]]:
@@ -359,12 +506,12 @@ def blocks(rows: int) -> Iterator[tuple[int, int]]:
         yield low, min(low + BLOCK, rows)
 
 
-def table_slots(distinct: int) -> int:
+def table_slots(distinct: int, *, text: bool = False) -> int:
     """Return the slots of all tables together, of a coder of so many distinct values."""
     parts = 1 << min(number_of_threads(), _PARTS).bit_length() - 1
     slots = _LEAST
     while distinct // parts >= 2 * slots // 3:
-        slots *= 2
+        slots *= _FEW if text and slots == _LEAST else 2
     return parts * slots
 
 
@@ -431,11 +578,40 @@ def _buffers(text: pa.Array, wide: pa.DataType) -> tuple[Int64, npt.NDArray[np.u
     narrow = text.type in (pa.string(), pa.binary())
     _, ends, data = text.buffers()
     if ends is None or not len(text):
-        return np.zeros(len(text) + 1, np.int64), np.zeros(0, np.uint8)
+        return np.zeros(len(text) + 1, np.int64), _read_only(np.zeros(0, np.uint8))
     first = text.offset
     offsets = np.frombuffer(ends, np.int32 if narrow else np.int64)[first : first + len(text) + 1]
     known = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return offsets.astype(np.int64), known
+    return offsets.astype(np.int64), _read_only(known)
+
+
+def _by_pieces(part: pa.DictionaryArray, work: Callable[[Array, int, int], None]) -> None:
+    """Give `work` the indices of a dictionary's rows, with where they begin and end, on all cores.
+
+    They are int32, or int64 instead of all other types, in a copy of no more than a block.
+    """
+
+    def each(first: int, last: int) -> None:
+        for low in range(first, last, BLOCK):
+            high = min(low + BLOCK, last)
+            rows = part.indices.slice(low, high - low).to_numpy()
+            rows = rows if rows.dtype == np.int32 else rows.astype(np.int64)
+            work(_read_only(rows), low, high)
+
+    pieces = min(number_of_threads(), len(part) // BLOCK)
+    parallel(each, cut_evenly(len(part), pieces))
+
+
+def _translate(part: pa.DictionaryArray, known: Int32, codes: Array) -> None:
+    """Write the codes of a dictionary's rows, given those of its values."""
+    _by_pieces(part, lambda rows, low, high: translate(rows, known, codes[low:high]))
+
+
+def _read_only(array: Array) -> Array:
+    """Return the same memory as kernels are compiled for, whether it may be written to or not."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _as_keys(column: Array) -> Int64:

@@ -7,7 +7,7 @@ hashing it and sorting the distinct values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -483,13 +483,20 @@ def _number_by_hash(columns: Sequence[IdValues], watch: Watch | None) -> Numbere
     numbers = []
     for which, column in enumerate(columns):
         codes = np.empty(len(column), np.int32)
-        for low, high in blocks(len(column)):
+        for low, high in _at_once(column):
             coder.write(which, low, codes[low:high])
         numbers.append(codes)
     numbering, ranks = _finished(coder)
     for codes in numbers:
         apply_ranks(codes, ranks)
     return Numbered(numbers, 0, _NO_TABLE, numbering, own=True)
+
+
+def _at_once(column: IdValues) -> Iterable[tuple[int, int]]:
+    """Return ranges of rows to be written at a time: of a dictionary's, which are not copied, all."""
+    if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
+        return [(0, len(column))]
+    return blocks(len(column))
 
 
 def _coder(columns: Sequence[IdValues], watch: Watch | None) -> Coder:

@@ -127,6 +127,24 @@ def test_index_dtype_widens_above_int32():
     assert index_dtype(2**31) == np.int64
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_places_of_32_and_of_64_bits_give_the_same_rows(own, monkeypatch, threads):
+    rng = np.random.default_rng(6)
+    ends, weights = rng.integers(0, 300, (2, 5000)).astype(np.int32), rng.random(5000)
+    monkeypatch.setattr(adjacency, "_WIDENED", 64)
+    told = []
+    for most in (np.iinfo(np.int32).max, 4999):
+        monkeypatch.setattr(adjacency, "_INT32_MAX", most)
+        listed = EdgeList(ends[0].copy(), ends[1].copy(), 0, NO_TABLE, 300, own)
+        base, values = listed.rows_of_sources([] if own else [weights], both=False)
+        csc, moved = base.transpose(*values)
+        assert base.offsets.dtype == (np.int32 if most > 5000 else np.int64)
+        assert csc.offsets.dtype == base.degrees.dtype == csc.count_targets().dtype == np.int64
+        told.append([base.offsets, csc.offsets, csc.indices, *moved, csc.count_targets()])
+    for narrow, wide in zip(*told, strict=True):
+        assert np.array_equal(narrow, wide)
+
+
 def test_int64_indices_are_kept():
     wide = Adjacency(np.array([0, 1, 2]), np.array([1, 0], np.int64))
     turned, _ = wide.transpose()

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pytest
+from conftest import COMPILED
+from numba.core.errors import TypingError
 
 from cugraph_ws import interning
 from cugraph_ws.adjacency import EdgeList
 from cugraph_ws.errors import InputError
-from cugraph_ws.interning import IntegerCoder, TextCoder, apply_ranks, blocks
+from cugraph_ws.interning import (
+    IntegerCoder,
+    TextCoder,
+    apply_ranks,
+    blocks,
+    sort_pairs,
+    sort_texts,
+)
+from cugraph_ws.kernels.cpu import words
 from cugraph_ws.numbering import number_integers, number_rows
 
 LIMITS = np.iinfo(np.int64)
@@ -20,6 +31,8 @@ def small(request, monkeypatch):
     """Make blocks and tables small, so that few rows make them grow; with one thread and several."""
     monkeypatch.setattr(interning, "BLOCK", 64)
     monkeypatch.setattr(interning, "_LEAST", 8)
+    monkeypatch.setattr(interning, "_SORTED", 16)
+    monkeypatch.setattr(interning, "_TIED", 4)
     monkeypatch.setattr(interning, "number_of_threads", lambda: request.param)
 
 
@@ -58,6 +71,26 @@ def test_integers(ids):
         assert np.array_equal(values[column], part)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        np.random.default_rng(0).integers(LIMITS.min, LIMITS.max, 1000),
+        np.random.default_rng(1).integers(0, 40, 500),
+        np.array([LIMITS.max, LIMITS.min] * 30),
+        np.append(np.arange(300)[::-1], LIMITS.max),  # nearly all have the same leading digits
+        np.zeros(100, np.int64),
+        np.arange(0),
+    ],
+    ids=["random", "repeated", "limits", "uneven", "equal", "none"],
+)
+def test_pairs_are_sorted_in_place(keys):
+    sorted_keys, codes = keys.copy(), np.arange(len(keys), dtype=np.int32)
+    sort_pairs(sorted_keys, codes)
+    assert np.array_equal(sorted_keys, np.sort(keys))
+    assert np.array_equal(keys[codes], sorted_keys)
+    assert np.array_equal(np.sort(codes), np.arange(len(keys)))
+
+
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.string_view()])
 def test_text(kind):
     rng = np.random.default_rng(2)
@@ -73,6 +106,79 @@ def test_text(kind):
     assert values.take(pa.array(numbers)).to_pylist() == chosen
 
 
+TEXTS = {
+    "short": [b"", b"a", b"b", b"ab", b"a\0", b"a\0\0", b"\0", b"\xff", b"\x80", b"\x7f"],
+    "one word": [b"%08d" % (7919 * one % 1000) for one in range(300)],
+    "one beginning": [b"https://www.example.org/%d" % one for one in range(300)],
+    "few beginnings": [b"https://host%d.org/a/path/%d" % (one % 9, one // 9) for one in range(200)],
+    "zeros": [b"ab" + b"\0" * one for one in range(40)],
+    "beginnings": [b"abcdefghijklmnopqrstuvwxyz"[:one] for one in range(27)],
+    "alike": [b"x" * 100 + bytes([one]) + b"y" * one for one in range(30)],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("spare", [0, 8])
+def test_texts_are_sorted_by_their_bytes(texts, dtype, spare):
+    order = np.random.default_rng(7).permutation(len(texts))
+    texts = [texts[one] for one in order]
+    ends = np.cumsum([0, *map(len, texts)], dtype=dtype)
+    known = np.frombuffer(bytearray(b"".join(texts) + b"z" * spare), np.uint8)
+    assert [texts[one] for one in sort_texts(ends, known)] == sorted(texts)
+
+
+@pytest.mark.parametrize("most", [500, 1500, 5000, 10**6])
+def test_many_bytes_of_texts_are_counted_by_64_bits(most, monkeypatch):
+    """In all parts together, or in one of them."""
+    monkeypatch.setattr(interning, "_MOST_NARROW", most)
+    chosen = [f"{one % 200:012d}" for one in range(500)]
+    coder = TextCoder([pa.chunked_array([chosen])])
+    values, (numbers,) = numbers_of(coder, [500])
+    assert values.type == pa.large_string()
+    assert values.to_pylist() == sorted(set(chosen))
+    assert values.take(pa.array(numbers)).to_pylist() == chosen
+
+
+def test_texts_at_the_end_of_their_buffer():
+    """Where eight bytes cannot be read: no buffer of Arrow's ends so, but one of NumPy's may."""
+    texts = np.frombuffer(b"abcabcdab", np.uint8)
+    ends = pa.py_buffer(np.array([0, 3, 7, 9], np.int64))
+    column = pa.Array.from_buffers(pa.large_string(), 3, [None, ends, pa.py_buffer(texts)])
+    values, (numbers,) = numbers_of(TextCoder([pa.chunked_array([column])]), [3])
+    assert values.to_pylist() == ["ab", "abc", "abcd"]
+    assert numbers.tolist() == [1, 2, 0]
+
+
+@numba.njit
+def words_of(data, one, other):
+    return words.load_word(data, 3), words.fold(one, other), words.reverse_bytes(one)
+
+
+@pytest.mark.parametrize("one", [0, 1, -1, LIMITS.min, LIMITS.max, 0x0123456789ABCDEF])
+def test_words_are_loaded_mixed_and_reversed(one):
+    data = np.random.default_rng(8).integers(0, 256, 11).astype(np.uint8)
+    factor = 0x5851F42D4C957F2D
+    product = one % 2**64 * factor
+    mixed = (product ^ product >> 64) % 2**64
+    loaded, folded, reverse = words_of(data, one, factor)
+    assert loaded == int(data[3:].view(np.int64)[0])
+    assert folded % 2**64 == mixed
+    assert reverse == int(np.int64(one).byteswap())
+    assert (loaded, folded, reverse) == (
+        words.plain_load_word(data, 3),
+        words.plain_fold(one, factor),
+        words.plain_reverse_bytes(one),
+    )
+
+
+@pytest.mark.skipif(not COMPILED, reason="plain Python reads any array")
+def test_words_are_of_bytes():
+    with pytest.raises(TypingError):
+        words_of(np.zeros(20, np.int32), 1, 1)
+
+
 def test_texts_of_one_hash_are_told_apart(monkeypatch):
     def all_alike(ends, data, hashes, low, high):
         hashes[low:high] = 7
@@ -83,11 +189,12 @@ def test_texts_of_one_hash_are_told_apart(monkeypatch):
     assert values.take(pa.array(numbers)).to_pylist() == chosen
 
 
-def test_values_of_dictionaries_count_where_rows_have_them():
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.uint32(), pa.int64()])
+def test_values_of_dictionaries_count_where_rows_have_them(kind):
     first = pa.DictionaryArray.from_arrays(
-        pa.array([1, 1, 3], pa.int8()), pa.array(["z", "b", "y", "a"])
+        pa.array([1, 1, 3], kind), pa.array(["z", "b", "y", "a"])
     )
-    second = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(["b", "c"]))
+    second = pa.DictionaryArray.from_arrays(pa.array([0, 1], kind), pa.array(["b", "c"]))
     column = pa.chunked_array(
         [first, pa.DictionaryArray.from_arrays(second.indices, second.dictionary)]
     )

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Ids = npt.NDArray[np.int32] | npt.NDArray[np.int64]
-Int64 = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
 @jit
@@ -43,7 +43,7 @@ def mark_present(ids: Ids, low: int, present: npt.NDArray[np.uint8], lo: int, hi
 
 @jit
 def count_rows(
-    rows: Ids, columns: Ids, low: int, table: Ids, both: bool, counts: Int64, lo: int, hi: int
+    rows: Ids, columns: Ids, low: int, table: Ids, both: bool, counts: Places, lo: int, hi: int
 ) -> None:
     """Add to `counts` how many neighbours `place_edges` will append to each row."""
     for edge in range(lo, hi):
@@ -61,7 +61,7 @@ def count_rows(
 
 
 @jit
-def start_cursors(before: npt.NDArray[np.int64], last: Int64) -> int:
+def start_cursors(before: Places, last: Places) -> int:
     """Turn each range's counts, those of the last one apart, into where it writes in each row.
 
     Returns the number of neighbours in all rows.
@@ -85,7 +85,7 @@ def place_edges(
     low: int,
     table: Ids,
     both: bool,
-    cursors: Int64,
+    cursors: Places,
     out: Ids,
     lo: int,
     hi: int,
@@ -109,22 +109,37 @@ def place_edges(
 
 @jit
 def place_first_rows(
-    rows: Ids, columns: Ids, bound: int, cursors: Int64, out: Ids, lo: int, hi: int
+    rows: Ids,
+    columns: Ids,
+    bound: int,
+    cursors: Places,
+    out: Ids,
+    listed: npt.NDArray[np.int64],
+    lo: int,
+    hi: int,
 ) -> int:
     """Append the columns of edges with rows below `bound`, and move the others to the front.
 
-    Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.
+    Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.  Those to be
+    placed are listed first, as many at a time as `listed` has room for, of shape (2, edges): without a
+    branch that no processor could foresee.
     """
+    own_rows = listed[0]
+    own_columns = listed[1]
     left = lo
-    for edge in range(lo, hi):
-        row = rows[edge]
-        if row < bound:
-            out[cursors[row]] = columns[edge]
+    for first in range(lo, hi, len(own_rows)):
+        found = 0
+        for edge in range(first, min(first + len(own_rows), hi)):
+            row = rows[edge]
+            column = columns[edge]
+            own_rows[found] = rows[left] = row
+            own_columns[found] = columns[left] = column
+            found += row < bound
+            left += row >= bound
+        for place in range(found):
+            row = own_rows[place]
+            out[cursors[row]] = own_columns[place]
             cursors[row] += 1
-        else:
-            rows[left] = row
-            columns[left] = columns[edge]
-            left += 1
     return left - lo
 
 
@@ -135,7 +150,7 @@ def place_values(
     low: int,
     table: Ids,
     both: bool,
-    cursors: Int64,
+    cursors: Places,
     values: npt.NDArray[Any],
     out: npt.NDArray[Any],
     lo: int,
@@ -160,7 +175,7 @@ def place_values(
 
 @jit
 def transpose_rows(
-    offsets: Int64, indices: Ids, cursors: Int64, out: Ids, lo: int, hi: int
+    offsets: Places, indices: Ids, cursors: Places, out: Ids, lo: int, hi: int
 ) -> None:
     """Append each of the rows `lo` to `hi - 1` to the rows that it lists, marked where they were.
 
@@ -175,7 +190,7 @@ def transpose_rows(
 
 
 @jit
-def strip_marks(offsets: Int64, indices: Ids, lo: int, hi: int) -> int:
+def strip_marks(offsets: Places, indices: Ids, lo: int, hi: int) -> int:
     """Take the marks away from the rows `lo` to `hi - 1`; count pairs with edges of both directions.
 
     A pair counts in the row of its larger vertex, however many edges it has either way.

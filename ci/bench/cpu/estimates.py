@@ -32,8 +32,16 @@ SHAPES = {
     "int32": [(2 * M, 250_000, True, False), (2 * M, 2 * M, False, True)],
     "int64": [(2 * M, 50_000, True, True), (1 * M, 500_000, False, False)],
     "sparse": [(2 * M, 250_000, True, False), (1 * M, 1 * M, False, True)],
-    "random": [(2 * M, 250_000, True, False), (1 * M, 2 * M, False, True)],
-    "text": [(1 * M, 100_000, True, True), (1 * M, 500_000, False, False)],
+    "random": [
+        (2 * M, 250_000, True, False),
+        (1 * M, 2 * M, False, True),
+        (1 * M, 2 * M, True, False),
+    ],
+    "text": [
+        (1 * M, 100_000, True, True),
+        (1 * M, 500_000, False, False),
+        (4 * M, 500_000, True, False),
+    ],
     "pairs": [(1 * M, 250_000, True, False), (1 * M, 2 * M, False, True)],
     "text and integers": [(1 * M, 500_000, True, True), (1 * M, 50_000, False, False)],
     "pandas": [(2 * M, 1 * M, True, True), (1 * M, 100_000, False, True)],
@@ -101,6 +109,7 @@ def child(kind: str, engine: str, scale: int) -> list[dict[str, Any]]:
     rows = []
     build(kind, 1000, 100, True, True, engine)  # loads all code that building needs
     build(kind, 1000, 100, False, False, engine)
+    build(kind, 100_000, 50_000, True, False, engine)
     for count, vertices, directed, weighted in SHAPES[kind]:
         told = build(kind, count * scale, vertices * scale, directed, weighted, engine)
         rows.append({"ids": kind, "edges": count * scale, "directed": directed, **told})

@@ -132,6 +132,7 @@ def join_pairs(ones: Array, others: Array, size: int) -> Array:
     """
     pairs = EdgeList(ones, others, 0, np.empty(0, ones.dtype), size)
     rows, _ = pairs.rows_of_sources([], both=False)
+    rows = Adjacency(rows.offsets.astype(np.int64, copy=False), rows.indices)
     parent = np.arange(size, dtype=rows.indices.dtype)
     _link(rows, parent, 0, -1, 0, rows.number_of_arcs)
     return parent
