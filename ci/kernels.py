@@ -31,14 +31,15 @@ import pandas as pd
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components
-from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cluster.crew import Alone
-from cugraph_ws.cuda import forest, grouping, numbering, rows
-from cugraph_ws.cuda import graph as device_graph
-from cugraph_ws.cuda.compiler import Binary, Capability, load_or_compile
-from cugraph_ws.cuda.device import installed
-from cugraph_ws.cuda.signature import Kind, kind_of
-from cugraph_ws.generated import import_text, kernel_file
+from cugraph_ws.backends.cuda import graph as device_graph
+from cugraph_ws.backends.cuda import grouping, numbering, rows
+from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.partition.build import build_shard
+from cugraph_ws.runtime.communicator import Alone
+from cugraph_ws.runtime.device import installed
+from cugraph_ws.runtime.device_compiler import Binary, Capability, load_or_compile
+from cugraph_ws.runtime.generated import import_text, kernel_file
+from cugraph_ws.runtime.signature import Kind, kind_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -69,7 +70,7 @@ class Launch:
     name : str
         Of the kernel.
     kinds : tuple
-        Its signature; see `cugraph_ws.cuda.signature`.
+        Its signature; see `cugraph_ws.runtime.signature`.
     text : str
         Source of a program's kernels, else empty.
     """

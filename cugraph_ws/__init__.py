@@ -22,10 +22,23 @@ from cugraph_ws.algorithms.pagerank import PageRank, pagerank
 from cugraph_ws.algorithms.paths import shortest_path
 from cugraph_ws.algorithms.sssp import SSSP, sssp
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
-from cugraph_ws.check import CheckReport, check
-from cugraph_ws.cluster.local import local_cluster
-from cugraph_ws.cluster.scan import ClusterScan, cluster_scan
-from cugraph_ws.declarations import (
+from cugraph_ws.dask.local import local_cluster
+from cugraph_ws.dask.probe import ClusterScan, cluster_scan
+from cugraph_ws.errors import (
+    ConvergenceError,
+    CugraphWsError,
+    EngineError,
+    FileError,
+    GraphMemoryError,
+    GraphWarning,
+    InputError,
+    Interrupted,
+    ProgramError,
+    WorkerLostError,
+)
+from cugraph_ws.graph.estimates import estimate_memory
+from cugraph_ws.graph.graph import Graph, GraphReport
+from cugraph_ws.program.declarations import (
     boolean,
     distribution,
     edge,
@@ -49,22 +62,7 @@ from cugraph_ws.declarations import (
     vertex_set,
     vertex_value,
 )
-from cugraph_ws.errors import (
-    ConvergenceError,
-    CugraphWsError,
-    EngineError,
-    FileError,
-    GraphMemoryError,
-    GraphWarning,
-    InputError,
-    Interrupted,
-    ProgramError,
-    WorkerLostError,
-)
-from cugraph_ws.estimates import estimate_memory
-from cugraph_ws.graph import Graph, GraphReport
-from cugraph_ws.loop import Result
-from cugraph_ws.program import (
+from cugraph_ws.program.decorator import (
     VertexProgram,
     aggregate,
     any_message,
@@ -72,7 +70,9 @@ from cugraph_ws.program import (
     max_norm,
     vertex_program,
 )
-from cugraph_ws.run import run
+from cugraph_ws.run.check import CheckReport, check
+from cugraph_ws.run.loop import Result
+from cugraph_ws.run.run import run
 
 __version__ = "0.1.0"
 

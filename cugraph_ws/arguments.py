@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.paths import native_path
+from cugraph_ws.runtime.paths import native_path
 
 __all__ = [
     "check_choice",

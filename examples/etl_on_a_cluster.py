@@ -15,7 +15,7 @@ import dask.dataframe as dd
 from distributed import Client
 
 import cugraph_ws as ws
-from cugraph_ws.generators import chunks
+from cugraph_ws.graph.generators import chunks
 
 
 @ws.vertex_program

@@ -12,7 +12,7 @@ import math
 import polars as pl
 
 import cugraph_ws as ws
-from cugraph_ws.generators import grid
+from cugraph_ws.graph.generators import grid
 
 
 def nearer(first, second):

@@ -78,7 +78,7 @@ def _prepare() -> None:
     """Have what workers import be imported once, by the process that all of them are forked from."""
     with dask.config.set(FORKED):
         context = get_mp_context()  # has its own list, which is made once
-    context.set_forkserver_preload(["distributed", "dask.dataframe", "cugraph_ws.cluster.members"])
+    context.set_forkserver_preload(["distributed", "dask.dataframe", "cugraph_ws.dask.tasks"])
 
 
 @contextmanager

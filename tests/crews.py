@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cluster.ghosts import order_ghosts
-from cugraph_ws.cluster.nccl import NcclCrew
-from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.graph import DeviceGraph
-from cugraph_ws.cuda.rows import Layout
-from cugraph_ws.graph import Graph
+from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.rows import Layout
+from cugraph_ws.dask.nccl import NcclCrew
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.partition.ghosts import order_ghosts
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.device import device
 
 WAIT = 120  # seconds, after which a member that was left alone fails
 

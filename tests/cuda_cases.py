@@ -13,7 +13,8 @@ from shapes import build, vertex_frame
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cuda import forest, schedule
+from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda import schedule
 
 __all__ = [
     "CASES",

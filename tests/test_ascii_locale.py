@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cugraph_ws.paths import argument_text, arrow_path, native_path
+from cugraph_ws.runtime.paths import argument_text, arrow_path, native_path
 
 EDGES = {
     "quelle": ["Köln", "Köln", "Łódź"],
@@ -52,8 +52,8 @@ from pathlib import Path
 import pyarrow as pa
 
 import cugraph_ws as ws
-from cugraph_ws.readers import read_edges
-from cugraph_ws.writers import write_frame
+from cugraph_ws.frames.readers import read_edges
+from cugraph_ws.frames.writers import write_frame
 
 assert sys.getfilesystemencoding() == "ascii", "else nothing is tried"
 folder = Path(sys.argv[1])
@@ -138,22 +138,22 @@ def test_the_library(folder):
 def test_the_command_line(folder):
     """Output is in UTF-8, or escaped where another encoding was asked for that cannot show it."""
     edges = ["kanten_ä.csv", "--source", "quelle", "--destination", "ziel"]
-    shown = run_ascii(folder, "-m", "cugraph_ws.cli", "bfs", *edges, "--start", "Köln")
+    shown = run_ascii(folder, "-m", "cugraph_ws.cli.main", "bfs", *edges, "--start", "Köln")
     assert shown.returncode == 0, shown.stderr.decode()
     assert "Köln\t0" in shown.stdout.decode()
     latin = run_ascii(
-        folder, "-m", "cugraph_ws.cli", "bfs", *edges, "--start", "Köln", encoding="latin-1"
+        folder, "-m", "cugraph_ws.cli.main", "bfs", *edges, "--start", "Köln", encoding="latin-1"
     )
     assert latin.returncode == 0, latin.stderr.decode()
     assert b"K\xf6ln\t0" in latin.stdout
     assert b"\\u6771\\u4eac\t1" in latin.stdout
     program = ["größte.py:Größte", *edges, "anfang=Köln", "-o", "breiten_ü.csv"]
-    done = run_ascii(folder, "-m", "cugraph_ws.cli", "run", *program)
+    done = run_ascii(folder, "-m", "cugraph_ws.cli.main", "run", *program)
     assert done.returncode == 0, done.stderr.decode()
     assert '"Łódź",4' in (folder / "breiten_ü.csv").read_text("utf-8")
-    wrong = run_ascii(folder, "-m", "cugraph_ws.cli", "bfs", *edges, "--start", "Malmö")
+    wrong = run_ascii(folder, "-m", "cugraph_ws.cli.main", "bfs", *edges, "--start", "Malmö")
     assert wrong.returncode == 1
     assert "Malmö" in wrong.stderr.decode()
-    missing = run_ascii(folder, "-m", "cugraph_ws.cli", "pagerank", "straße.csv")
+    missing = run_ascii(folder, "-m", "cugraph_ws.cli.main", "pagerank", "straße.csv")
     assert missing.returncode == 1
     assert b"internal error" not in missing.stderr

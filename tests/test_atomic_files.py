@@ -16,8 +16,10 @@ import pyarrow as pa
 import pytest
 
 import cugraph_ws as ws
-from cugraph_ws import atomic_files
-from cugraph_ws.atomic_files import (
+from cugraph_ws.frames.writers import check_writable, write_frame
+from cugraph_ws.run.checkpoint import check_checkpoint, write_checkpoint
+from cugraph_ws.runtime import atomic_files
+from cugraph_ws.runtime.atomic_files import (
     ABANDONED,
     TEMPORARY,
     is_private,
@@ -29,8 +31,6 @@ from cugraph_ws.atomic_files import (
     temporary_folder,
     write_private,
 )
-from cugraph_ws.checkpoint import check_checkpoint, write_checkpoint
-from cugraph_ws.writers import check_writable, write_frame
 
 TABLE = pa.table({"vertex": [1, 2], "label": [0.5, 1.5]})
 FACTS = {"identity": {}, "iterations": 1, "residual": None}
@@ -258,7 +258,7 @@ class TestSweep:
         script = (
             "import os, signal, sys\n"
             "from pathlib import Path\n"
-            "from cugraph_ws.atomic_files import replacing\n"
+            "from cugraph_ws.runtime.atomic_files import replacing\n"
             "with replacing(Path(sys.argv[1])) as file:\n"
             "    file.write(b'half')\n"
             "    file.flush()\n"
@@ -400,7 +400,7 @@ class TestPrivate:
             [
                 sys.executable,
                 "-c",
-                "from cugraph_ws.atomic_files import temporary_folder as f; print(f())",
+                "from cugraph_ws.runtime.atomic_files import temporary_folder as f; print(f())",
             ],
             capture_output=True,
             text=True,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cugraph_ws.errors import CugraphWsError, InputError
-from cugraph_ws.graph import Graph
+from cugraph_ws.graph.graph import Graph
 
 
 def edges(**columns):

@@ -15,7 +15,7 @@ from programs import Peel, values_of
 from shapes import SHAPES, build, random_edges
 
 import cugraph_ws as ws
-from cugraph_ws.binding import bind
+from cugraph_ws.program.binding import bind
 
 
 def spread_init(vertex, p, own):

@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import device_build
-from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cluster.device_shard import DeviceShard
-from cugraph_ws.generators import rmat
+from cugraph_ws.backends.cuda import shard_build as device_build
+from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.graph.generators import rmat
+from cugraph_ws.partition.build import build_shard
 
 
 def frame_of(pairs, **columns):
@@ -132,7 +132,7 @@ def test_many_threads_count_them_all(monkeypatch):
     expected = sum((d, s) in pairs for s, d in pairs if s < d)
     for threads in ("1", "3"):
         monkeypatch.setenv("CUGRAPH_WS_THREADS", threads)
-        monkeypatch.setattr("cugraph_ws.adjacency._EDGES_A_THREAD", 1)
+        monkeypatch.setattr("cugraph_ws.graph.adjacency._EDGES_A_THREAD", 1)
         assert ws.Graph(frame, directed=False).report.both_ways == expected > 0
 
 

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cugraph_ws import adjacency
-from cugraph_ws.adjacency import Adjacency, EdgeList, index_dtype
-from cugraph_ws.duplicates import merge_parallel, repeats
+from cugraph_ws.graph import adjacency
+from cugraph_ws.graph.adjacency import Adjacency, EdgeList, index_dtype
+from cugraph_ws.graph.duplicates import merge_parallel, repeats
 
 NO_TABLE = np.empty(0, np.int32)
 

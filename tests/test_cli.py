@@ -17,13 +17,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import cugraph_ws as ws
-from cugraph_ws import cli, cli_info, cli_options
 from cugraph_ws.algorithms.belief_propagation import belief_propagation
 from cugraph_ws.algorithms.components import weakly_connected_components
 from cugraph_ws.algorithms.core import core_number, k_core
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
-from cugraph_ws.cuda import driver
-from cugraph_ws.readers import read_frame
+from cugraph_ws.cli import info as cli_info
+from cugraph_ws.cli import options as cli_options
+from cugraph_ws.cli.main import main as cli
+from cugraph_ws.frames.readers import read_frame
+from cugraph_ws.runtime import driver
 
 EDGES = pa.table(
     {
@@ -523,7 +525,7 @@ def test_main_ends_the_process(monkeypatch, capsys):
 
 def interrupt_after(monkeypatch, supersteps: int) -> None:
     """Let Ctrl-C come after so many supersteps."""
-    from cugraph_ws.progress import Reporter
+    from cugraph_ws.run.progress import Reporter
 
     class Interrupting(Reporter):
         def update(self, update):
@@ -531,7 +533,7 @@ def interrupt_after(monkeypatch, supersteps: int) -> None:
                 raise KeyboardInterrupt
             return True
 
-    module = importlib.import_module("cugraph_ws.run")  # as an attribute it is the function
+    module = importlib.import_module("cugraph_ws.run.run")  # as an attribute it is the function
     monkeypatch.setattr(module, "reporter", lambda progress, name: Interrupting())
 
 
@@ -581,7 +583,7 @@ def test_an_interrupt_before_the_run(monkeypatch, capsys):
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["g.parquet", "g.csv.gz"])
 def test_generate(words, expected, name, capsys):
-    from cugraph_ws import generators
+    from cugraph_ws.graph import generators
 
     assert run("generate", *words.split(), "-o", name) == 0
     arrays = expected(generators)
@@ -644,7 +646,7 @@ def test_info_without_what_may_be_missing(monkeypatch, tmp_path):
 
 # --- as a process ---------------------------------------------------------------------------
 
-COMMAND = [sys.executable, "-m", "cugraph_ws.cli"]
+COMMAND = [sys.executable, "-m", "cugraph_ws.cli.main"]
 
 
 def test_a_process_says_its_result_and_its_errors():

@@ -16,8 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import cugraph_ws as ws
-from cugraph_ws import cli, cli_cluster, cli_folders, generators
-from cugraph_ws.cluster import local
+from cugraph_ws.cli import cluster as cli_cluster
+from cugraph_ws.cli import folders as cli_folders
+from cugraph_ws.cli.main import main as cli
+from cugraph_ws.dask import local
+from cugraph_ws.graph import generators
 
 pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
@@ -276,7 +279,7 @@ def test_ctrl_c_on_a_terminal_ends_with_130():
     pq.write_table(pa.table(ring), "ring/0.parquet")  # settles very slowly
     line = "neural-network ring --weight w --activation 1 --tol 0 --max-iter 1000000000 --progress"
     process = subprocess.Popen(
-        [sys.executable, "-m", "cugraph_ws.cli", *line.split(), "--workers", "2", "-o", "many"],
+        [sys.executable, "-m", "cugraph_ws.cli.main", *line.split(), "--workers", "2", "-o", "many"],
         stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:

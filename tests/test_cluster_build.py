@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole import assert_same, build, check, cut, deal, described
 
-from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cluster.crew import Alone
-from cugraph_ws.cluster.cuts import VERTEX_WORK, balanced_cuts
-from cugraph_ws.cluster.parts import Partitions
 from cugraph_ws.errors import GraphMemoryError, InputError
-from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.graph import Graph
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.partition.build import build_shard
+from cugraph_ws.partition.partitioned_frame import Partitions
+from cugraph_ws.partition.range_offsets import VERTEX_WORK, balanced_cuts
+from cugraph_ws.runtime.communicator import Alone
 
 SIZES = [1, 2, 3, 5]
 POLICIES = ["keep", "sum", "min", "max", "mean", "first"]
@@ -279,7 +279,7 @@ def test_cuts_are_those_of_one_process(size, directed):
 @pytest.mark.parametrize("buckets", [1, 7, 100])
 @pytest.mark.parametrize("weights", [None, [1, 1, 1], [1, 2, 0.5], [0, 3, 1]])
 def test_cuts_share_work_by_weight(monkeypatch, buckets, weights):
-    monkeypatch.setattr("cugraph_ws.cluster.cuts._BUCKETS", buckets)
+    monkeypatch.setattr("cugraph_ws.partition.range_offsets._BUCKETS", buckets)
     rng = np.random.default_rng(3)
     targets = (rng.random(30_000) ** 3 * 1000).astype(np.int32)
 
@@ -786,7 +786,7 @@ def band(n, ids):
 )
 @pytest.mark.parametrize("size", [2, 5])
 def test_no_member_holds_the_whole(monkeypatch, size, ids, directed):
-    monkeypatch.setattr("cugraph_ws.cluster.cuts._BUCKETS", 64)
+    monkeypatch.setattr("cugraph_ws.partition.range_offsets._BUCKETS", 64)
     n = 20_000
     frame = band(n, ids)
     m = len(frame)
@@ -816,7 +816,7 @@ def test_no_member_holds_the_whole(monkeypatch, size, ids, directed):
 
 def test_the_peak_of_all_members_sharedis_that_of_one(monkeypatch):
     """Members of one process share its memory: if each took the whole, four would take four times."""
-    monkeypatch.setattr("cugraph_ws.cluster.cuts._BUCKETS", 64)
+    monkeypatch.setattr("cugraph_ws.partition.range_offsets._BUCKETS", 64)
     n = 100_000
     frame = band(n, lambda one: one * 10**9)
     m = len(frame)

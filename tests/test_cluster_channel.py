@@ -18,8 +18,8 @@ import pytest
 from clusters import certificates
 from emulator.device import emulated
 
-from cugraph_ws.cluster import channel
-from cugraph_ws.cluster.channel import (
+from cugraph_ws.dask import control_channel as channel
+from cugraph_ws.dask.control_channel import (
     Channel,
     Door,
     HandshakeError,
@@ -28,7 +28,7 @@ from cugraph_ws.cluster.channel import (
     call,
     listen,
 )
-from cugraph_ws.cluster.nccl import _Letter, _Reply
+from cugraph_ws.dask.nccl import _Letter, _Reply
 from cugraph_ws.errors import EngineError, WorkerLostError
 
 WAIT = 30.0

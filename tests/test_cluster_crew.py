@@ -15,11 +15,11 @@ from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached, Widest
 from shapes import SHAPES, build, rmat, undirected
 
 import cugraph_ws as ws
-from cugraph_ws import progress
-from cugraph_ws.cluster.council import Council
-from cugraph_ws.cluster.crew import Alone, RunAbandonedError
-from cugraph_ws.cluster.nccl import INLINE, NcclCrew
-from cugraph_ws.cluster.worker import DaskCrew
+from cugraph_ws.dask.nccl import INLINE, NcclCrew
+from cugraph_ws.dask.worker import DaskCrew
+from cugraph_ws.run import progress
+from cugraph_ws.run.stop_vote import Council
+from cugraph_ws.runtime.communicator import Alone, RunAbandonedError
 
 GRAPHS = {
     "rmat": rmat(5, 4, seed=11),

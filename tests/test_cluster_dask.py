@@ -37,11 +37,11 @@ from shapes import SHAPES, build, edge_frame, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import graph, local
-from cugraph_ws.cluster.driver import SPLIT, Crewed
-from cugraph_ws.cluster.early import Summons
-from cugraph_ws.cuda import device as devices
-from cugraph_ws.cuda import driver
+from cugraph_ws.dask import graph, local
+from cugraph_ws.dask.client import SPLIT, Crewed
+from cugraph_ws.dask.direct_start import Summons
+from cugraph_ws.runtime import device as devices
+from cugraph_ws.runtime import driver
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -378,7 +378,7 @@ def test_columns_are_checked_before_anything_is_sent(pair, monkeypatch, options,
         raise AssertionError("something was sent")
 
     for name in ("_partitions", "run_crew", "placed", "workers_of"):
-        monkeypatch.setattr(f"cugraph_ws.cluster.graph.{name}", sent)
+        monkeypatch.setattr(f"cugraph_ws.dask.graph.{name}", sent)
     with pytest.raises(ws.InputError, match=told):
         ws.Graph(spread_edges(SKEWED), **options)
 
@@ -702,20 +702,20 @@ def test_a_call_is_one_message_and_asks_nothing(pair, monkeypatch):
             patch.setattr(Client, "_send_to_scheduler", sending)
             for name in ("nthreads", "gather", "who_has", "submit"):
                 patch.setattr(Client, name, asking)
-            patch.setattr("cugraph_ws.cluster.driver.FIRST_LOOK", 60.0)
+            patch.setattr("cugraph_ws.dask.client.FIRST_LOOK", 60.0)
             second = ws.bfs(graph, 0)
         assert sent.count("update-graph") == 1
         assert_same(second, first.compute().reset_index(drop=True))
 
 
 def told_at_most(number: int) -> None:
-    from cugraph_ws.cluster import members
+    from cugraph_ws.dask import tasks as members
 
     members.TOLD = number
 
 
 def test_what_is_too_long_to_be_told_is_asked_for(pair, monkeypatch):
-    from cugraph_ws.cluster.members import TOLD
+    from cugraph_ws.dask.tasks import TOLD
 
     monkeypatch.setattr(Summons, "of", classmethod(lambda *_: None))  # who asks is told all of it
 
@@ -790,7 +790,7 @@ def test_a_result_stays_with_its_worker_that_is_busy(pair):
 @pytest.mark.parametrize("used", [False, True], ids=["unread", "read"])
 def test_what_a_call_returned_goes_when_nobody_has_it(pair, call, used):
     """Only the graph's own shares stay, and on the client nothing of a run."""
-    from cugraph_ws.cluster import driver
+    from cugraph_ws.dask import client as driver
 
     with on_workers(SKEWED) as graph:
         found = call(graph)
@@ -884,7 +884,7 @@ def test_a_graph_whose_worker_is_killed_between_calls_is_built_again(monkeypatch
         crowd.signal(gone)
         eventually(lambda: gone not in crowd.client.nthreads())
         with monkeypatch.context() as patch:
-            patch.setattr("cugraph_ws.cluster.driver.LeftBeforeError", AssertionError)
+            patch.setattr("cugraph_ws.dask.client.LeftBeforeError", AssertionError)
             assert_same(ws.bfs(graph, 0), expected)
         with pytest.raises(ws.WorkerLostError, match=gone):
             frame.compute()
@@ -1029,7 +1029,7 @@ for name in [name for name in sys.modules if name.startswith("cugraph_ws")]:
     del sys.modules[name]
 import dask, dask.config, dask.dataframe, distributed
 before = repr(dask.config.config)
-import cugraph_ws, cugraph_ws.cluster.graph
+import cugraph_ws, cugraph_ws.dask.graph
 assert repr(dask.config.config) == before
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

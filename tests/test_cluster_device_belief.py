@@ -18,9 +18,9 @@ from test_cluster_loops import EVEN, SKEWED, beliefs_of, with_strengths
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import belief_propagation as on_device
-from cugraph_ws.cluster.checkpoint import CrewCheckpoints
-from cugraph_ws.cuda import grouping
+from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
 
 EQUAL = {"rtol": 1e-9, "atol": 1e-300}  # sums are taken in another order
 

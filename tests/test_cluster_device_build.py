@@ -18,15 +18,16 @@ from footprint import LinkedCrew, MeasuredDevice
 from programs import Nearest, Peel, Rank
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import device_build, device_routes
-from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cluster.device_shard import DeviceShard
-from cugraph_ws.cluster.nccl import NcclCrew
-from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.cuda import grouping
-from cugraph_ws.cuda.device import installed
-from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.frames_cudf import as_series
+from cugraph_ws.backends.cuda import grouping
+from cugraph_ws.backends.cuda import shard_build as device_build
+from cugraph_ws.backends.cuda import shuffle as device_routes
+from cugraph_ws.backends.cuda.cudf_frames import as_series
+from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.dask.nccl import NcclCrew
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.partition.build import build_shard
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.device import installed
 
 
 @pytest.fixture(autouse=True)

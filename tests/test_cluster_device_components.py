@@ -17,8 +17,8 @@ from verify import Array, Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import components as on_device
-from cugraph_ws.cuda import grouping
 from cugraph_ws.partition import shared_labels
 
 

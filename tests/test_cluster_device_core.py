@@ -16,9 +16,9 @@ from test_cluster_device_loops import Slower, assert_same, built, frame_of
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import core as on_device
-from cugraph_ws.cluster.checkpoint import CrewCheckpoints
-from cugraph_ws.cuda import grouping
+from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
 
 KINDS = ("both", "in", "out")
 

@@ -18,10 +18,10 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import components as on_device
-from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cluster.device_shard import DeviceShard
-from cugraph_ws.cuda import grouping
+from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.partition.build import build_shard
 
 
 @pytest.fixture(autouse=True)

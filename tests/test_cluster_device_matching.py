@@ -17,9 +17,9 @@ from test_cluster_loops import sides
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import matching as on_device
-from cugraph_ws.cluster.checkpoint import CrewCheckpoints
-from cugraph_ws.cuda import grouping
+from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
 
 
 @pytest.fixture(autouse=True)

@@ -33,9 +33,11 @@ from programs import Endless
 from shapes import build, rmat, vertex_frame
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import driver, early, members
-from cugraph_ws.cluster.early import Early, EarlyStarts, Summons
-from cugraph_ws.cluster.lifelines import Lifelines
+from cugraph_ws.dask import client as driver
+from cugraph_ws.dask import direct_start as early
+from cugraph_ws.dask import tasks as members
+from cugraph_ws.dask.direct_start import Early, EarlyStarts, Summons
+from cugraph_ws.dask.heartbeat import Lifelines
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -359,7 +361,7 @@ async def asked_for_nobody(dask_worker: Worker) -> Any:
     """Have a worker begin what no task will come for; return what it says, and what is left of it."""
     from distributed.protocol.pickle import dumps
 
-    from cugraph_ws.cluster import worker
+    from cugraph_ws.dask import worker
 
     plugin = dask_worker.plugins["cugraph_ws"]
     worker.OWNED, usual = 0.2, worker.OWNED
@@ -377,7 +379,7 @@ def test_what_no_task_comes_for_is_dropped_after_a_while(pair, graph, tree):
 
 def impatient(seconds: float) -> float:
     """Let this worker wait so long for tasks; return how long it would."""
-    from cugraph_ws.cluster import worker
+    from cugraph_ws.dask import worker
 
     worker.OWNED, usual = seconds, worker.OWNED
     return usual

@@ -205,7 +205,7 @@ def member(crowd: Workers, graph: Any, rank: int) -> str:
 
 def superstep_of(dask_worker: Worker, seconds: float = 0.0, fails: bool = False) -> None:
     """Make the next superstep of this worker late, or fail."""
-    from cugraph_ws.engines.cpu import CpuExecutor
+    from cugraph_ws.backends.cpu.executor import CpuExecutor
 
     usual = CpuExecutor.superstep
 

@@ -24,8 +24,9 @@ from programs import Endless
 from shapes import edge_frame, rmat
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import driver, faults
-from cugraph_ws.cluster.graph import RESTARTS, ClusterGraph
+from cugraph_ws.dask import client as driver
+from cugraph_ws.dask import faults
+from cugraph_ws.dask.graph import RESTARTS, ClusterGraph
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -73,7 +74,7 @@ def ranks(whole: ws.Graph) -> pd.DataFrame:
 
 def die_at(dask_worker: Worker, meeting: int) -> None:
     """Have this worker's process end at one of the meetings of its next build."""
-    from cugraph_ws.cluster.worker import DaskCrew
+    from cugraph_ws.dask.worker import DaskCrew
 
     usual = DaskCrew._meet
 
@@ -87,7 +88,7 @@ def die_at(dask_worker: Worker, meeting: int) -> None:
 
 def die_with_rows(dask_worker: Worker) -> None:
     """Have this worker's process end when its rows of a result are asked for."""
-    from cugraph_ws.cluster import members
+    from cugraph_ws.dask import tasks as members
 
     def part_of(*given: Any) -> None:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -18,12 +18,12 @@ from distributed import Client, LocalCluster
 from emulator.device import emulated
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import graph as cluster_graph
-from cugraph_ws.cluster import known
-from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cluster.device_shard import DeviceShard
-from cugraph_ws.cluster.known import GIVEN, KnownVertices
-from cugraph_ws.cluster.worker import CrewPlugin
+from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.dask import graph as cluster_graph
+from cugraph_ws.dask.worker import CrewPlugin
+from cugraph_ws.partition import known_vertices as known
+from cugraph_ws.partition.build import build_shard
+from cugraph_ws.partition.known_vertices import GIVEN, KnownVertices
 
 COUPLING = [[2.0, 1.0], [1.0, 2.0]]
 

@@ -19,11 +19,12 @@ import pytest
 from clusters import certificates
 from crews import ThreadCrew, together
 
-from cugraph_ws.cluster import channel, lifelines
-from cugraph_ws.cluster.channel import PairKeys, Transport
-from cugraph_ws.cluster.crew import RunAbandonedError
-from cugraph_ws.cluster.lifelines import Lifelines
+from cugraph_ws.dask import control_channel as channel
+from cugraph_ws.dask import heartbeat as lifelines
+from cugraph_ws.dask.control_channel import PairKeys, Transport
+from cugraph_ws.dask.heartbeat import Lifelines
 from cugraph_ws.errors import WorkerLostError
+from cugraph_ws.runtime.communicator import RunAbandonedError
 
 WHO = [f"tcp://127.0.0.1:{rank}" for rank in range(3)]
 WAIT = 30.0

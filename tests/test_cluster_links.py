@@ -12,8 +12,8 @@ import pytest
 from crews import ThreadCrew, together
 from emulator.device import emulated
 
-from cugraph_ws.cluster import links
-from cugraph_ws.cluster.links import LinkPool
+from cugraph_ws.dask import links
+from cugraph_ws.dask.links import LinkPool
 
 WHO = ["tcp://a", "tcp://b"]
 

@@ -26,10 +26,10 @@ from cugraph_ws.algorithms.belief_propagation import BeliefPropagation
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
-from cugraph_ws.cluster.checkpoint import CrewCheckpoints
-from cugraph_ws.cluster.parts import Partitions
-from cugraph_ws.cluster.shard import ShardGraph
 from cugraph_ws.partition.part import Part
+from cugraph_ws.partition.partitioned_frame import Partitions
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
 
 CREWS = (1, 2, 3, 7)
 

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole import Strict
 
-from cugraph_ws.cluster import wire
-from cugraph_ws.cluster.agreement import attempt, in_order
-from cugraph_ws.cluster.crew import Alone
-from cugraph_ws.cluster.device_vertices import _OwnIds
-from cugraph_ws.cluster.dtypes import agree_together, pack_dtype, unpack_dtype
-from cugraph_ws.cluster.identities import settle
-from cugraph_ws.cluster.numbering import number_rows_together
+from cugraph_ws.backends.cuda.shard_vertices import _OwnIds
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import open_values
-from cugraph_ws.ids import IdType, read_ids
-from cugraph_ws.numbering import number_rows
+from cugraph_ws.frames.base import open_values
+from cugraph_ws.frames.ids import IdType, read_ids
+from cugraph_ws.graph.numbering import number_rows
+from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition.agreement import attempt, in_order
+from cugraph_ws.partition.id_types import agree_together, pack_dtype, unpack_dtype
+from cugraph_ws.partition.identities import settle
+from cugraph_ws.partition.numbering import number_rows_together
+from cugraph_ws.runtime.communicator import Alone
 
 SIZES = [1, 2, 3, 5]
 TYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint32, np.uint64]
@@ -255,7 +255,7 @@ def test_ids_on_a_gpu(dtype):
 @pytest.mark.parametrize("kept", [1, 3, 4, 100])
 def test_an_id_alone_is_looked_for_by_the_host(dtype, kept, monkeypatch):
     """Between the ids that it keeps, whatever their distance."""
-    monkeypatch.setattr("cugraph_ws.cuda.numbering.KEPT_IDS", kept)
+    monkeypatch.setattr("cugraph_ws.backends.cuda.numbering.KEPT_IDS", kept)
     limits = np.iinfo(dtype)
     ids = np.array(sorted({limits.min, 3, 5, 6, 9, 10, limits.max}), dtype)
     with emulated():
@@ -269,7 +269,7 @@ def test_an_id_alone_is_looked_for_by_the_host(dtype, kept, monkeypatch):
 
 
 def test_too_many_pairs(monkeypatch):
-    monkeypatch.setattr("cugraph_ws.numbering._INT64_MAX", 3)
+    monkeypatch.setattr("cugraph_ws.graph.numbering._INT64_MAX", 3)
 
     def member(crew):
         own = np.arange(2) + crew.rank

@@ -13,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import scan, survey, wires
-from cugraph_ws.cuda import driver, schedule
+from cugraph_ws.backends.cuda import schedule
+from cugraph_ws.dask import gpu_topology as wires
+from cugraph_ws.dask import probe as scan
+from cugraph_ws.dask import survey
+from cugraph_ws.runtime import driver
 
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
@@ -105,7 +108,7 @@ def test_without_a_client(monkeypatch):
     def none():
         raise ValueError("no client")
 
-    monkeypatch.setattr("cugraph_ws.cluster.driver.get_client", none)
+    monkeypatch.setattr("cugraph_ws.dask.client.get_client", none)
     with pytest.raises(ws.EngineError, match=r"client = Client\(\).*local_cluster"):
         ws.cluster_scan()
 

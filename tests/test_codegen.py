@@ -15,8 +15,8 @@ from programs import Hops, Nearest, Paths, Rank
 from shapes import SHAPES, build
 
 import cugraph_ws as ws
-from cugraph_ws import codegen
-from cugraph_ws.binding import bind
+from cugraph_ws.program import codegen
+from cugraph_ws.program.binding import bind
 
 PROGRAM = """
     import cugraph_ws as ws

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from crews import share, together
 
 import cugraph_ws as ws
-from cugraph_ws.cli import commands
-from cugraph_ws.cli_options import Settings
-from cugraph_ws.columns import column_names, weight_column
-from cugraph_ws.conventions import columns_read
+from cugraph_ws.cli.main import commands
+from cugraph_ws.cli.options import Settings
+from cugraph_ws.graph.columns import column_names, weight_column
+from cugraph_ws.program.conventions import columns_read
 
 EDGES = pd.DataFrame(
     {

@@ -9,8 +9,8 @@ from shapes import SHAPES, edge_frame, hub, random_edges, vertex_frame
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import belief_propagation as algorithm
-from cugraph_ws.cuda import grouping
 from cugraph_ws.errors import ConvergenceError, InputError
 
 BATTERY = {**SHAPES, "hub": hub(200)}

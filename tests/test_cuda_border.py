@@ -20,7 +20,7 @@ from test_device_exchange import Silent
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.engines.cuda_border import CudaBorderExecutor
+from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
 from cugraph_ws.kernels.cuda.bitmaps import GROUPS
 
 EXCHANGES = ("vr", "ms", "all", "auto")
@@ -221,7 +221,7 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
 
 
 def test_a_superstep_has_one_wait_and_no_download(monkeypatch):
-    monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
+    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "Council", Silent)
     waits, downloads = {}, {}
     with graph_of(LINE) as graph:
         for most in (3, 3, 6):  # the first time a program is looked at together

@@ -12,8 +12,7 @@ from programs import Hops, Nearest, Paths, Peel, Rank, Reached, Widest
 from shapes import SHAPES, build
 
 import cugraph_ws as ws
-from cugraph_ws.binding import bind
-from cugraph_ws.cuda.codegen import (
+from cugraph_ws.backends.cuda.codegen import (
     FRONTIER_LOOPS,
     LOOPS,
     RELAY_LOOPS,
@@ -22,7 +21,8 @@ from cugraph_ws.cuda.codegen import (
     module_source,
     sent_fields,
 )
-from cugraph_ws.generated import kernel_file
+from cugraph_ws.program.binding import bind
+from cugraph_ws.runtime.generated import kernel_file
 
 PROGRAMS = [(Hops, {"start": 0}), (Paths, {}), (Rank, {}), (Reached, {"start": 0}), (Pairs, {}),
             (Steps, {}), (Shout, {"start": 0})]  # fmt: skip
@@ -259,7 +259,7 @@ def test_programs_read_parameters_aggregates_and_the_superstep():
 def test_a_function_that_the_gpus_compiler_lacks_is_named(monkeypatch):
     from numba import cuda
 
-    from cugraph_ws.cuda.compiler import compile_kernel
+    from cugraph_ws.runtime.device_compiler import compile_kernel
 
     def lacks(*_, **__):
         raise KeyError(np.log1p)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import COMPILED
 
-from cugraph_ws.cuda.compiler import compile_kernel
-from cugraph_ws.generated import import_text
+from cugraph_ws.runtime.device_compiler import compile_kernel
+from cugraph_ws.runtime.generated import import_text
 
 pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
 pytest.importorskip("cuda.bindings.nvjitlink", reason="nvJitLink is not installed")

@@ -8,8 +8,8 @@ from emulator.device import emulated
 from shapes import SHAPES, build, grid, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import components as algorithm
-from cugraph_ws.cuda import grouping
 
 BATTERY = {**SHAPES, "hub": hub(300)}
 SPARSE = random_edges(90, 80, seed=11)

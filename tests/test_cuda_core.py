@@ -11,9 +11,9 @@ from verify import Edges, check_core_numbers
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cpu.loops import core as on_cpu
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import core as algorithm
-from cugraph_ws.cuda import grouping
-from cugraph_ws.generated import kernel_file
+from cugraph_ws.runtime.generated import kernel_file
 
 BATTERY = {**SHAPES, "hub": hub(600)}
 DEGREES = ["both", "in", "out"]

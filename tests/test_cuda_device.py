@@ -14,13 +14,14 @@ import pytest
 from emulator.device import EmulatedDevice, emulated
 
 import cugraph_ws as ws
-from cugraph_ws.cuda import compiler, driver, pools
-from cugraph_ws.cuda import device as devices
-from cugraph_ws.cuda.compiler import Binary, load_or_compile
-from cugraph_ws.cuda.driver import Gpu, installed_gpus
-from cugraph_ws.cuda.signature import Parameters, kind_of, marshal
-from cugraph_ws.engines import choose_engine
+from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError
+from cugraph_ws.runtime import device as devices
+from cugraph_ws.runtime import device_compiler as compiler
+from cugraph_ws.runtime import driver, pools
+from cugraph_ws.runtime.device_compiler import Binary, load_or_compile
+from cugraph_ws.runtime.driver import Gpu, installed_gpus
+from cugraph_ws.runtime.signature import Parameters, kind_of, marshal
 
 
 class Fake:
@@ -795,12 +796,9 @@ def test_the_engine_is_found_in_an_emulated_device():
 
 def test_the_engine_imports_no_compiler():
     """Machine code is on disk from the second process on; Numba's CUDA target takes a second to import."""
-    modules = (
-        "engines.cuda engines.cuda_frontier cuda.edges cuda.graph cuda.plan backends.cuda.loops.core "
-        "backends.cuda.loops.components"
-    )
+    modules = "executor frontier edges graph planner loops.core loops.components"
     program = "import sys\n" + "".join(
-        f"import cugraph_ws.{module}\n" for module in modules.split()
+        f"import cugraph_ws.backends.cuda.{module}\n" for module in modules.split()
     )
     program += "assert not any(one.startswith(('numba.cuda', 'numba_cuda')) for one in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)

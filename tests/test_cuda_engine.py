@@ -31,10 +31,10 @@ from shapes import SHAPES, column, grid, hub, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cuda import device as devices
-from cugraph_ws.cuda import forest
-from cugraph_ws.cuda.plan import FIRST_BATCH
+from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda.planner import FIRST_BATCH
 from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.runtime import device as devices
 
 BY_NAME = {case.name: case for case in CASES}
 BATTERY = {  # smaller than elsewhere, where every thread is not a coroutine
@@ -395,7 +395,7 @@ ENGINES = (("cuda", "cuda"), ("cuda", "python"), ("python", "cuda"))
 def test_checkpoints_go_from_engine_to_engine(place, tmp_path, monkeypatch):
     """One program each, from one engine to another; all pairs over the programs."""
     name, engines = list(RESUMED)[place], ENGINES[place % 3]
-    monkeypatch.setattr("cugraph_ws.cuda.plan.FIRST_BATCH", 2)
+    monkeypatch.setattr("cugraph_ws.backends.cuda.planner.FIRST_BATCH", 2)
     case, path = RESUMED[name], tmp_path / "state.parquet"
     with graph_of(undirected(SHAPES["short path"])) as graph, emulated(seed=8):
         expected = case.run(graph, engine="python", fused=False)

@@ -21,9 +21,9 @@ from test_device_exchange import Silent
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import device_exchange
-from cugraph_ws.cluster.device_exchange import DeviceCrewExchange
-from cugraph_ws.cuda import forest
+from cugraph_ws.backends.cuda import exchange as device_exchange
+from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda.exchange import DeviceCrewExchange
 from cugraph_ws.kernels.cuda.layout import AHEAD, CODELESS, COUNT, STEPS
 
 DIRECTIONS = ("auto", "push", "pull", "gather")
@@ -500,7 +500,7 @@ def test_the_host_looks_after_many_levels(monkeypatch):
 
     Of two chains over the border one begins on each side, so that every level attaches a vertex there.
     """
-    monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
+    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "Council", Silent)
     monkeypatch.setattr(device_exchange, "LEVELS", 4)
     waits, downloads = {}, {}
     for length in (4, 4, 6):  # the first time a program is looked at together

@@ -17,8 +17,8 @@ from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cuda import plan
-from cugraph_ws.engines import cuda_frontier as frontier
+from cugraph_ws.backends.cuda import frontier
+from cugraph_ws.backends.cuda import planner as plan
 
 BATTERY = {
     **{name: edges for name, edges in SHAPES.items() if len(edges.source) < 80},

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from shapes import SHAPES, build, edge_frame, hub, random_edges, undirected, vertex_frame
 
 import cugraph_ws as ws
-from cugraph_ws.cuda import graph as device_graph
-from cugraph_ws.cuda import grouping, rows
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.grouping import Ends
+from cugraph_ws.backends.cuda import graph as device_graph
+from cugraph_ws.backends.cuda import grouping, rows
+from cugraph_ws.backends.cuda.grouping import Ends
 from cugraph_ws.errors import GraphMemoryError, InputError
+from cugraph_ws.runtime.device import device
 
 BATTERY = {**SHAPES, "hub": hub(200)}
 IN_PARTS = ["star inwards", "self-loops", "duplicates", "33 vertices", "rmat", "random", "hub"]

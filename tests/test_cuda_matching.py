@@ -9,8 +9,8 @@ from shapes import SHAPES, column, edge_frame, hub, vertex_frame
 from verify import Edges, check_matching
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import matching as algorithm
-from cugraph_ws.cuda import grouping
 from cugraph_ws.errors import InputError
 
 

@@ -10,14 +10,14 @@ from emulator.device import emulated
 from footprint import MeasuredDevice
 from shapes import random_edges
 
-from cugraph_ws.cuda import grouping
-from cugraph_ws.cuda.device import device, has_device, installed
-from cugraph_ws.cuda.graph import build
-from cugraph_ws.cuda.grouping import Ends
-from cugraph_ws.cuda.memory import check_device_memory, estimate, estimate_transpose
+from cugraph_ws.backends.cuda import grouping
+from cugraph_ws.backends.cuda.graph import build
+from cugraph_ws.backends.cuda.grouping import Ends
+from cugraph_ws.backends.cuda.memory import check_device_memory, estimate, estimate_transpose
 from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.estimates import estimate_memory
-from cugraph_ws.graph import Graph
+from cugraph_ws.graph.estimates import estimate_memory
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.runtime.device import device, has_device, installed
 
 
 class Ledger:

@@ -19,12 +19,12 @@ from test_cuda_frontier import tuned
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cuda import forest
-from cugraph_ws.cuda import graph as device_graph
-from cugraph_ws.cuda.codegen import reads_states_alone
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda import graph as device_graph
+from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda.codegen import reads_states_alone
+from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.kernels.cuda.layout import CODES, COUNT, STEPS
+from cugraph_ws.runtime.device import device
 
 NEVER = 1 << 40
 # What is given along arcs: what is sooner done so, everything, nothing; of how many vertices arcs are counted
@@ -134,7 +134,7 @@ def test_random_graphs(ends, seed, setting):
 @pytest.mark.parametrize("lanes", [1, 2, 8, 32])
 def test_the_least_four_of_every_row(lanes, monkeypatch):
     """By number, each neighbour once, wherever they are in the row."""
-    monkeypatch.setattr("cugraph_ws.cuda.graph.SEARCHERS", ((5, lanes), (0, 1)))
+    monkeypatch.setattr("cugraph_ws.backends.cuda.graph.SEARCHERS", ((5, lanes), (0, 1)))
     generator = np.random.default_rng(lanes)
     degrees = np.concatenate([np.arange(12), [40, 70]])
     destination = np.repeat(np.arange(len(degrees)), degrees)

@@ -26,12 +26,16 @@ from shapes import SHAPES, grid, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.binding import bind
-from cugraph_ws.cluster.exchange import LocalExchange
-from cugraph_ws.cluster.partition import split
-from cugraph_ws.cuda.partition import device_partition, partition_of_arrays, whole_partition
-from cugraph_ws.engines.cuda import CudaExecutor
-from cugraph_ws.vertex_loop import VertexLoop
+from cugraph_ws.backends.cuda.executor import CudaExecutor
+from cugraph_ws.backends.cuda.partition import (
+    device_partition,
+    partition_of_arrays,
+    whole_partition,
+)
+from cugraph_ws.partition.local_exchange import LocalExchange
+from cugraph_ws.partition.partition import split
+from cugraph_ws.program.binding import bind
+from cugraph_ws.run.vertex_loop import VertexLoop
 
 BY_NAME = {case.name: case for case in CASES}
 EXCHANGES = ("vr", "ms", "all", "auto")
@@ -337,7 +341,7 @@ def test_a_parcel_outlives_the_next_superstep():
 
 
 def _gather(number):
-    from cugraph_ws.engines import Choice
+    from cugraph_ws.contract import Choice
 
     return Choice("gather", number=number)
 
@@ -543,7 +547,7 @@ ORDERS = (
 def test_checkpoints_go_from_partitions_to_partitions(name, tmp_path, monkeypatch):
     """One program each; all orders over the programs."""
     order = ORDERS[list(RESUMED).index(name) % 3]
-    monkeypatch.setattr("cugraph_ws.cuda.plan.FIRST_BATCH", 2)
+    monkeypatch.setattr("cugraph_ws.backends.cuda.planner.FIRST_BATCH", 2)
     case, path = RESUMED[name], tmp_path / "state.parquet"
     (first_engine, first_parts), (then_engine, then_parts) = order
     with graph_of(undirected(SHAPES["short path"])) as graph, emulated(seed=8):

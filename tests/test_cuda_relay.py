@@ -17,10 +17,10 @@ from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.binding import bind
-from cugraph_ws.cuda import plan
-from cugraph_ws.engines import cuda_relay as relay
-from cugraph_ws.engines.cuda_frontier import why_not_swapped
+from cugraph_ws.backends.cuda import planner as plan
+from cugraph_ws.backends.cuda import worklist_pull as relay
+from cugraph_ws.backends.cuda.frontier import why_not_swapped
+from cugraph_ws.program.binding import bind
 
 BY_NAME = {case.name: case for case in RELAYS}
 LONG = Edges(1 + np.arange(1100), np.zeros(1100, np.int64), 1102)

@@ -13,10 +13,10 @@ from shapes import SHAPES, build, edge_frame, grid, hub, random_edges, rmat, und
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import multi_source as algorithm
-from cugraph_ws.cuda import grouping
 from cugraph_ws.errors import InputError
-from cugraph_ws.generated import kernel_file
+from cugraph_ws.runtime.generated import kernel_file
 
 BATTERY = {**SHAPES, "hub": hub(560)}
 TIES = random_edges(40, 120, seed=31, weights="ties")

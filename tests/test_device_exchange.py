@@ -19,12 +19,12 @@ from shapes import SHAPES, build, rmat
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import device_exchange
-from cugraph_ws.cluster.channel import Transport
-from cugraph_ws.cluster.crew import Alone
-from cugraph_ws.cluster.nccl import NcclLinks
-from cugraph_ws.cuda.refinement import DeviceRefinement
+from cugraph_ws.backends.cuda import exchange as device_exchange
+from cugraph_ws.backends.cuda.refinement import DeviceRefinement
+from cugraph_ws.dask.control_channel import Transport
+from cugraph_ws.dask.nccl import NcclLinks
 from cugraph_ws.errors import WorkerLostError
+from cugraph_ws.runtime.communicator import Alone
 
 EXCHANGES = ("vr", "ms", "all", "auto")
 GATHER = {"direction": "gather"}
@@ -151,7 +151,7 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
 
 @pytest.mark.parametrize("exchange", ["vr", "ms"])
 def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
-    monkeypatch.setattr(sys.modules["cugraph_ws.run"], "Council", Silent)
+    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "Council", Silent)
     waits, downloads, launches = {}, {}, {}
     with build(GRAPH) as graph:
         for most in (2, 2, 5):  # the first time a program is looked at together

@@ -19,13 +19,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import device_vertices
-from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cluster.device_shard import DeviceShard
-from cugraph_ws.cluster.device_vertices import DeviceShardVertices
-from cugraph_ws.cluster.parts import Partitions
-from cugraph_ws.cluster.vertices import ShardVertices
+from cugraph_ws.backends.cuda import shard_vertices as device_vertices
+from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
 from cugraph_ws.errors import InputError
+from cugraph_ws.partition.build import build_shard
+from cugraph_ws.partition.partitioned_frame import Partitions
+from cugraph_ws.partition.vertices import ShardVertices
 
 IDS: dict[str, Any] = {  # of the graph's vertices
     "dense": np.arange(14),

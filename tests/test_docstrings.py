@@ -6,7 +6,9 @@ import pytest
 from numpydoc.docscrape import FunctionDoc, NumpyDocString
 
 import cugraph_ws as ws
-from cugraph_ws import errors, generators, readers, writers
+from cugraph_ws import errors
+from cugraph_ws.frames import readers, writers
+from cugraph_ws.graph import generators
 
 FUNCTIONS = {
     f"{module.__name__}.{name}": value

@@ -30,11 +30,13 @@ from shapes import SHAPES, build, hub, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws import plan
-from cugraph_ws.binding import bind
-from cugraph_ws.cluster.partition import split
-from cugraph_ws.cluster.refinement import Refinement
-from cugraph_ws.engines import Parcel, choose_engine, context, cpu
+from cugraph_ws.backends import planner as plan
+from cugraph_ws.backends.cpu import context
+from cugraph_ws.backends.cpu import executor as cpu
+from cugraph_ws.contract import Parcel, choose_engine
+from cugraph_ws.partition.partition import split
+from cugraph_ws.partition.refinement import Refinement
+from cugraph_ws.program.binding import bind
 
 ENGINES = ["cpu", "python"]
 # A skewed graph, a long one, one with ties and zeros, and one without edges.

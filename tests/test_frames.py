@@ -15,8 +15,8 @@ import stand_in_cudf
 
 import cugraph_ws as ws
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import FrameKind, Masked, VertexNumbers, open_frame, open_values
-from cugraph_ws.graph import Graph
+from cugraph_ws.frames.base import FrameKind, Masked, VertexNumbers, open_frame, open_values
+from cugraph_ws.graph.graph import Graph
 
 DAY = dt.date(2024, 2, 28)
 MOMENT = dt.datetime(2024, 2, 28, 12, 30, 15)
@@ -525,7 +525,7 @@ def test_frames_that_only_narwhals_knows(monkeypatch):
     stand_in = types.SimpleNamespace(
         columns=["source"], implementation=types.SimpleNamespace(value="modin")
     )
-    monkeypatch.setattr("cugraph_ws.frames.nw.from_native", lambda data, **options: stand_in)
+    monkeypatch.setattr("cugraph_ws.frames.base.nw.from_native", lambda data, **options: stand_in)
     with pytest.raises(InputError, match="edges: frames of modin are not supported; convert"):
         Graph(object())
 
@@ -564,7 +564,7 @@ class NoPandas:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, NoPandas)
 import pyarrow as pa
-from cugraph_ws.graph import Graph
+from cugraph_ws.graph.graph import Graph
 edges = pa.table({{"source": ["a", "b"], "destination": ["b", "c"], "w": [1.0, 2.0]}})
 if {library!r} == "polars":
     import polars

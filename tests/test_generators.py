@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.generators import chunks, erdos_renyi, grid, kronecker, rmat
+from cugraph_ws.graph.generators import chunks, erdos_renyi, grid, kronecker, rmat
 from cugraph_ws.kernels.cpu import generate
 
 MAKERS = {

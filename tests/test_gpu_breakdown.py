@@ -17,7 +17,7 @@ from programs import Hops, Rank
 from shapes import build, rmat
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import device_exchange
+from cugraph_ws.backends.cuda import exchange as device_exchange
 
 COMPUTING = {"superstep", "pull_alone", "traverse", "sweep", "compare"}
 MOVING = {"pack_all", "pack_changed", "unpack", "wake", "tell", "tell_frontier", "agree"}
@@ -108,8 +108,8 @@ def test_frontiers(launched):
 
 
 def test_nothing_is_watched_any_more():
-    from cugraph_ws.engines.cuda import CudaExecutor
-    from cugraph_ws.engines.cuda_border import CudaBorderExecutor
+    from cugraph_ws.backends.cuda.executor import CudaExecutor
+    from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
 
     before = CudaExecutor.superstep, CudaExecutor.begin_next, CudaBorderExecutor.superstep
     breakdown = of("cluster.breakdown")
@@ -202,7 +202,7 @@ class TestBreakdown:
     @pytest.fixture
     def superstep(self, monkeypatch):
         """A superstep of an executor that does nothing."""
-        from cugraph_ws.engines.cuda import CudaExecutor
+        from cugraph_ws.backends.cuda.executor import CudaExecutor
 
         monkeypatch.setattr(CudaExecutor, "superstep", Executor.superstep)
 
@@ -225,7 +225,7 @@ class TestBreakdown:
 
     def test_a_run_that_fails_is_not_watched_for_ever(self, superstep):
         breakdown = of("cluster.breakdown")
-        from cugraph_ws.engines.cuda import CudaExecutor
+        from cugraph_ws.backends.cuda.executor import CudaExecutor
 
         before = CudaExecutor.superstep
         with pytest.raises(ZeroDivisionError):

@@ -13,14 +13,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cugraph_ws.room as memory
+import cugraph_ws.runtime.memory as memory
 from cugraph_ws.algorithms.sssp import sssp
-from cugraph_ws.arcs import Arcs
 from cugraph_ws.errors import GraphMemoryError, InputError
-from cugraph_ws.estimates import estimate_memory
-from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.graph import Graph, as_graph
-from cugraph_ws.room import available_memory, format_bytes
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.graph.arcs import Arcs
+from cugraph_ws.graph.estimates import estimate_memory
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.runtime.memory import available_memory, format_bytes
 
 NUMBER = st.integers(0, 7)
 EDGES = st.lists(st.tuples(NUMBER, NUMBER, st.integers(1, 9)), max_size=25)

@@ -20,15 +20,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cugraph_ws as ws
-from cugraph_ws import arrays
-from cugraph_ws.cuda import numbering as device_numbering
-from cugraph_ws.cuda import order as device_order
-from cugraph_ws.cuda import vertices as device_vertices
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cudf_series import missing
+from cugraph_ws.backends.cuda import numbering as device_numbering
+from cugraph_ws.backends.cuda import order as device_order
+from cugraph_ws.backends.cuda import vertices as device_vertices
+from cugraph_ws.backends.cuda.cudf_frames import device_column, join_categories, make_frame
+from cugraph_ws.backends.cuda.cudf_series import missing
 from cugraph_ws.errors import GraphMemoryError, InputError
-from cugraph_ws.estimates import estimate_memory
-from cugraph_ws.frames import (
+from cugraph_ws.frames import arrays
+from cugraph_ws.frames.base import (
     Below,
     Masked,
     VertexNumbers,
@@ -37,8 +36,9 @@ from cugraph_ws.frames import (
     open_frame,
     open_values,
 )
-from cugraph_ws.frames_cudf import device_column, join_categories, make_frame
-from cugraph_ws.graph import Graph
+from cugraph_ws.graph.estimates import estimate_memory
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.runtime.device import device
 
 MOMENT = dt.datetime(2024, 2, 28, 12, 30, 15)
 STEP = dt.timedelta(days=1)

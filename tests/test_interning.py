@@ -9,10 +9,10 @@ import pytest
 from conftest import COMPILED
 from numba.core.errors import TypingError
 
-from cugraph_ws import interning
-from cugraph_ws.adjacency import EdgeList
 from cugraph_ws.errors import InputError
-from cugraph_ws.interning import (
+from cugraph_ws.graph import interning
+from cugraph_ws.graph.adjacency import EdgeList
+from cugraph_ws.graph.interning import (
     IntegerCoder,
     TextCoder,
     apply_ranks,
@@ -20,8 +20,8 @@ from cugraph_ws.interning import (
     sort_pairs,
     sort_texts,
 )
+from cugraph_ws.graph.numbering import number_integers, number_rows
 from cugraph_ws.kernels.cpu import words
-from cugraph_ws.numbering import number_integers, number_rows
 
 LIMITS = np.iinfo(np.int64)
 
@@ -246,7 +246,7 @@ def test_three_parts():
 
 @pytest.mark.parametrize("vertices", [1, 7, 500])
 def test_edges_that_may_be_overwritten_are_given_up_and_grouped_alike(vertices, monkeypatch):
-    from cugraph_ws import adjacency
+    from cugraph_ws.graph import adjacency
 
     monkeypatch.setattr(adjacency, "_EDGES_A_THREAD", 100)
     monkeypatch.setattr(adjacency, "number_of_threads", lambda: 3)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cugraph_ws.engines.threads import cut_evenly
 from cugraph_ws.kernels.cpu import buckets, dense, frontier, interface, pull, push, scatter, tree
+from cugraph_ws.runtime.threads import cut_evenly
 
 FAR = 1 << 30
 N = 70

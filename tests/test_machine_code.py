@@ -22,9 +22,10 @@ import pytest
 from conftest import COMPILED
 
 import cugraph_ws as ws
-from cugraph_ws import atomic_files, codegen, machine_code
 from cugraph_ws.kernels.cpu.jit import inline as jit_of_tests
-from cugraph_ws.machine_code import (
+from cugraph_ws.program import codegen
+from cugraph_ws.runtime import atomic_files, machine_code
+from cugraph_ws.runtime.machine_code import (
     CodeCache,
     cache_folder,
     code_folder,

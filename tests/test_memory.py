@@ -13,11 +13,11 @@ import pytest
 
 import cugraph_ws as ws
 from bench.cpu import estimates
-from cugraph_ws import interning
 from cugraph_ws.errors import GraphMemoryError, InputError
-from cugraph_ws.estimates import estimate_memory
-from cugraph_ws.footprints import IdShape, estimate_build
-from cugraph_ws.interning import count_distinct
+from cugraph_ws.graph import interning
+from cugraph_ws.graph.estimates import estimate_memory
+from cugraph_ws.graph.footprints import IdShape, estimate_build
+from cugraph_ws.graph.interning import count_distinct
 
 # --- what builds take -----------------------------------------------------------------------
 

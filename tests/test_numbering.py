@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cugraph_ws import numbering
 from cugraph_ws.errors import InputError
-from cugraph_ws.graph import Graph
-from cugraph_ws.numbering import number_integers, number_rows
+from cugraph_ws.graph import numbering
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.numbering import number_integers, number_rows
 
 DTYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 
@@ -218,7 +218,7 @@ def test_names_of_several_columns_in_results():
 
 
 def numbering_of(*numbers):
-    from cugraph_ws.frames import VertexNumbers
+    from cugraph_ws.frames.base import VertexNumbers
 
     return VertexNumbers(np.array(numbers))
 

@@ -28,8 +28,8 @@ from shapes import (
 from verify import Array, Edges, check_pagerank
 
 import cugraph_ws as ws
-from cugraph_ws.arcs import Arcs
-from cugraph_ws.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.graph.arcs import Arcs
 
 # Ranks are at most (residual / (1 - alpha)) away from the true ones, in the L1 norm.
 TIGHT = {"tol": 1e-12, "max_iter": 1000}

@@ -8,8 +8,8 @@ import pytest
 from ci_scripts import of
 from clusters import workers_in
 
-from cugraph_ws import vertex_loop
-from cugraph_ws.cluster.driver import Crewed
+from cugraph_ws.dask.client import Crewed
+from cugraph_ws.run import vertex_loop
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -47,7 +47,7 @@ def test_what_is_watched_is_there():
     phases = of("cluster.phases")
     for watched in (phases.WATCHED, phases.CLIENT):
         phases.install([], watched, gpu=False).close()
-    assert vertex_loop.bind.__module__ == "cugraph_ws.binding"
+    assert vertex_loop.bind.__module__ == "cugraph_ws.program.binding"
 
 
 def test_a_call(capsys):

@@ -7,9 +7,9 @@ from programs import Hops, Labels, Peel, Rank, Reached
 from shapes import SHAPES, build
 
 import cugraph_ws as ws
-from cugraph_ws.binding import bind
-from cugraph_ws.engines import Counts
-from cugraph_ws.plan import FUSED_ARCS, PULL_SHARE, Plan
+from cugraph_ws.backends.planner import FUSED_ARCS, PULL_SHARE, Plan
+from cugraph_ws.contract import Counts
+from cugraph_ws.program.binding import bind
 
 ARCS = 100 * FUSED_ARCS
 EVERYTHING = 1 << 62

@@ -8,7 +8,7 @@ import pytest
 from programs import Paths, Peel, Reached, Widest
 
 import cugraph_ws as ws
-from cugraph_ws.declarations import Like, State
+from cugraph_ws.program.declarations import Like, State
 
 
 def init(vertex):

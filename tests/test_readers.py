@@ -17,10 +17,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cugraph_ws import matrix_market, textfiles
 from cugraph_ws.errors import FileError, GraphMemoryError, InputError
-from cugraph_ws.readers import read_edges, read_frame
-from cugraph_ws.writers import check_writable, write_chunks, write_frame
+from cugraph_ws.frames import matrix_market, textfiles
+from cugraph_ws.frames.readers import read_edges, read_frame
+from cugraph_ws.frames.writers import check_writable, write_chunks, write_frame
 
 EDGES = {"source": [1, 2, 3], "destination": [2, 3, 1]}
 MTX = "%%MatrixMarket matrix coordinate "
@@ -485,7 +485,7 @@ def test_five_gigabytes_in_a_small_file_take_no_more_than_the_limit(tmp_path):
     code = f"""
 from pathlib import Path
 from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.readers import read_edges
+from cugraph_ws.frames.readers import read_edges
 def most():
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024

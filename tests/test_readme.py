@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 import cugraph_ws as ws
-from cugraph_ws import generators
-from cugraph_ws.cli import commands
+from cugraph_ws.cli.main import commands
+from cugraph_ws.graph import generators
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()
@@ -52,7 +52,7 @@ import math
 import stand_in_cudf
 from emulator.device import emulated
 import cugraph_ws as ws
-from cugraph_ws.cuda import schedule
+from cugraph_ws.backends.cuda import schedule
 schedule.BLOCK = 32
 """
     program = next(block for block in blocks("python") if "class WidestPath" in block)

@@ -7,9 +7,9 @@ from crews import ThreadCrew, together
 from programs import Nearest
 
 import cugraph_ws as ws
-from cugraph_ws.cluster.build import build_shard
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames import VertexNumbers
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.partition.build import build_shard
 
 PRIORS = pd.DataFrame({"a": [1, 2, 3], "belief_0": [4, 5, 6], "no": 0.5, "yes": 0.5})
 

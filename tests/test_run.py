@@ -184,7 +184,7 @@ class TestInterrupts:
 
     def test_a_signal_in_the_middle_of_a_superstep_loses_nothing(self, tmp_path, monkeypatch):
         """It arrives when the state is new and the frontier old, as after a compiled loop."""
-        from cugraph_ws.engines.frontier import Frontier
+        from cugraph_ws.backends.cpu.frontier import Frontier
 
         path, calls, set_list = tmp_path / "state.parquet", [], Frontier.set_list
 
@@ -203,7 +203,7 @@ class TestInterrupts:
         assert values_of(search(resume=path)) == values_of(search())
 
     def test_a_second_signal_breaks_in(self, monkeypatch):
-        from cugraph_ws.engines.frontier import Frontier
+        from cugraph_ws.backends.cpu.frontier import Frontier
 
         def stuck(self, vertices):
             signal.raise_signal(signal.SIGINT)

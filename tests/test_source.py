@@ -17,7 +17,7 @@ import pytest
 from numpy import maximum
 
 import cugraph_ws as ws
-from cugraph_ws.source import read_function
+from cugraph_ws.program.source import read_function
 
 COUNT = 0
 ITEMS: list[float] = []

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cugraph_ws.engines import threads
-from cugraph_ws.engines.frontier import on_words
-from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
+from cugraph_ws.backends.cpu.frontier import on_words
 from cugraph_ws.errors import InputError
+from cugraph_ws.runtime import threads
+from cugraph_ws.runtime.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 
 
 @pytest.fixture(autouse=True)

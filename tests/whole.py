@@ -11,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 from crews import ThreadCrew, together
 
-from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.graph import Graph
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.partition.build import build_shard
 
 
 class Strict:

@@ -20,7 +20,7 @@ from shapes import frame, vertex_frame
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.engines import context
+from cugraph_ws.backends.cpu import context
 
 __all__ = [
     "PERMUTED",

@@ -100,7 +100,7 @@ def _child(path: Path, graph: str, functions: Sequence[str]) -> dict[str, Any]:
 def measured(name: str, functions: Sequence[str]) -> dict[str, Any]:
     """Return by function the seconds of the first call, the median of others, and sums over its result."""
     import cugraph_ws as ws
-    from cugraph_ws.generators import rmat
+    from cugraph_ws.graph.generators import rmat
 
     gpu = name in GENERATED
     if gpu:

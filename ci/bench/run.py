@@ -79,7 +79,7 @@ def expand(names: list[str]) -> list[str]:
 
 def unusable() -> str | None:
     """Return why nothing can run here, or None."""
-    code = "import cugraph_ws.kernels, cugraph_ws.cuda.device as d; d.device()"
+    code = "import cugraph_ws.kernels, cugraph_ws.runtime.device as d; d.device()"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )

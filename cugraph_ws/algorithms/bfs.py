@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Unpack
 
-import cugraph_ws.declarations as ws
+import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
@@ -20,11 +20,11 @@ from cugraph_ws.algorithms.options import (
     with_unreachable,
 )
 from cugraph_ws.arguments import check_count, check_flag
-from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.frame_types import FrameT
-from cugraph_ws.graph import Graph, as_graph
-from cugraph_ws.program import any_message, vertex_program
-from cugraph_ws.run import run
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.program.decorator import any_message, vertex_program
+from cugraph_ws.run.run import run
+from cugraph_ws.run.spread import spreads
 
 __all__ = ["BFS", "bfs"]
 

@@ -6,8 +6,8 @@ accumulative iterative computation (2014), in supersteps.
 
 from __future__ import annotations
 
-import cugraph_ws.declarations as ws
-from cugraph_ws.program import vertex_program
+import cugraph_ws.program.declarations as ws
+from cugraph_ws.program.decorator import vertex_program
 
 __all__ = ["DeltaPageRank"]
 

@@ -25,23 +25,23 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.backends import loops
-from cugraph_ws.binding import BoundProgram, bind
-from cugraph_ws.cluster.spread import spreads
-from cugraph_ws.columns import AUTO
-from cugraph_ws.conventions import reads_weights
-from cugraph_ws.cuda.device import as_host
-from cugraph_ws.declarations import VertexSet
 from cugraph_ws.errors import InputError
-from cugraph_ws.frame_types import FrameT
-from cugraph_ws.frames import Masked, VertexNumbers
-from cugraph_ws.graph import Graph, as_graph
-from cugraph_ws.loop import Column, Step
-from cugraph_ws.options import Engine, Options
+from cugraph_ws.frames.base import Masked, VertexNumbers
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.partition.part import Part
-from cugraph_ws.program import VertexProgram
-from cugraph_ws.run import run
-from cugraph_ws.saved_state import SavedState
-from cugraph_ws.vertex_loop import VertexLoop
+from cugraph_ws.program.binding import BoundProgram, bind
+from cugraph_ws.program.conventions import reads_weights
+from cugraph_ws.program.declarations import VertexSet
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.run.loop import Column, Step
+from cugraph_ws.run.options import Engine, Options
+from cugraph_ws.run.run import run
+from cugraph_ws.run.spread import spreads
+from cugraph_ws.run.vertex_loop import VertexLoop
+from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["MultiSource", "Search", "multi_source_bfs", "multi_source_sssp"]
 
@@ -73,7 +73,7 @@ class Search:
 
 
 class MultiSource:
-    """Runs a search from each of many vertices; see `cugraph_ws.run.Loop` for the interface.
+    """Runs a search from each of many vertices; see `cugraph_ws.run.run.Loop` for the interface.
 
     A step is a batch of up to 32 searches on GPUs.  On the CPU it is a few for each core or, if the graph
     is a shard, one that all ranks work on.  Rows of results are those of owned vertices: starts in the

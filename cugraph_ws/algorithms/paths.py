@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cugraph_ws.cluster.shard import ShardGraph
-from cugraph_ws.dispatch import is_dask_frame
 from cugraph_ws.errors import InputError
-from cugraph_ws.frame_types import FrameT
-from cugraph_ws.frames import Column, Frame, Masked, VertexNumbers, open_frame
-from cugraph_ws.graph import Graph
-from cugraph_ws.loop import Result
+from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, open_frame
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.run.loop import Result
+from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["shortest_path"]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cluster.crew import Crew
-from cugraph_ws.cuda.device import array_module, as_host
 from cugraph_ws.errors import InputError
+from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.device import array_module, as_host
 
 __all__ = ["Halo", "Range"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.arcs import Order
-from cugraph_ws.cuda.device import array_module
-from cugraph_ws.dispatch import provider
+from cugraph_ws.graph.arcs import Order
 from cugraph_ws.partition.halo import Halo
+from cugraph_ws.runtime.device import array_module
+from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["Part", "all_neighbours"]
 

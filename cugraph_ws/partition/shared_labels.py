@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cuda.device import array_module, as_host
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import array_module, as_host
 
 __all__ = ["SharedLabels"]
 

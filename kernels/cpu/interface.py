@@ -2,7 +2,7 @@
 
 The loops in `dense`, `pull`, `push`, `scatter`, and `tree` import these names.  For a run they are
 instantiated: the import is replaced by the program's own functions of the same names, and the
-whole is compiled (see `cugraph_ws.codegen`).  The definitions here are a program in their own
+whole is compiled (see `cugraph_ws.program.codegen`).  The definitions here are a program in their own
 right, which numbers of hops from vertex 0, so that the loops can be imported, read and checked.
 
 `state` and `constants` are tuples of arrays with one element for each vertex (a constant that is the

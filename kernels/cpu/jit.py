@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numba
 from llvmlite import binding
 
-from cugraph_ws.machine_code import CodeCache
+from cugraph_ws.runtime.machine_code import CodeCache
 
 __all__ = ["inline", "jit"]
 

@@ -10,6 +10,11 @@ from unittest.mock import patch
 
 import numpy as np
 
+from cugraph_ws.backends.cuda import edges, grouping, numbering, schedule
+from cugraph_ws.backends.cuda import frontier as cuda_frontier
+from cugraph_ws.backends.cuda import partitioned_frontier as cuda_border
+from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda import worklist_pull as cuda_relay
 from cugraph_ws.backends.cuda.loops import (
     belief_propagation,
     components,
@@ -17,11 +22,9 @@ from cugraph_ws.backends.cuda.loops import (
     matching,
     multi_source,
 )
-from cugraph_ws.cuda import edges, forest, grouping, numbering, schedule
-from cugraph_ws.cuda.device import installed
-from cugraph_ws.cuda.signature import kind_of
-from cugraph_ws.engines import cuda_border, cuda_frontier, cuda_relay
-from cugraph_ws.generated import kernel_file
+from cugraph_ws.runtime.device import installed
+from cugraph_ws.runtime.generated import kernel_file
+from cugraph_ws.runtime.signature import kind_of
 
 from .machine import Emulator
 from .source import load
@@ -49,7 +52,7 @@ def as_pointers(argument: Any) -> Any:
 
 
 class EmulatedLaunch:
-    """A kernel with its arguments; see `cugraph_ws.cuda.device.Prepared`."""
+    """A kernel with its arguments; see `cugraph_ws.runtime.device.Prepared`."""
 
     def __init__(self, launch: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         self._launch, self._arguments = launch, list(arguments)
@@ -63,7 +66,7 @@ class EmulatedLaunch:
 
 
 class EmulatedKernels:
-    """Kernels by name; see `cugraph_ws.cuda.device.KernelModule`."""
+    """Kernels by name; see `cugraph_ws.runtime.device.KernelModule`."""
 
     def __init__(self, device: EmulatedDevice, space: dict[str, Any]) -> None:
         self.device = device
@@ -94,7 +97,7 @@ class EmulatedKernels:
 
 
 class EmulatedDevice:
-    """See `cugraph_ws.cuda.device.Device`.
+    """See `cugraph_ws.runtime.device.Device`.
 
     Parameters
     ----------

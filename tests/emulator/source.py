@@ -17,7 +17,7 @@ from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import cugraph_ws.kernels
-from cugraph_ws.parsing import parse
+from cugraph_ws.runtime.parsing import parse
 
 from .library import BUILTINS, MATH, NUMPY, invert
 from .primitives import SERVED

@@ -46,8 +46,8 @@ from click.testing import CliRunner
 from scipy import sparse
 
 import cugraph_ws as ws
-from cugraph_ws.cli import commands
-from cugraph_ws.cli_options import Settings
+from cugraph_ws.cli.main import commands
+from cugraph_ws.cli.options import Settings
 
 __all__ = ["Finding", "Target", "command_targets", "function_targets", "try_call"]
 

@@ -256,7 +256,7 @@ def damaged_checkpoint(
 def forged_checkpoint(
     prepared: dict[str, Any], rng: np.random.Generator, scratch: Path
 ) -> tuple[str, str]:
-    from cugraph_ws.checkpoint import write_checkpoint
+    from cugraph_ws.run.checkpoint import write_checkpoint
 
     name = str(rng.choice(list(prepared)))
     graph, make, path, files, expected = prepared[name]
@@ -380,7 +380,7 @@ def prepare_cache(folder: Path) -> dict[str, Any]:
 
 def load_binary(says: str) -> tuple[str, Any]:
     """Load a GPU kernel's binary from the cache, or make one; return whether it was made."""
-    from cugraph_ws.cuda import compiler
+    from cugraph_ws.runtime import device_compiler as compiler
 
     made = []
 
@@ -428,7 +428,7 @@ def damaged_cache(
 
 def prepare_inputs(folder: Path) -> dict[str, Any]:
     """Write edges in every format."""
-    from cugraph_ws.writers import write_frame
+    from cugraph_ws.frames.writers import write_frame
 
     rng = np.random.default_rng(9)
     source, destination = rng.integers(0, 40, 120), rng.integers(0, 40, 120)
@@ -459,7 +459,7 @@ def prepare_inputs(folder: Path) -> dict[str, Any]:
 
 def read_edges(path: Path) -> int:
     """Read a file and use it as a graph."""
-    from cugraph_ws.readers import read_edges as read
+    from cugraph_ws.frames.readers import read_edges as read
 
     table = read(path)
     source, destination, *others = table.column_names

@@ -39,7 +39,7 @@ import reference
 from zoo import difference, found_by, remembering, shown
 
 import cugraph_ws as ws
-from cugraph_ws import codegen
+from cugraph_ws.program import codegen
 
 __all__ = ["Case", "Choices", "Difference", "Tally", "check", "quick_loops", "write_case"]
 

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from cugraph_ws.cuda.device import device, has_device
-from cugraph_ws.estimates import estimate_memory
-from cugraph_ws.frames import Below, Masked, VertexNumbers
-from cugraph_ws.graph import Graph
+from cugraph_ws.frames.base import Below, Masked, VertexNumbers
+from cugraph_ws.graph.estimates import estimate_memory
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.runtime.device import device, has_device
 
 if not has_device():
     pytest.skip("there is no GPU", allow_module_level=True)

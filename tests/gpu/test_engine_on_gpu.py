@@ -29,8 +29,8 @@ from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached
 from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
-from cugraph_ws.cuda import forest
-from cugraph_ws.cuda.device import as_host, device, has_device
+from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.runtime.device import as_host, device, has_device
 
 if not has_device():
     pytest.skip("there is no GPU", allow_module_level=True)

@@ -17,10 +17,10 @@ from crews import over_links
 from shapes import grid, rmat
 
 import cugraph_ws as ws
-from cugraph_ws.cluster import device_exchange
-from cugraph_ws.cluster.build import build_shard
-from cugraph_ws.cuda import forest
-from cugraph_ws.cuda.device import has_device
+from cugraph_ws.backends.cuda import exchange as device_exchange
+from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.partition.build import build_shard
+from cugraph_ws.runtime.device import has_device
 
 if not has_device():
     pytest.skip("there is no GPU", allow_module_level=True)

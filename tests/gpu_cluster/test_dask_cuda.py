@@ -18,8 +18,8 @@ from distributed import Client, futures_of, wait
 from programs import Endless, Nearest, Peel, Rank
 
 import cugraph_ws as ws
-from cugraph_ws.cluster.cuts import VERTEX_WORK
-from cugraph_ws.cuda.driver import installed_gpus
+from cugraph_ws.partition.range_offsets import VERTEX_WORK
+from cugraph_ws.runtime.driver import installed_gpus
 
 if not installed_gpus():
     pytest.skip("needs a GPU", allow_module_level=True)
@@ -91,8 +91,8 @@ def test_what_the_pool_of_a_worker_keeps_is_free() -> None:
 
     def told() -> tuple[int, int, int]:
         """Return what of the GPU is free before an array, beside it, and after it."""
-        from cugraph_ws.cuda.device import device
-        from cugraph_ws.cuda.pools import driver_pool
+        from cugraph_ws.runtime.device import device
+        from cugraph_ws.runtime.pools import driver_pool
 
         assert driver_pool() != 0
         before = device().free_memory()

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cugraph_ws.backends import loops
-from cugraph_ws.cuda.device import as_host
-from cugraph_ws.frames import VertexNumbers
-from cugraph_ws.loop import Step
+from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.partition.part import Part
+from cugraph_ws.run.loop import Step
+from cugraph_ws.runtime.device import as_host
 
 __all__ = ["GreatestAncestor"]
 

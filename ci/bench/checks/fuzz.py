@@ -25,8 +25,8 @@ from shapes import random_edges
 from zoo import ZOO, difference, found_by, graph_of
 
 import cugraph_ws as ws
-from cugraph_ws.binding import bind
-from cugraph_ws.inference import CompileError
+from cugraph_ws.program.binding import bind
+from cugraph_ws.program.inference import CompileError
 
 __all__ = ["ID_TYPES", "WEIGHT_TYPES", "Drawn", "compare", "differences", "main"]
 

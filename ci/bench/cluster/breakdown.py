@@ -109,10 +109,10 @@ class Watch:
 
 def watched(watch: Watch) -> ExitStack:
     """Have all executors of this process watched, until what is returned is closed."""
-    from cugraph_ws.engines.cuda import CudaExecutor
-    from cugraph_ws.engines.cuda_border import CudaBorderExecutor
-    from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
-    from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
+    from cugraph_ws.backends.cuda.executor import CudaExecutor
+    from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
+    from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
+    from cugraph_ws.backends.cuda.worklist_pull import CudaRelayExecutor
 
     def superstep(plain: Callable[..., None]) -> Callable[..., None]:
         return lambda executor, choice, sums: watch.superstep(plain, executor, choice, sums)

@@ -15,8 +15,8 @@ from typing import Any
 import cugraph_ws as ws
 from bench.gpu.cases import Case
 from bench.graphs import GENERATED, RMAT, DeviceArray, Weights, rmat
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.pools import driver_pool
+from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.pools import driver_pool
 
 __all__ = [
     "GatheredCase",

@@ -32,7 +32,7 @@ from distributed import Client, Worker
 import cugraph_ws as ws
 from bench.cluster.partitions import PartitionedGraph
 from bench.places import python_path
-from cugraph_ws.generators import rmat
+from cugraph_ws.graph.generators import rmat
 
 __all__ = ["CLIENT", "WATCHED", "call_phases", "install", "main", "rows", "sharing"]
 
@@ -195,7 +195,7 @@ def _share_gpu(workers: int) -> None:
     """Take memory as `ws.local_cluster` has workers do, and leave the others their multiprocessors."""
     import rmm
 
-    from cugraph_ws.cuda.device import device
+    from cugraph_ws.runtime.device import device
 
     rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())
     here: Any = device()

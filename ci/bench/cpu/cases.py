@@ -10,7 +10,7 @@ import pandas as pd
 from verify import Edges
 
 from bench.graphs import LENGTHS, read_folder, simple
-from cugraph_ws.generators import rmat
+from cugraph_ws.graph.generators import rmat
 
 __all__ = ["Case", "cases", "frame", "generated"]
 

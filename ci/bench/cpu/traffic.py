@@ -16,7 +16,7 @@ import pandas as pd
 import cugraph_ws as ws
 from bench.programs import PROGRAMS
 from bench.tables import Table
-from cugraph_ws import generators
+from cugraph_ws.graph import generators
 
 __all__ = ["main"]
 

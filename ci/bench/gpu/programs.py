@@ -12,7 +12,7 @@ from bench.gpu import checks
 from bench.gpu.cases import Case
 from bench.programs import PROGRAMS, SUPERSTEPS, Program
 from bench.timing import Entrant
-from cugraph_ws.declarations import Like, State
+from cugraph_ws.program.declarations import Like, State
 
 __all__ = ["DENSE", "arguments_of", "bytes_of", "check", "edges_of", "entrant", "run_program"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cluster.crew_exchange import CrewExchange
-from cugraph_ws.cluster.exchange import LocalExchange
-from cugraph_ws.cluster.partition import split
-from cugraph_ws.engines import Setup
-from cugraph_ws.engines.cpu import CpuExecutor
+from cugraph_ws.backends.cpu.executor import CpuExecutor
+from cugraph_ws.backends.planner import Plan
+from cugraph_ws.contract import Setup
 from cugraph_ws.errors import InputError
-from cugraph_ws.plan import Plan
+from cugraph_ws.partition.exchange import CrewExchange
+from cugraph_ws.partition.local_exchange import LocalExchange
+from cugraph_ws.partition.partition import split
+from cugraph_ws.program.binding import BoundProgram
 
 if TYPE_CHECKING:
-    from cugraph_ws.options import Options
+    from cugraph_ws.run.options import Options
 
 __all__ = ["set_up"]
 

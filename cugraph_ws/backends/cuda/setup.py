@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cugraph_ws.binding import BoundProgram
-from cugraph_ws.cluster.crew_exchange import CrewExchange
-from cugraph_ws.cluster.device_exchange import DeviceCrewExchange
-from cugraph_ws.cluster.exchange import Exchange, LocalExchange
-from cugraph_ws.cluster.partition import split
-from cugraph_ws.cuda.partition import (
+from cugraph_ws.backends.cuda.exchange import DeviceCrewExchange
+from cugraph_ws.backends.cuda.executor import CudaExecutor
+from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
+from cugraph_ws.backends.cuda.partition import (
     DevicePartition,
     device_partition,
     shard_partition,
     whole_partition,
 )
-from cugraph_ws.cuda.plan import CudaPlan
-from cugraph_ws.engines import Executor, Setup, Strategy
-from cugraph_ws.engines.cuda import CudaExecutor
-from cugraph_ws.engines.cuda_border import CudaBorderExecutor
-from cugraph_ws.engines.cuda_frontier import CudaFrontierExecutor
-from cugraph_ws.engines.cuda_relay import CudaRelayExecutor
+from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
+from cugraph_ws.backends.cuda.planner import CudaPlan
+from cugraph_ws.backends.cuda.worklist_pull import CudaRelayExecutor
+from cugraph_ws.contract import Executor, Setup, Strategy
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
+from cugraph_ws.partition.exchange import CrewExchange
+from cugraph_ws.partition.local_exchange import Exchange, LocalExchange
+from cugraph_ws.partition.partition import split
+from cugraph_ws.program.binding import BoundProgram
 
 if TYPE_CHECKING:
-    from cugraph_ws.options import Options
+    from cugraph_ws.run.options import Options
 
 __all__ = ["set_up"]
 

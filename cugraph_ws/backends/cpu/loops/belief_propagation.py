@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
 from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
 __all__ = ["Messages", "self_loops"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.adjacency import Adjacency, EdgeList, index_dtype
-from cugraph_ws.engines.threads import cut_evenly, number_of_threads, parallel
+from cugraph_ws.graph.adjacency import Adjacency, EdgeList, index_dtype
 from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
 
 __all__ = ["SHOWN", "Forest", "join_pairs", "steps_of"]
 

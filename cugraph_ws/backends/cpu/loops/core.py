@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.adjacency import Adjacency
-from cugraph_ws.engines.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.kernels.cpu.core import add_degrees, lower_rows, peel
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
 __all__ = ["Peeler", "count_degrees"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.engines.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 from cugraph_ws.kernels.cpu.matching import accept, find_inside, propose
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 
 __all__ = ["Rounds", "edge_inside"]
 

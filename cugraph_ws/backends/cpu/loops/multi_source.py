@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.engines.threads import number_of_threads, parallel
-from cugraph_ws.frames import Masked, VertexNumbers
+from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.threads import number_of_threads, parallel
 
 if TYPE_CHECKING:
     from cugraph_ws.algorithms.multi_source import Search

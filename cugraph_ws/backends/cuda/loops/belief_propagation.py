@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.arcs import Order
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.order import arc_rows, sort_ends
+from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
+from cugraph_ws.graph.arcs import Order
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import device
 
 __all__ = ["Messages", "self_loops"]
 

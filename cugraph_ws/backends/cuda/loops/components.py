@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.rows import Rows
-from cugraph_ws.cuda.schedule import room_for_long_rows
+from cugraph_ws.backends.cuda.rows import Rows
+from cugraph_ws.backends.cuda.schedule import room_for_long_rows
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import device
 
 __all__ = ["SHOWN", "Forest", "steps_of"]
 

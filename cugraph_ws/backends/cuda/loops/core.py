@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.rows import Rows
+from cugraph_ws.backends.cuda.rows import Rows
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import device
 
 __all__ = ["Peeler", "count_degrees"]
 

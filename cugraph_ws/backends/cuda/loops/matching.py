@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.cuda.device import device
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import device
 
 __all__ = ["Rounds", "edge_inside"]
 

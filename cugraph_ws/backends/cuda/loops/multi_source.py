@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.codegen import INFINITY
-from cugraph_ws.cuda.device import device
-from cugraph_ws.cuda.order import arc_rows
-from cugraph_ws.cuda.rows import Rows
+from cugraph_ws.backends.cuda.order import arc_rows
+from cugraph_ws.backends.cuda.rows import Rows
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.partition.part import Part
+from cugraph_ws.program.codegen import INFINITY
+from cugraph_ws.runtime.device import device
 
 if TYPE_CHECKING:
     from cugraph_ws.algorithms.multi_source import Search

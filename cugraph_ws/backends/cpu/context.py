@@ -1,0 +1,126 @@
+"""What all parts of one CPU executor share: the program, the partition, the state, the threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from numba.core.errors import NumbaError
+
+from cugraph_ws.partition.partition import Partition
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.program.codegen import compiled_module, python_module
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.inference import compile_error
+from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
+
+__all__ = ["Array", "Context", "running"]
+
+Array = npt.NDArray[Any]
+
+SMALL_WORK = 1 << 16  # arcs and vertices below which a second thread costs more than it helps
+RANGES_A_THREAD = 8  # to even out what each costs
+
+
+def _serial(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
+    return [function(*task) for task in tasks]
+
+
+@contextmanager
+def running(program: VertexProgram) -> Iterator[None]:
+    """Run loops of a program: arithmetic as in IEEE 754, compile errors in the user's terms.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+
+    Raises
+    ------
+    ProgramError
+        If a function is Python, but not what Numba compiles.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except NumbaError as error:
+        raise compile_error(program, error) from error
+
+
+class Context:
+    """One program on one partition, on the CPU.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program, its types and its arguments.
+    partition : Partition
+        Adjacency, edge attributes and constants.
+    plain : bool
+        Whether to run as plain Python, in one thread.
+    threads : int, optional
+        Most threads; all cores if not given.
+
+    Attributes
+    ----------
+    loops : module
+        The loops of `kernels/cpu`, instantiated for the program.
+    run : callable
+        Calls a loop for each of some tasks, on all threads.
+    state : tuple of ndarray, each of shape (partition.size,)
+        The state fields.
+    sums : ndarray of float64
+        The program's aggregates over all partitions, as they were before the superstep.
+    number : int
+        Number of the superstep.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        partition: Partition,
+        *,
+        plain: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        self.bound = bound
+        self.part = partition
+        self.loops = (python_module if plain else compiled_module)(bound.program, bound.types)
+        self.threads = 1 if plain else threads or number_of_threads()
+        self.run = _serial if self.threads == 1 else parallel
+        self.index = np.int64 if partition.size > np.iinfo(np.int32).max else np.int32
+        self.state: tuple[Array, ...] = tuple(
+            np.empty(partition.size, kind) for kind in bound.types.state
+        )
+        self.sums = np.zeros(len(bound.program.aggregates))
+        self.number = 0
+        self._row_ranges: list[tuple[int, int]] | None = None
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What the program reads as `p`: parameters, aggregates, and what every program gets."""
+        sums = tuple(np.float64(value) for value in self.sums)
+        vertices, number = np.int64(self.part.vertices), np.int64(self.number)
+        return (*self.bound.values, *sums, vertices, number)
+
+    def rows(self, order: Literal["csc", "csr"]) -> tuple[Array, Array]:
+        """Return offsets and indices of the in-neighbours or the out-neighbours."""
+        adjacency = self.part.csc if order == "csc" else self.part.csr
+        return adjacency.offsets, adjacency.indices
+
+    def row_ranges(self) -> list[tuple[int, int]]:
+        """Cut the rows of owned vertices into ranges of about equal work."""
+        if self._row_ranges is None:
+            offsets, indices = self.rows("csc")
+            pieces = self.pieces(len(indices) + self.part.owned)
+            self._row_ranges = cut_offsets(offsets, pieces)
+        return self._row_ranges
+
+    def pieces(self, work: int) -> int:
+        """Into how many ranges to cut work: enough to even out, not so many that calls add up."""
+        if self.threads == 1 or work < SMALL_WORK:
+            return 1
+        return min(RANGES_A_THREAD * self.threads, max(self.threads, work // SMALL_WORK))

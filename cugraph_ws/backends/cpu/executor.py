@@ -1,0 +1,449 @@
+"""The CPU engine: one program on one partition, by the loops in `kernels/cpu` on all cores.
+
+`engine="python"` is this engine with the loops and the user's functions as plain Python, in one
+thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends.cpu.context import Array, Context, running
+from cugraph_ws.backends.cpu.frontier import Frontier, on_words
+from cugraph_ws.backends.cpu.predecessors import PredecessorForest
+from cugraph_ws.backends.cpu.queues import Queues
+from cugraph_ws.backends.cpu.start import first_frontier
+from cugraph_ws.contract import Choice, Counts, Parcel
+from cugraph_ws.errors import InputError
+from cugraph_ws.kernels.cpu.frontier import begin_superstep
+from cugraph_ws.partition.partition import Partition
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.threads import cut_evenly
+
+__all__ = ["CpuExecutor"]
+
+LONG_ROW = 1 << 16  # arcs above which a row is shared out among threads
+FUSED_BUDGET = 1 << 22  # arcs of a fused call, so that Ctrl-C and progress get their turn
+FUSED_SUPERSTEPS = 1 << 12
+SUMMED_TOGETHER = 1 << 15  # vertices; not by the number of threads, so that rounding is the same
+
+
+class CpuExecutor:
+    """One program on one partition; see `cugraph_ws.contract.Executor` for the interface.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program, its types and its arguments.
+    partition : Partition
+        Adjacency, edge attributes and constants.
+    in_place : bool
+        Whether dense supersteps write into the state that they read.
+    ordered : bool
+        Whether vertices go by the program's priority.
+    plain : bool
+        Whether to run as plain Python.
+    threads : int, optional
+        Most threads; all cores if not given.
+    """
+
+    tells_at_once = True
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        partition: Partition,
+        *,
+        in_place: bool = False,
+        ordered: bool = False,
+        plain: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        self._context = Context(bound, partition, plain=plain, threads=threads)
+        self._part = partition
+        self._in_place = in_place
+        self._ordered = ordered
+        self._fresh: tuple[Array, ...] = ()  # where supersteps write that may not write in place
+        self._outbox: tuple[Array, ...] = ()  # what each vertex sends
+        # In place, others must see a vertex's new state within the superstep.
+        self._prepares = bound.prepares and not in_place and len(partition.csc.indices) > 0
+        self._frontier = Frontier(self._context)
+        self._queues: Queues | None = None
+        self._forest = PredecessorForest(self._context)
+        self._hubs: list[int] | None = None  # rows that all threads share
+        self._gathered = False  # whether the last superstep was dense
+        self._news: npt.NDArray[np.bool_] | None = None  # since the last superstep, once asked for
+        self._did = Counts()
+
+    @property
+    def state(self) -> tuple[Array, ...]:
+        """The state fields, each of shape (partition.size,)."""
+        return self._context.state
+
+    def start(self) -> None:
+        """Give every vertex, ghosts too, its first state and find out who is active."""
+        context, part, values = self._context, self._part, self._context.values
+        tasks = [
+            (*bounds, part.numbers, context.state, part.constants, values)
+            for bounds in cut_evenly(part.size, context.pieces(part.size))
+        ]
+        with running(context.bound.program):
+            context.run(context.loops.initialise, tasks)
+            self._frontier.set_list(first_frontier(context))
+
+    # -------------------------------------------------------------------------------- supersteps
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Run what the plan chose; `sums` are the aggregates over all partitions."""
+        self._context.sums = sums
+        self._context.number = choice.number
+        self._news = None
+        self._gathered = choice.direction == "gather"
+        supersteps = {
+            "gather": self._gather,
+            "pull": self._pull,
+            "push": self._push,
+            "scatter": self._scatter,
+        }
+        with running(self._context.bound.program):
+            if choice.direction == "fused":
+                self._did = self._push_fused(choice)
+            else:
+                self._did = supersteps[choice.direction]()
+
+    def counts(self) -> Counts:
+        """Return what the last superstep did and, ghosts' arcs included, left to do."""
+        counts, self._did = self._did, Counts()
+        if not self._gathered:
+            counts.active, counts.arcs = self._frontier.count()
+            counts.waiting = self._queues.waiting if self._queues is not None else 0
+        counts.sums = self._sum_terms()
+        return counts
+
+    def _sum_terms(self) -> npt.NDArray[np.float64]:
+        """Return this partition's share of each of the program's aggregates."""
+        context, part = self._context, self._part
+        aggregates = len(context.bound.program.aggregates)
+        if not aggregates:
+            return np.zeros(0)
+        ranges = cut_evenly(part.owned, 1 + part.owned // SUMMED_TOGETHER)
+        totals = np.zeros((len(ranges), aggregates))
+        values = context.values
+        tasks = [
+            (*bounds, context.state, part.constants, values, totals[place])
+            for place, bounds in enumerate(ranges)
+        ]
+        with running(context.bound.program):
+            context.run(context.loops.sum_terms, tasks)
+        shares: npt.NDArray[np.float64] = totals.sum(axis=0)
+        return shares
+
+    def _gather(self) -> Counts:
+        """Every vertex reads all its in-neighbours."""
+        context, part = self._context, self._part
+        rows = context.rows("csc")
+        fresh = context.state if self._in_place else self._fresh_state()
+        arcs = len(rows[1])
+        alone = context.threads == 1
+        longest = arcs + 1 if alone else max(LONG_ROW, arcs // (4 * context.threads))
+        ranges, hubs = context.row_ranges(), self._rows_longer_than(longest)
+        values, outbox = context.values, self._prepare()
+        totals = np.zeros((len(ranges) + len(hubs), 3))
+        tasks = [
+            (
+                *bounds, longest, rows, part.edges("csc"), context.state, fresh, part.constants,
+                values, self._prepares, outbox, totals[place],
+            )
+            for place, bounds in enumerate(ranges)
+        ]  # fmt: skip
+        context.run(context.loops.gather, tasks)
+        for place, vertex in enumerate(hubs, start=len(ranges)):
+            self._gather_long_row(vertex, fresh, outbox, totals[place])
+        if not self._in_place:
+            for old, new in zip(context.state, fresh, strict=True):
+                new[part.owned :] = old[part.owned :]  # ghosts that no inbox brings anew
+            context.state, self._fresh = fresh, context.state
+        return Counts(
+            active=int(totals[:, 0].sum()),
+            arcs=arcs,
+            read=arcs,
+            total_change=float(totals[:, 1].sum()),
+            greatest_change=float(totals[:, 2].max(initial=0.0)),
+            history=[(part.owned, arcs)],
+        )
+
+    def _rows_longer_than(self, longest: int) -> list[int]:
+        """List the owned vertices with more arcs in than that."""
+        if self._hubs is None:
+            self._hubs = np.flatnonzero(np.diff(self._context.rows("csc")[0]) > longest).tolist()
+        return self._hubs
+
+    def _prepare(self) -> tuple[Array, ...]:
+        """Compute once for each vertex, not for each arc, what it sends; empty if arcs differ."""
+        context, part = self._context, self._part
+        if not self._outbox:
+            size = part.size if self._prepares else 0
+            self._outbox = tuple(np.empty(size, kind) for kind in context.bound.types.message)
+        if self._prepares:
+            edges, values = part.edges("csc"), context.values
+            tasks = [
+                (*bounds, edges, context.state, part.constants, values, self._outbox)
+                for bounds in cut_evenly(part.size, context.pieces(part.size))
+            ]
+            context.run(context.loops.prepare, tasks)
+        return self._outbox
+
+    def _gather_long_row(
+        self,
+        vertex: int,
+        fresh: tuple[Array, ...],
+        outbox: tuple[Array, ...],
+        totals: npt.NDArray[np.float64],
+    ) -> None:
+        """Compute a hub: its row in parts, one for each thread."""
+        context, part = self._context, self._part
+        offsets, indices = context.rows("csc")
+        first, values = int(offsets[vertex]), context.values
+        tasks = [
+            (
+                first + low, first + high, indices, part.edges("csc"), context.state,
+                part.constants, values, self._prepares, outbox,
+            )
+            for low, high in cut_evenly(int(offsets[vertex + 1]) - first, context.threads)
+        ]  # fmt: skip
+        parts = context.run(context.loops.gather_part, tasks)
+        gathered = parts[0]
+        for one in parts[1:]:
+            gathered = context.loops.merge_parts(gathered, one)
+        context.loops.finish(
+            vertex, gathered, context.state, fresh, part.constants, context.values, totals
+        )
+
+    def _pull(self) -> Counts:
+        """Every vertex reads its in-neighbours that are active."""
+        context, part = self._context, self._part
+        rows = context.rows("csc")
+        sent = self._frontier.count()[0]
+        if self._queues is not None:
+            self._queues.marks[self._frontier.as_list()] = 0
+        frontier = self._frontier.as_bitmap()
+        following = np.zeros_like(frontier)
+        fresh = context.state
+        # Messages that count once may not come from a new state, nor any from half of one.
+        if not context.bound.accumulates or len(context.state) > 1:
+            fresh = self._fresh_state()
+            for old, new in zip(context.state, fresh, strict=True):
+                np.copyto(new, old)
+        ranges = on_words(context.row_ranges())
+        values = context.values
+        totals = np.zeros((len(ranges), 3), np.int64)
+        tasks = [
+            (
+                *bounds, rows, part.edges("csc"), context.state, fresh, part.constants,
+                values, (frontier, following), totals[place],
+            )
+            for place, bounds in enumerate(ranges)
+        ]  # fmt: skip
+        context.run(context.loops.pull, tasks)
+        if fresh is not context.state:
+            context.state, self._fresh = fresh, context.state
+        self._frontier.set_bitmap(following)
+        read = int(totals[:, 1].sum())
+        return Counts(read=read, history=[(sent, read)])
+
+    def _push(self) -> Counts:
+        """Active vertices change their out-neighbours, in place."""
+        context, part, queues = self._context, self._part, self._open_queues()
+        rows = context.rows("csr")
+        frontier = self._frontier.as_list()
+        sent = self._frontier.count()[0]
+        prefix = np.empty(len(frontier) + 1, np.int64)
+        begin_superstep(frontier, rows[0], queues.marks, prefix)
+        arcs = int(prefix[-1])
+        ranges = cut_evenly(arcs, context.pieces(arcs))
+        room = [min(part.owned, high - low) for low, high in ranges]
+        near = [np.empty(most, context.index) for most in room]
+        pending = [np.empty(most if queues.ordered else 0, context.index) for most in room]
+        totals = np.zeros((len(ranges), 2), np.int64)
+        values = context.values
+        tasks = [
+            (
+                *bounds, frontier, prefix, rows, part.edges("csr"), context.state, part.constants,
+                values, (queues.marks, queues.locks, near[place], pending[place]),
+                queues.limit, totals[place],
+            )
+            for place, bounds in enumerate(ranges)
+        ]  # fmt: skip
+        context.run(context.loops.push, tasks)
+        queued = [one[:size] for one, size in zip(near, totals[:, 0], strict=True)]
+        self._frontier.set_list(np.concatenate([np.empty(0, context.index), *queued]))
+        if queues.ordered:
+            for one, size in zip(pending, totals[:, 1], strict=True):
+                queues.file(one[:size], self._frontier)
+            queues.balance(self._frontier)
+        return Counts(read=arcs, history=[(sent, arcs)])
+
+    def _push_fused(self, choice: Choice) -> Counts:
+        """Run several supersteps in one call, in one thread."""
+        context, part, queues = self._context, self._part, self._open_queues()
+        listed = self._frontier.as_list()
+        near, spare = np.empty((2, part.size), context.index)
+        near[: len(listed)] = listed
+        sizes = np.array([len(listed), self._frontier.count()[1]], dtype=np.int64)
+        history = np.empty((min(choice.supersteps, FUSED_SUPERSTEPS), 2), np.int64)
+        most = max(choice.arcs, int(sizes[1]))
+        limits = np.array([most, FUSED_BUDGET, len(history)], dtype=np.int64)
+        steps = context.loops.push_fused(
+            sizes, context.rows("csr"), part.edges("csr"), context.state, part.constants,
+            context.values, (queues.marks, near, spare), queues.piles, limits, history,
+        )  # fmt: skip
+        self._frontier.set_list((near, spare)[steps % 2][: sizes[0]].copy())
+        rows = [(active, arcs) for active, arcs in history[:steps].tolist()]
+        return Counts(read=sum(arcs for _, arcs in rows), history=rows)
+
+    def _scatter(self) -> Counts:
+        """Active vertices fill inboxes, receivers empty them."""
+        context, part, queues = self._context, self._part, self._open_queues()
+        sent, arcs = self._frontier.count()
+        inbox = tuple(np.empty(part.owned, kind) for kind in context.bound.types.message)
+        receivers = np.empty(min(part.owned, arcs), context.index)
+        count = context.loops.scatter(
+            self._frontier.as_list(), context.rows("csr"), part.edges("csr"), context.state,
+            part.constants, context.values, inbox, queues.marks, receivers,
+        )  # fmt: skip
+        following = np.empty(count, context.index)
+        size = context.loops.absorb(
+            receivers[:count], context.state, part.constants, context.values, inbox,
+            queues.marks, following,
+        )  # fmt: skip
+        self._frontier.set_list(following[:size].copy())
+        return Counts(read=arcs, history=[(sent, arcs)])
+
+    def _fresh_state(self) -> tuple[Array, ...]:
+        if not self._fresh:
+            self._fresh = tuple(np.empty_like(column) for column in self._context.state)
+        return self._fresh
+
+    def _open_queues(self) -> Queues:
+        if self._queues is None:
+            self._queues = Queues(self._context, ordered=self._ordered)
+        return self._queues
+
+    # ------------------------------------------------------------------------ boundary exchange
+
+    def pack(
+        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, forest: bool = False
+    ) -> Parcel:
+        """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""
+        if forest:
+            return Parcel(None, (self._forest.is_attached(boundary),))
+        places = active = None
+        news = self._is_news()[boundary]
+        useful = int(np.count_nonzero(news))
+        if refine is None:
+            width = sum(column.itemsize for column in self._context.state)
+            place, flag = np.dtype(self._context.index).itemsize, 0 if self._gathered else 1
+            listed, whole = useful * (width + place), len(boundary) * (width + flag)
+            refine = listed < whole
+            if useful and -(-len(boundary) // 8) + width < min(listed, whole):
+                values = [column[boundary[news]] for column in self._context.state]
+                if all((one == one[0]).all() for one in values):  # a level of a search, say
+                    fields = tuple(one[:1] for one in values)
+                    return Parcel(None, fields, None, useful, np.packbits(news))
+        if refine:
+            places = np.flatnonzero(news).astype(self._context.index)
+            boundary = boundary[places]
+        elif not self._gathered:
+            active = news
+        fields = tuple(column[boundary] for column in self._context.state)
+        return Parcel(places, fields, active, useful)
+
+    def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        """Return the parcels as they are: they have been filled."""
+        return list(parcels)
+
+    def _is_news(self) -> npt.NDArray[np.bool_]:
+        """Tell for every position whether ghosts of it are out of date; found out once a superstep."""
+        if self._news is not None:
+            return self._news
+        self._news = news = np.zeros(self._part.size, np.bool_)
+        if not self._gathered:
+            news[self._frontier.as_list()] = True
+        elif self._in_place:
+            news[:] = True
+        else:
+            for old, new in zip(self._fresh, self._context.state, strict=True):
+                news |= old != new
+        return news
+
+    def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
+        """Bring the ghosts at positions [first, last) up to date; those that came are active."""
+        ghosts = np.arange(first, last, dtype=self._context.index)
+        if forest:
+            self._forest.attach_ghosts(ghosts[parcel.fields[0]])
+            return
+        parcel = parcel.unfolded()
+        if parcel.places is not None:
+            ghosts = ghosts[parcel.places]
+        for column, values in zip(self._context.state, parcel.fields, strict=True):
+            column[ghosts] = values
+        if not self._gathered:
+            self._frontier.add(ghosts if parcel.active is None else ghosts[parcel.active])
+
+    # --------------------------------------------------------------------- forest and checkpoint
+
+    def begin_forest(self) -> int:
+        """Choose predecessors where a strictly better one exists; return how many are missing."""
+        with running(self._context.bound.program):
+            return self._forest.begin()
+
+    def grow_forest(self) -> int:
+        """Attach undecided owned vertices to what has been attached since; return how many."""
+        return self._forest.grow()
+
+    def predecessors(self) -> npt.NDArray[np.int64]:
+        """Return each owned vertex's predecessor as a vertex number, −1 for none."""
+        return self._forest.predecessors()
+
+    def columns(self) -> dict[str, Array]:
+        """Return the state fields of the owned vertices."""
+        fields = zip(self._context.bound.program.state, self._context.state, strict=True)
+        return {name: column[: self._part.owned] for name, column in fields}
+
+    def queue(self) -> npt.NDArray[np.int64]:
+        """Return for each owned vertex its place in the frontier from 1, −1 if later, else 0."""
+        queue = np.zeros(self._part.size, np.int64)
+        if self._queues is not None:
+            queue[self._queues.later()] = -1
+        active = self._frontier.as_list()
+        queue[active] = np.arange(1, len(active) + 1)
+        return queue[: self._part.owned]
+
+    def schedule(self) -> npt.NDArray[np.float64]:
+        """Return the numbers of the priority piles."""
+        return self._open_queues().numbers()
+
+    def restore(
+        self,
+        columns: dict[str, Array],
+        queue: npt.NDArray[np.int64],
+        schedule: npt.NDArray[np.float64],
+    ) -> None:
+        """Go on from a checkpoint; columns and queue are by position, ghosts included."""
+        fields = zip(self._context.bound.program.state, self._context.state, strict=True)
+        for name, column in fields:
+            if name not in columns:
+                raise InputError(
+                    f"the checkpoint has no column {name!r}; resume with the same program"
+                )
+            np.copyto(column, columns[name], casting="same_kind")
+        active = np.flatnonzero(queue > 0)
+        self._frontier.set_list(active[np.argsort(queue[active])].astype(self._context.index))
+        later: Array = np.flatnonzero(queue < 0).astype(self._context.index)
+        if self._ordered:
+            self._open_queues().restore(schedule, later[later < self._part.owned], self._frontier)
+        else:  # this run takes no notice of priorities
+            self._frontier.add(later)

@@ -1,0 +1,85 @@
+"""The predecessor forest of a search's final state, grown within one partition."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends.cpu.context import Array, Context
+from cugraph_ws.kernels.cpu.tree import UNDECIDED
+
+__all__ = ["PredecessorForest"]
+
+
+class PredecessorForest:
+    """Predecessors of a partition's vertices; see `kernels/cpu/tree.py` for what they are.
+
+    Parameters
+    ----------
+    context : Context
+        The program and the partition, the run at its end.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._parents = np.full(context.part.size, UNDECIDED, np.int64)
+        self._levels = np.empty(0, np.int64)
+        self._level = 0
+        self._attached: Array = np.empty(0, context.index)  # since the forest last grew
+
+    def begin(self) -> int:
+        """Choose predecessors where a strictly better one exists; return how many are missing."""
+        context = self._context
+        part, rows, values = context.part, context.rows("csc"), context.values
+        tasks = [
+            (
+                *bounds, part.numbers, rows, part.edges("csc"), context.state, part.constants,
+                values, self._parents,
+            )
+            for bounds in context.row_ranges()
+        ]  # fmt: skip
+        return int(sum(context.run(context.loops.choose_strictly_better, tasks)))
+
+    def grow(self) -> int:
+        """Attach undecided vertices to what has been attached since; return how many."""
+        context = self._context
+        part = context.part
+        if self._level == 0:
+            own = self._parents[: part.owned]
+            decided = np.flatnonzero(own != UNDECIDED).astype(context.index)
+            self._attached = np.concatenate([decided, self._attached])
+            self._levels = np.zeros(part.size, np.int64)
+        self._level += 1
+        begun = len(self._attached)
+        queue = np.empty(part.size, context.index)
+        queue[:begun] = self._attached
+        # Ghosts attach between levels; without any, all levels go at once.
+        most = 1 if part.ghosted else part.size
+        size, last = context.loops.search_ties(
+            part.numbers, context.rows("csr"), part.edges("csr"), context.state, part.constants,
+            context.values, self._parents, self._levels, queue,
+            np.array([begun, self._level, most]),
+        )  # fmt: skip
+        self._attached = queue[last:size].copy()
+        return int(size - begun)
+
+    def is_attached(self, vertices: Array) -> npt.NDArray[np.bool_]:
+        """Tell which of some owned vertices have their place in the forest."""
+        attached: npt.NDArray[np.bool_] = self._parents[vertices] != UNDECIDED
+        return attached
+
+    def attach_ghosts(self, ghosts: Array) -> None:
+        """Take note of ghosts that have their place in the forest."""
+        new = ghosts[self._parents[ghosts] == UNDECIDED]
+        self._parents[new] = 0  # anything decided: nobody reads a ghost's own predecessor
+        self._attached = np.concatenate([self._attached, new])
+
+    def predecessors(self) -> npt.NDArray[np.int64]:
+        """Return each owned vertex's predecessor as a vertex number, −1 for none.
+
+        What is left undecided got its state from several messages together.
+        """
+        parents = self._parents[: self._context.part.owned]
+        numbers = self._context.part.numbers
+        found: npt.NDArray[np.int64] = np.where(parents >= 0, numbers[parents], -1)
+        return found

@@ -1,0 +1,194 @@
+"""The edges of a graph on the device, as those ask for them who count vertices by number.
+
+Engines read `DeviceGraph` itself, which has vertices at positions by falling in-degree.  What is here
+is for reports, frames of edges, the constants of programs, and copies on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.backends.cuda.columns import first_true
+from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.numbering import read_scalars
+from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
+from cugraph_ws.graph.adjacency import Adjacency
+from cugraph_ws.graph.arcs import Arcs
+from cugraph_ws.runtime.device import device
+
+__all__ = ["DeviceArcs"]
+
+DeviceArray = Any
+
+
+class DeviceArcs:
+    """The edges of a graph that was built on the device; an undirected edge is two arcs.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+    carried : sequence of str
+        Names of the edge columns that it keeps.
+    """
+
+    def __init__(self, graph: DeviceGraph, carried: Sequence[str]) -> None:
+        self.graph = graph
+        self._carried = list(carried)
+        self._lock = RLock()
+        self._host: Arcs | None = None
+
+    @property
+    def number_of_arcs(self) -> int:
+        """Number of arcs; an undirected edge is two, a self-loop one."""
+        return int(self.graph.arcs)
+
+    @property
+    def both_ways(self) -> int:
+        """Pairs of vertices that an undirected graph has edges between which were given both ways."""
+        return int(self.graph.both_ways)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is held on the device now, and of copies on the host."""
+        return int(self.graph.nbytes) + (0 if self._host is None else self._host.nbytes)
+
+    def host(self) -> Arcs:
+        """Return a copy on the host, made when first asked for, then kept."""
+        with self._lock:
+            if self._host is None:
+                here = device()
+                rows, columns, order = self.ordered()
+                degrees = here.xp.bincount(rows, minlength=self.graph.size)
+                offsets = np.zeros(self.graph.size + 1, np.int64)
+                np.cumsum(here.to_host(degrees), out=offsets[1:])
+                values = {
+                    name: here.to_host(self.graph.values(name, "csc")[order])
+                    for name in self._carried
+                }
+                csc = Adjacency(offsets, here.to_host(columns))
+                self._host = Arcs.of_csc(csc, values, directed=not self.graph.undirected)
+            return self._host
+
+    def ordered(self) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
+        """Return the arcs by destination, then source, as the CSC on the host has them.
+
+        Returns
+        -------
+        destinations, sources : device arrays, shape (arcs,)
+            Vertex numbers.
+        order : device array of int64, shape (arcs,)
+            Places of the arcs in the graph's own CSC.
+        """
+        graph, csc = self.graph, self.graph.csc
+        numbers = self._numbers()
+        destinations = numbers[arc_rows(csc.offsets, graph.arcs)]
+        sources = numbers[csc.indices]
+        order = sort_ends(destinations, sources, graph.size)
+        return destinations[order], sources[order], order
+
+    def _numbers(self) -> DeviceArray:
+        """Return the vertex number at each of the graph's own positions."""
+        return self.graph.numbers
+
+    def values(self, name: str) -> DeviceArray:
+        """Return an edge column in the order of the graph's own CSC."""
+        return self.graph.values(name, "csc")
+
+    def degrees(self, *, incoming: bool) -> DeviceArray:
+        """Return the number of arcs into or out of every vertex, by number."""
+        graph = self.graph
+        return graph.by_number(graph.in_degrees if incoming else graph.out_degrees)
+
+    def weight_sums(self, name: str, *, incoming: bool) -> DeviceArray:
+        """Return the sum of an edge column into or out of every vertex, float64, by number."""
+        graph = self.graph
+        return graph.by_number(
+            graph.in_weight_sums(name) if incoming else graph.out_weight_sums(name)
+        )
+
+    @staticmethod
+    def first_infinite(values: DeviceArray) -> int | None:
+        """Return the first place where an array is not finite, None where it is everywhere."""
+        bad = ~device().xp.isfinite(values)
+        return first_true(bad) if _count(bad) else None
+
+    def listed(
+        self, keep: Any, among: Any
+    ) -> tuple[DeviceArray, DeviceArray, dict[str, DeviceArray]]:
+        """List edges; see `Graph.edge_frame`.
+
+        Returns
+        -------
+        sources, destinations : device arrays
+            Vertex numbers.
+        values : dict of str to device array
+            The carried columns.
+        """
+        xp = device().xp
+        destinations, sources, order = self.ordered()
+        marks = [] if keep is None else [xp.asarray(keep)]
+        if self._mirrored:
+            marks.append(sources <= destinations)
+        if among is not None:
+            among = xp.asarray(among)
+            marks.append(among[sources] & among[destinations])
+        if marks:
+            kept = marks[0]
+            for mark in marks[1:]:
+                kept = kept & mark
+            which = xp.flatnonzero(kept)
+            destinations, sources, order = destinations[which], sources[which], order[which]
+        return sources, destinations, {name: self.values(name)[order] for name in self._carried}
+
+    def count_loops(self) -> int:
+        """Count the edges from a vertex to itself."""
+        csc = self.graph.csc
+        return _count(csc.indices == arc_rows(csc.offsets, self.graph.arcs))
+
+    def count_repeated(self) -> int:
+        """Count the edges beside the first between the same two vertices."""
+        graph, csc = self.graph, self.graph.csc
+        if graph.arcs < 2:
+            return 0
+        rows = arc_rows(csc.offsets, graph.arcs)
+        repeated = (csc.indices[1:] == csc.indices[:-1]) & (rows[1:] == rows[:-1])
+        if self._mirrored:  # one of an edge's two arcs counts
+            numbers = self._numbers()
+            repeated &= numbers[csc.indices[1:]] <= numbers[rows[1:]]
+        return _count(repeated)
+
+    @property
+    def _mirrored(self) -> bool:
+        """Whether every edge is two arcs."""
+        return bool(self.graph.undirected)
+
+    def count_isolated(self) -> int:
+        """Count the vertices without any edge."""
+        return _count((self.graph.in_degrees == 0) & (self.graph.out_degrees == 0))
+
+    def ends(self, arc: int) -> tuple[int, int]:
+        """Return the vertex numbers of source and destination of an arc of the graph's own CSC."""
+        graph, csc = self.graph, self.graph.csc
+        place = device().xp.asarray([arc], dtype=np.int64)
+        row = device().xp.searchsorted(csc.offsets, place, side="right") - 1
+        source, destination = read_scalars(graph.numbers[csc.indices[arc]], graph.numbers[row][0])
+        return int(source), int(destination)
+
+    def extreme(self, name: str, *, least: bool) -> tuple[float, int]:
+        """Return the least or greatest value of an edge column, and an arc that has it."""
+        values = self.values(name)
+        (arc,) = read_scalars(values.argmin() if least else values.argmax())
+        return device().to_host(values[arc : arc + 1])[0], int(arc)
+
+    def close(self) -> None:
+        """Give the device's memory back."""
+        self.graph.close()
+        self._host = None
+
+
+def _count(flags: DeviceArray) -> int:
+    return int(read_scalars(flags.sum())[0]) if len(flags) else 0

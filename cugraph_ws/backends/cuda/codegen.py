@@ -1,0 +1,387 @@
+"""From a checked program and `kernels/cuda/superstep.py` to one module of CUDA kernels.
+
+As on the CPU (`cugraph_ws.program.codegen`): the program's functions take the place of the names in
+`kernels/cuda/interface.py`.  Here the text also fixes what the CPU decides at run time, because a
+kernel's registers count: whether messages are kept in an outbox, whether only active vertices are
+heard, whether state is read while it is written.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from cugraph_ws.kernels.cuda.layout import CODES
+from cugraph_ws.program.codegen import (
+    INFINITY,
+    Access,
+    Types,
+    adaptors,
+    message_text,
+    program_text,
+    vertex_text,
+    without_interface,
+)
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.runtime.device import Device, KernelModule
+from cugraph_ws.runtime.generated import kernel_file
+from cugraph_ws.runtime.parsing import parse
+
+__all__ = [
+    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "has_codes", "interface_source",
+    "module_source", "program_kernels", "reads_states_alone", "sent_fields",
+]  # fmt: skip
+
+LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
+# Where states are changed by compare-and-swap, and where only its own thread changes a vertex
+FRONTIER_LOOPS = (*LOOPS, "branch", "ties", "parents", "pull", "frontier", "border")
+RELAY_LOOPS = (*LOOPS, "relay")
+FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of one that has none
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is fixed in a program's kernels beside the program and its types.
+
+    Attributes
+    ----------
+    outbox : bool
+        Whether what a vertex sends is the same on every arc, and computed once for each vertex.
+    frontier : bool
+        Whether only the messages of active vertices are gathered.
+    in_place : bool
+        Whether state is written where others read it in the same superstep.
+    lanes : int
+        Of a virtual warp.
+    swaps : bool
+        Whether the state, which is one number, is changed by whoever has news for it.
+    ordered : bool
+        Whether the program's priorities are honoured, where states are changed so.
+    """
+
+    outbox: bool = False
+    frontier: bool = False
+    in_place: bool = False
+    lanes: int = 8
+    swaps: bool = False
+    ordered: bool = False
+
+
+class _DeviceAccess(Access):
+    """Bare pointers; bools in bytes; what is read once, or while others write it, past the L1."""
+
+    def __init__(
+        self, variant: Variant, *, once: bool = False, cached: bool = False, near: bool = False
+    ) -> None:
+        self._in_place = variant.in_place
+        self._once = once
+        self._near = near  # whether a lane reads what is beside an edge's value soon
+        self._fresh = "load_cached" if cached else "load_fresh"
+
+    def read(self, role: str, array: str, index: str, kind: str) -> str:
+        in_cache = index == "0" or (role == "state" and self._in_place)
+        if (role == "edge" and not self._near) or (self._once and not in_cache):
+            value = f"load_once({array}, {index})"
+        elif role == "state" and self._in_place:
+            value = f"{self._fresh}({array}, {index})"
+        else:
+            value = f"{array}[{index}]"
+        if kind == "bool":
+            return f"({value} != 0)"
+        return f"np.{kind}({value})" if role == "edge" else value
+
+    def write(self, role: str, array: str, index: str, value: str) -> str:
+        if role == "state" and self._in_place:
+            return f"store_fresh({array}, {index}, {value})"
+        return f"{array}[{index}] = {value}"
+
+
+class _CodedAccess(_DeviceAccess):
+    """State is known by its code."""
+
+    def read(self, role: str, array: str, index: str, kind: str) -> str:
+        if role == "state":
+            if kind in INFINITY:
+                return f"np.int64(code if code < {FAR} else {INFINITY[kind]})"
+            return f"(np.{kind}(code) if code < {FAR} else np.{kind}(np.inf))"
+        return super().read(role, array, index, kind)
+
+
+def module_source(interface: str, loops: tuple[str, ...] = LOOPS) -> str:
+    """Write the module that holds a program and its kernels.
+
+    Parameters
+    ----------
+    interface : str
+        What `interface_source` wrote.
+    loops : tuple of str
+        Names of modules in `kernels/cuda`, in the order in which they use each other.
+
+    Returns
+    -------
+    str
+        Python source.
+    """
+    return "\n\n".join([interface, *[_loop_text(loop) for loop in loops]]) + "\n"
+
+
+def program_kernels(
+    device: Device, program: VertexProgram, interface: str, loops: tuple[str, ...] = LOOPS
+) -> KernelModule:
+    """Return a program's kernels on a device.
+
+    Parameters
+    ----------
+    device : Device
+    program : VertexProgram
+    interface : str
+        What `interface_source` wrote.
+    loops : tuple of str
+        As in `module_source`.
+
+    Returns
+    -------
+    KernelModule
+    """
+    name = f"cugraph_ws_cuda_{program.name}"
+    return device.program_module(name, interface, loops, lambda: module_source(interface, loops))
+
+
+def interface_source(program: VertexProgram, types: Types, variant: Variant) -> str:
+    """Write what takes the place of `kernels/cuda/interface.py` for a program.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types : Types
+        Its types on the graph at hand.
+    variant : Variant
+        What else is fixed.
+
+    Returns
+    -------
+    str
+        Python source, the same for the same arguments: it is written once.
+    """
+    key = "interface on a GPU", types, variant
+    if key not in program.memory:
+        program.memory[key] = _written(program, types, variant)
+    text: str = program.memory[key]
+    return text
+
+
+def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
+    # Lanes combine before they know who has heard anything, so `any` needs a neutral message: of
+    # messages that are all as good, the greatest is taken.
+    combined = replace(program, combine="max") if program.combine == "any" else program
+    parts = [
+        f'"""CUDA kernels of the vertex program {program.name}, generated."""',
+        *program_text(program, "from cugraph_ws.kernels.cuda.primitives import *"),
+        adaptors(combined, types, _DeviceAccess(variant)),
+        f"ANY = {program.combine == 'any'}",
+        _lane_adaptors(program, types, variant),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def sent_fields(program: VertexProgram) -> tuple[int, ...]:
+    """Return which state fields of a ghost are read, and so have to be sent.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+
+    Returns
+    -------
+    tuple of int
+        Places among the state fields: those that `compute` reads, or all if predecessors are asked
+        for, which compare states.
+    """
+    if "sent fields" not in program.memory:
+        program.memory["sent fields"] = _read_elsewhere(program)
+    fields: tuple[int, ...] = program.memory["sent fields"]
+    return fields
+
+
+def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
+    everything = tuple(range(len(program.state)))
+    reads = _fields_read(program, "compute", ("src",))
+    if program.predecessor is not None or reads is None:
+        return everything
+    return tuple(place for place, name in enumerate(program.state) if name in reads)
+
+
+def _fields_read(
+    program: VertexProgram, function: str, parameters: tuple[str, ...]
+) -> set[str] | None:
+    """Return what a function reads of some of its parameters; None if one may be taken apart."""
+    tree = parse(program.sources[function].text)
+    names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id in parameters]
+    reads = [
+        one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.value in names
+    ]
+    return set(reads) if len(reads) == len(names) else None
+
+
+def reads_states_alone(program: VertexProgram, function: str) -> bool:
+    """Tell whether one of a program's functions reads nothing of vertices but their states.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    function : str
+        One whose parameters are vertices, and the run's parameters; that there is none reads nothing.
+
+    Returns
+    -------
+    bool
+        False also where a parameter may be taken apart, so that it is not known.
+    """
+    key = "states alone", function
+    if key not in program.memory:
+        program.memory[key] = _reads_states_alone(program, function)
+    alone: bool = program.memory[key]
+    return alone
+
+
+def _reads_states_alone(program: VertexProgram, function: str) -> bool:
+    if function not in program.sources:
+        return True
+    reads = _fields_read(program, function, tuple(program.sources[function].parameters))
+    return reads is not None and reads.isdisjoint(program.constants)
+
+
+def has_codes(types: Types) -> bool:
+    """Tell whether states may have codes of one byte, of which the GPU's cache holds more.
+
+    Parameters
+    ----------
+    types : Types
+
+    Returns
+    -------
+    bool
+        Where the state is one number; whether that is a small whole one shows for each vertex.
+    """
+    return len(types.state) == 1 and types.state[0] in (*INFINITY, "float32", "float64")
+
+
+@lru_cache
+def _loop_text(loop: str) -> str:
+    tree = parse(kernel_file("cuda", loop).read_text("utf-8"))
+    kept = [
+        node
+        for node in without_interface(tree)
+        if not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cugraph_ws"))
+    ]
+    return "\n\n".join(ast.unparse(node) for node in kept)
+
+
+def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> str:
+    """Write the names that `kernels/cuda/interface.py` adds to the CPU's."""
+    terms = range(len(program.aggregates))
+    given = range(len(types.parameters))
+
+    def row(items: list[str]) -> str:
+        return "(" + "".join(f"{item}, " for item in items) + ")"
+
+    def shuffled(function: str, argument: str) -> str:
+        parts = [
+            _shuffle(function, kind, f"gathered[{place}]" if types.tuple_message else "gathered",
+                     argument)
+            for place, kind in enumerate(types.message)
+        ]  # fmt: skip
+        return row(parts) if types.tuple_message else parts[0]
+
+    sent = range(len(types.message) if variant.outbox else len(sent_fields(program)))
+    compared = " or ".join(f"old[{place}][vertex] != new[{place}][vertex]" for place in sent)
+    held = row([f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message])
+    lines = [
+        *_codes(program, types, variant),
+        "@inline\ndef message_near(source, edges, arc, values):",
+        message_text(program, types, _DeviceAccess(variant, near=True)),
+        f"OUTBOX = {variant.outbox}",
+        f"FRONTIER = {variant.frontier}",
+        f"SWAPS = {variant.swaps}",
+        f"LANES = {variant.lanes}",
+        f"TERMS = {len(program.aggregates)}",
+        "@inline\ndef copy_sent(source, place, target, to):",
+        *([f"    target[{one}][to] = source[{one}][place]" for one in sent] or ["    pass"]),
+        "@inline\ndef differs(old, new, vertex):",
+        f"    return {'True' if variant.in_place else compared or 'False'}",
+        "@inline\ndef with_sums(parameters, sums, vertices, number):",
+        "    return "
+        + row([
+            *[f"parameters[{place}]" for place in given],
+            *[f"sums[{place}]" for place in terms],
+            "vertices",
+            "number",
+        ]),
+        "@inline\ndef load_own(state, constants, vertex):",
+        f"    return {vertex_text(program, types, _DeviceAccess(variant, once=True))}",
+        "@inline\ndef no_terms():",
+        f"    return {row(['0.0' for _ in terms])}",
+        "@inline\ndef add_terms(first, second):",
+        f"    return {row([f'first[{place}] + second[{place}]' for place in terms])}",
+        "@inline\ndef shuffle_terms_xor(mask, sums, bits):",
+        f"    return {row([f'shuffle_xor(mask, sums[{place}], bits)' for place in terms])}",
+        "@inline\ndef put_terms(array, place, sums):",
+        *([f"    array[place + {place}] = sums[{place}]" for place in terms] or ["    pass"]),
+        "@inline\ndef take_terms(array, place):",
+        f"    return {row([f'array[place + {place}]' for place in terms])}",
+        "@inline\ndef shuffle_message(mask, gathered, source):",
+        f"    return {shuffled('shuffle', 'source')}",
+        "@inline\ndef shuffle_message_down(mask, gathered, distance):",
+        f"    return {shuffled('shuffle_down', 'distance')}",
+        "@inline\ndef shuffle_message_xor(mask, gathered, bits):",
+        f"    return {shuffled('shuffle_xor', 'bits')}",
+        "@inline\ndef shared_messages():",
+        f"    return {held}",
+    ]  # fmt: skip
+    if variant.swaps:
+        cached = _DeviceAccess(variant, cached=True)
+        lines += [
+            f"ORDERED = {variant.ordered}",
+            "@inline\ndef glance(state, constants, vertex):",
+            f"    return {vertex_text(program, types, cached)}",
+            "@inline\ndef swap(state, vertex, old, new):",
+            "    return atomic_compare_and_swap(state[0], vertex, old[0], new[0]) == old[0]",
+        ]
+    return "\n".join(lines)
+
+
+def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
+    """Write what reads states by their codes, or does without where they have none."""
+    coded = has_codes(types)
+    code = at = f"np.uint8({UNCODED})"
+    known = whole = "load(state, constants, vertex)"
+    if coded:
+        kind = types.state[0]
+        beyond = f"{FAR} if vertex[0] == {INFINITY.get(kind, 'np.inf')} else {UNCODED}"
+        small, at = f"0 <= vertex[0] < {FAR}", "codes[vertex]"
+        if kind not in INFINITY:  # whole, and not -0
+            small += f" and np.{kind}(np.uint8(vertex[0])) == vertex[0]"
+            small += " and math.copysign(1.0, vertex[0]) > 0.0"
+            at = f"codes[vertex] if worth else np.uint8({UNCODED})"
+        code = f"np.uint8(vertex[0]) if {small} else np.uint8({beyond})"
+        vertex = vertex_text(program, types, _CodedAccess(variant))
+        known = f"{whole} if code == {UNCODED} else {vertex}"
+    return [
+        f"CODED = {coded}",
+        "@inline\ndef code_of(vertex):",
+        f"    return {code}",
+        "@inline\ndef code_at(codes, worth, vertex):",
+        f"    return {at}",
+        "@inline\ndef load_coded(code, state, constants, vertex):",
+        f"    return {known}",
+    ]
+
+
+def _shuffle(function: str, kind: str, value: str, argument: str) -> str:
+    if kind == "bool":
+        return f"({function}(mask, np.int32({value}), {argument}) != 0)"
+    return f"{function}(mask, {value}, {argument})"

@@ -1,0 +1,326 @@
+"""Columns on the device: checked and converted as their like on the host, with the same messages.
+
+Numbers without nulls are device arrays, of the frame's own memory where it can be; everything else
+stays a cuDF Series, which `cudf_series` knows how to read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.types as pt
+
+from cugraph_ws.backends.cuda.cudf_series import coded, missing, no_text, time_counts
+from cugraph_ws.backends.cuda.numbering import read_scalars
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import Column
+from cugraph_ws.runtime.device import device
+
+__all__ = [
+    "DeviceColumn",
+    "cast_device_numbers",
+    "convert_ids",
+    "device_values",
+    "first_true",
+    "id_values",
+    "read_device_numbers",
+    "widened",
+]
+
+DeviceArray = Any
+_INT64_MAX = np.iinfo(np.int64).max
+_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+@dataclass(frozen=True)
+class DeviceColumn(Column):
+    """A column on the device: an array where it holds numbers without nulls, else a Series.
+
+    Attributes
+    ----------
+    arrow : pyarrow.DataType
+        The values' type.
+    """
+
+    arrow: pa.DataType
+    on_device: ClassVar[bool] = True
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the values are a device array."""
+        return isinstance(self.values, device().xp.ndarray)
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The values' type, as Arrow names it."""
+        return self.arrow
+
+    def refuse_nulls(self) -> None:
+        """Raise InputError naming the first row without a value."""
+        if self.is_array:
+            return
+        rows = missing(self.values)
+        if rows is not None:
+            self._refuse_row(first_true(rows))
+
+    def value(self, row: int) -> Any:
+        """Return one value as a Python object, for errors."""
+        if self.is_array:
+            return device().to_host(self.values[row : row + 1])[0].item()
+        return self.values.iloc[row : row + 1].to_arrow()[0].as_py()
+
+    def _refuse_row(self, row: int) -> None:
+        raise InputError(
+            f"{self}: row {self.first_row + row} is null; drop the rows without a value or fill them"
+        )
+
+
+def device_values(data: Any, argument: str) -> DeviceColumn:
+    """Read an array in a GPU's memory as a column, without a copy.
+
+    Parameters
+    ----------
+    data : array of CuPy, Numba, PyTorch or others
+        With `__cuda_array_interface__`, or DLPack's protocol.
+    argument : str
+        The caller's name for it, for errors.
+
+    Returns
+    -------
+    DeviceColumn
+
+    Raises
+    ------
+    InputError
+        If it is not one-dimensional, or its values are no numbers.
+    """
+    xp = device().xp
+    try:
+        by_dlpack = not hasattr(data, "__cuda_array_interface__")
+        values = xp.from_dlpack(data) if by_dlpack else xp.asarray(data)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"{argument}: the array cannot be read: {error}") from error
+    if values.ndim != 1:
+        raise InputError(f"{argument}: a one-dimensional array is needed, not {values.ndim}-d")
+    if values.dtype.kind not in "iufb":
+        raise InputError(f"{argument}: an array of numbers is needed, not of {values.dtype}")
+    return DeviceColumn(argument, argument, values, values.dtype, pa.from_numpy_dtype(values.dtype))
+
+
+def first_true(flags: DeviceArray) -> int:
+    """Return the place of the first true value, of which there must be one."""
+    return int(read_scalars(flags.argmax())[0])
+
+
+def id_values(column: Column, arrow: pa.DataType, *, categorical: bool) -> Any:
+    """Return ids without nulls in the form in which they are numbered.
+
+    Parameters
+    ----------
+    column : Column
+        On the device.
+    arrow : pyarrow.DataType
+        Of a value; of a categorical, of its categories.
+    categorical : bool
+        Whether the column is one.
+
+    Returns
+    -------
+    device array of integers of 32 or 64 bits, or cudf_series.Coded
+        Times as counts of their unit.
+    """
+    assert isinstance(column, DeviceColumn)
+    if column.is_array:
+        return widened(column.values)
+    if pt.is_null(arrow):
+        return device().xp.empty(0, np.int64)
+    text = pt.is_string(arrow) or pt.is_large_string(arrow)
+    if not categorical and not text:
+        return time_counts(column.values)
+    codes = coded(column.values)
+    if text:
+        return codes
+    if not len(codes):  # nor may there be any category
+        return device().xp.empty(0, _width(arrow))
+    integers = (
+        device().xp.asarray(codes.values) if pt.is_integer(arrow) else time_counts(codes.values)
+    )
+    return widened(integers[codes.codes])
+
+
+def widened(values: DeviceArray) -> DeviceArray:
+    """Return integers as kernels take ids: those of fewer than 32 bits as int32.
+
+    Parameters
+    ----------
+    values : device array of integers
+
+    Returns
+    -------
+    device array of int32, uint32, int64 or uint64
+        The same array where it is one of these.
+    """
+    return values.astype(np.int32) if values.dtype.itemsize < 4 else values
+
+
+def _width(arrow: pa.DataType) -> np.dtype[Any]:
+    """Return the dtype in which ids of a type are kept on the device."""
+    if not pt.is_integer(arrow):
+        return np.dtype(np.int64)  # counts of a unit of time
+    dtype = np.dtype(arrow.to_pandas_dtype())
+    return dtype if dtype.itemsize >= 4 else np.dtype(np.int32)
+
+
+def convert_ids(column: Column, values: Any, old: pa.DataType, new: pa.DataType) -> Any:
+    """Return ids of one type as those of another of its family.
+
+    Parameters
+    ----------
+    column : Column
+        Where they are from, for errors.
+    values : device array of integers, or text
+        As `id_values` gives them; of no type, if there are none.
+    old, new : pyarrow.DataType
+        What they are, and are to be.
+
+    Returns
+    -------
+    device array of integers, or text
+
+    Raises
+    ------
+    InputError
+        If a value is beyond what the new type holds.
+    """
+    text = pt.is_string(new) or pt.is_large_string(new)
+    if pt.is_null(old):
+        return no_text() if text else device().xp.empty(0, _width(new))
+    if text or old == new:
+        return values
+    return (
+        _to_width(column, values, new) if pt.is_integer(new) else _to_unit(column, values, old, new)
+    )
+
+
+def _to_width(column: Column, values: DeviceArray, new: pa.DataType) -> DeviceArray:
+    if values.dtype == np.uint64 and len(values) and read_scalars(values.max())[0] > _INT64_MAX:
+        raise InputError(
+            f"{column}: id {read_scalars(values.max())[0]} is above {_INT64_MAX}, and another "
+            f"column of ids is signed; cast both to uint64 or to strings"
+        )
+    return values.astype(_width(new), copy=False)
+
+
+def _to_unit(
+    column: Column, values: DeviceArray, old: pa.DataType, new: pa.DataType
+) -> DeviceArray:
+    factor, by = max(1, _A_SECOND[new.unit] // _A_SECOND[old.unit]), 1
+    if factor == 1:
+        by = _A_SECOND[old.unit] // _A_SECOND[new.unit]
+    if len(values):
+        least, most = read_scalars(values.min(), values.max())
+        beyond = max(-least, most) > _INT64_MAX // factor
+        if beyond or read_scalars((values % by != 0).any())[0]:
+            why = "values are out of bounds" if beyond else "finer units would be lost"
+            raise InputError(
+                f"{column}: casting from {old} to {new}: {why}; cast the columns of ids to one unit"
+            )
+    return values // by * factor
+
+
+def read_device_numbers(column: Column, *, finite: bool) -> DeviceArray:
+    """Return a numeric column as int64, float32 or float64; see `cugraph_ws.frames.values.read_numbers`.
+
+    Parameters
+    ----------
+    column : Column
+        On the device.
+    finite : bool
+        Refuse infinite values too.
+
+    Returns
+    -------
+    device array of int64, float32 or float64
+        May share memory with the frame.
+
+    Raises
+    ------
+    InputError
+        If a row is null or NaN, or the column is not numeric; the message names the row.
+    """
+    xp, values = device().xp, _numeric(column)
+    if values.dtype.kind == "f":
+        good = xp.isfinite(values) if finite else ~xp.isnan(values)
+        if not read_scalars(good.all())[0]:
+            _refuse_nan(column, values)
+            row = first_true(~good)
+            raise InputError(
+                f"{column}: row {column.first_row + row} is {column.value(row)}; finite values are needed"
+            )
+        return values.astype(np.float64 if values.dtype.itemsize == 8 else np.float32, copy=False)
+    if values.dtype == np.uint64 and len(values):
+        high = values > np.uint64(_INT64_MAX)
+        if read_scalars(high.any())[0]:
+            row = first_true(high)
+            raise InputError(
+                f"{column}: row {column.first_row + row} is {column.value(row)}, above int64's {_INT64_MAX}; "
+                f"cast the column to float64"
+            )
+    return values.astype(np.int64, copy=False)
+
+
+def cast_device_numbers(column: Column, dtype: npt.DTypeLike) -> DeviceArray:
+    """Return a numeric column as a given dtype; see `cugraph_ws.frames.values.cast_numbers`.
+
+    Parameters
+    ----------
+    column : Column
+        On the device.
+    dtype : dtype
+        Of integers, floats or bool.
+
+    Returns
+    -------
+    device array of `dtype`
+
+    Raises
+    ------
+    InputError
+        If a row is null or NaN, the column is not numeric, or a value does not fit.
+    """
+    xp, dtype, values = device().xp, np.dtype(dtype), _numeric(column)
+    if values.dtype.kind == "f":
+        _refuse_nan(column, values)
+    with np.errstate(all="ignore"):  # what does not fit is found below, by comparing
+        cast = values.astype(dtype)
+        if dtype.kind == "f":
+            changed = xp.isinf(cast) & ~xp.isinf(values.astype(np.float64, copy=False))
+        else:
+            changed = (cast != values) | ((cast < 0) != (values < 0))
+    if len(values) and read_scalars(changed.any())[0]:
+        row = first_true(changed)
+        raise InputError(
+            f"{column}: row {column.first_row + row} is {column.value(row)}, which is not a value of {dtype}"
+        )
+    return cast
+
+
+def _numeric(column: Column) -> DeviceArray:
+    assert isinstance(column, DeviceColumn)
+    if column.is_array:
+        return column.values
+    kind = column.arrow_type
+    if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind):
+        column.refuse_nulls()
+    raise InputError(f"{column} holds {kind}; numbers are needed: cast the column to float64")
+
+
+def _refuse_nan(column: Column, values: DeviceArray) -> None:
+    missing = device().xp.isnan(values)
+    if len(values) and read_scalars(missing.any())[0]:
+        row = column.first_row + first_true(missing)
+        raise InputError(f"{column}: row {row} is nan; drop the rows without a value or fill them")

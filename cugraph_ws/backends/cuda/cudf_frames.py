@@ -1,0 +1,451 @@
+"""cuDF frames: columns read where they are, ids that only cuDF can compare, frames of results.
+
+Loaded only for callers who came with one, or with arrays on a GPU.  Everything stays on the device;
+what is used of cuDF is what it has in common with pandas, so that a stand-in made of pandas can take
+its place in tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from cugraph_ws.backends.cuda.columns import DeviceColumn
+from cugraph_ws.backends.cuda.cudf_series import Coded, cudf_module, own_rules
+from cugraph_ws.backends.cuda.grouping import run
+from cugraph_ws.backends.cuda.numbering import DeviceNumbered
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import Below, Column, Frame, FrameKind, Ids, Masked
+from cugraph_ws.frames.ids import IdType
+from cugraph_ws.graph.adjacency import index_dtype
+from cugraph_ws.graph.numbering import Renumbered
+from cugraph_ws.runtime.device import device
+
+__all__ = [
+    "CudfFrame",
+    "Validity",
+    "as_series",
+    "device_column",
+    "empty_mask",
+    "id_column",
+    "ids_of_range",
+    "join_categories",
+    "make_frame",
+    "move_to_device",
+    "number_text",
+]
+
+DeviceArray = Any
+Series = Any
+
+MASK_BYTES = 64  # a mask is a multiple of so many
+
+
+class CudfFrame(Frame):
+    """A cuDF frame, whose columns are read on the device.
+
+    Parameters
+    ----------
+    native : cudf.DataFrame
+    argument : str
+        The caller's name for it, for errors.
+    proxy : bool
+        Whether it came as a `cudf.pandas` proxy.
+    """
+
+    on_device = True
+
+    def __init__(self, native: Any, argument: str, *, proxy: bool = False) -> None:
+        self.native = native
+        self.backend = "cudf"
+        self.argument = argument
+        self.proxy = proxy
+        self._released: set[str] = set()
+        self._rows = len(native)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [name for name in self.native.columns if name not in self._released]
+
+    def kind_like(self, name: str) -> FrameKind:
+        """Return the kind to make results in."""
+        return FrameKind("cudf", proxy=self.proxy)
+
+    def on_host(self) -> Frame:
+        """Return a copy on the host, as an Arrow table."""
+        table = nw.from_native(self.native.to_arrow(preserve_index=False), eager_only=True)
+        return Frame(self.native, table, "cudf", self.argument)
+
+    def release(self, names: Sequence[str]) -> None:
+        """Remove columns from the caller's own frame, and forget them here."""
+        for name in dict.fromkeys(names):
+            if name in self.names:
+                self._released.add(name)
+                del self.native[name]
+
+    def _read(self, name: str, argument: str) -> Column:
+        return device_column(self.native[name], name, argument)
+
+
+class SortedText:
+    """Distinct text in ascending order, in a Series; an id's number is its place."""
+
+    renumbered: Renumbered = "sorted"
+
+    def __init__(self, ids: Series) -> None:
+        self.ids = ids
+
+    @property
+    def size(self) -> int:
+        """Number of ids."""
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ids."""
+        return int(self.ids.memory_usage(index=False, deep=True))
+
+    def encode(self, columns: Sequence[Any]) -> DeviceArray:
+        """Find the ids by bisection among the distinct ones."""
+        xp, (wanted,) = device().xp, columns
+        if not self.size:
+            return xp.full(len(wanted), -1, np.int64)
+        values = wanted.values.astype(self.ids.dtype)
+        places = xp.minimum(xp.asarray(self.ids.searchsorted(values)), self.size - 1)
+        found = self.ids.take(places).reset_index(drop=True)
+        same = xp.asarray(found == values.reset_index(drop=True))
+        return xp.where(same, places, -1)[wanted.codes].astype(np.int64)
+
+    def decode(self, numbers: DeviceArray) -> list[Any]:
+        """Look the ids up."""
+        return [self.ids.take(device().xp.maximum(numbers, 0)).reset_index(drop=True)]
+
+
+def device_column(series: Series, name: str, argument: str) -> DeviceColumn:
+    """Read a cuDF Series as a column.
+
+    Parameters
+    ----------
+    series : cudf.Series or cudf.Index
+    name, argument : str
+        See `Column`.
+
+    Returns
+    -------
+    DeviceColumn
+        An array of the Series' own memory where it holds numbers without nulls.
+    """
+    if not hasattr(series, "iloc"):  # an Index
+        series = cudf_module().Series(series)
+    arrow = _arrow_type(series)
+    if not len(series) and (pt.is_string(arrow) or pt.is_large_string(arrow)):
+        arrow = pa.null()  # what cuDF makes of no values at all
+    numeric = pt.is_integer(arrow) or pt.is_floating(arrow) or pt.is_boolean(arrow)
+    if not numeric or series.null_count:
+        return DeviceColumn(name, argument, series, series.dtype, arrow)
+    xp = device().xp
+    if len(series):
+        values = xp.asarray(series)
+    else:  # an empty Series may have no memory to show
+        values = xp.empty(0, arrow.to_pandas_dtype())
+    return DeviceColumn(name, argument, values, series.dtype, arrow)
+
+
+def move_to_device(column: Column) -> DeviceColumn:
+    """Copy a column to the device.
+
+    Parameters
+    ----------
+    column : Column
+        Of the host; one of the device is returned as it is.
+
+    Returns
+    -------
+    DeviceColumn
+        Whose dtype is of another library.
+    """
+    if isinstance(column, DeviceColumn):
+        return column
+    values, arrow = column.values, column.arrow_type
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        moved = device().xp.asarray(np.ascontiguousarray(values))
+        return DeviceColumn(column.name, column.argument, moved, column.dtype, arrow)
+    column.refuse_nulls()
+    if pt.is_null(arrow):
+        return DeviceColumn(column.name, column.argument, _series([]), None, arrow)
+    if pt.is_binary(arrow) or pt.is_large_binary(arrow) or pt.is_fixed_size_binary(arrow):
+        raise InputError(f"{column} holds {arrow}, which cuDF has no type for; give strings")
+    chunks = pa.chunked_array([pa.array(values)]) if isinstance(values, np.ndarray) else values
+    if pt.is_dictionary(arrow):
+        chunks = chunks.cast(arrow.value_type)
+    if pt.is_string_view(chunks.type):
+        chunks = chunks.cast(pa.large_string())
+    series = cudf_module().Series.from_arrow(chunks.combine_chunks())
+    return device_column(series, column.name, column.argument)
+
+
+def number_text(columns: Sequence[Coded]) -> DeviceNumbered:
+    """Give numbers to text by its distinct values, sorted: only those are ever compared.
+
+    Parameters
+    ----------
+    columns : sequence of Coded
+        Sources, destinations, and perhaps a vertex frame's.
+
+    Returns
+    -------
+    DeviceNumbered
+    """
+    cudf, xp = cudf_module(), device().xp
+    with own_rules():
+        used = cudf.concat([column.used() for column in columns], ignore_index=True)
+        ids = used.drop_duplicates().sort_values().reset_index(drop=True)
+        dtype = index_dtype(len(ids))
+        numbers = []
+        for column in columns:
+            # values that no row has are found somewhere, and looked up by no row
+            ranks = xp.asarray(ids.searchsorted(column.values.astype(ids.dtype)))
+            numbers.append(ranks.astype(dtype)[column.codes])
+    return DeviceNumbered(numbers, 0, None, SortedText(ids))
+
+
+@dataclass
+class Validity:
+    """Which rows of a column are not null.
+
+    Attributes
+    ----------
+    rows : int
+    nulls : int
+        How many are.
+    mask : device array of uint32, shape (words of an `empty_mask`,), or None
+        A bit for each row, set if it is not null; None only where none is.
+    """
+
+    rows: int
+    nulls: int
+    mask: DeviceArray | None
+
+    @classmethod
+    def of(cls, valid: Any) -> Validity:
+        """Return the same as an array of bool tells, of the host or the device."""
+        xp = device().xp
+        valid = xp.asarray(valid)
+        nulls, mask = len(valid) - int(xp.count_nonzero(valid)), None
+        if nulls:
+            mask = empty_mask(len(valid))
+            mask.view(np.uint8)[: -(-len(valid) // 8)] = xp.packbits(valid, bitorder="little")
+        return cls(len(valid), nulls, mask)
+
+    @classmethod
+    def below(cls, values: DeviceArray, limit: float) -> Validity:
+        """Return which numbers are below a limit, in one pass over them; a NaN is."""
+        rows, mask = len(values), empty_mask(len(values))
+        nulls = device().xp.zeros(1, np.int64)
+        run(device(), "mark_below", rows, values, rows, limit, mask, nulls, module="results")
+        return cls(rows, int(device().to_host(nulls)[0]), mask)
+
+    def spread(self) -> DeviceArray:
+        """Return an array of bool."""
+        if self.mask is None:
+            return device().xp.ones(self.rows, np.bool_)
+        bits = device().xp.unpackbits(self.mask.view(np.uint8), bitorder="little")
+        return bits[: self.rows].view(np.bool_)
+
+
+def empty_mask(rows: int) -> DeviceArray:
+    """Return a mask without a bit set, of as many bytes as cuDF wants.
+
+    Made here, since RMM's usual resource asks the driver for each array that libcudf would need.
+    """
+    words = MASK_BYTES // 4
+    return device().xp.zeros(-(-rows // (32 * words)) * words, np.uint32)
+
+
+def id_column(values: Any, valid: Validity | None, kind: IdType, *, fresh: bool = False) -> Any:
+    """Return ids in the dtype that they came in as.
+
+    Parameters
+    ----------
+    values : device array of integers, or Series of text
+    valid : Validity, or None
+        Which are not null; all without.
+    kind : IdType
+    fresh : bool
+        Whether nobody else has the array, so that its memory may become the column's.
+
+    Returns
+    -------
+    pylibcudf.Column or cudf.Series
+        A part of what `make_frame` takes.
+    """
+    with own_rules():
+        column, dtype = values, values.dtype
+        if isinstance(values, device().xp.ndarray):
+            if pt.is_integer(kind.arrow):
+                dtype = kind.arrow.to_pandas_dtype()
+                column = _numbers(values.astype(dtype, copy=not fresh))
+            else:
+                column = _restored(values, kind.arrow, fresh=fresh)
+                dtype = column.dtype
+        if valid is not None and valid.nulls:  # before a cast: what is there may be no category
+            column = _with_nulls(column, valid)
+        if kind.dtype is not None and dtype != kind.dtype:
+            column = as_series(column).astype(kind.dtype)
+        return column
+
+
+def ids_of_range(ids: DeviceArray | None, first: int, last: int, kind: IdType) -> Any:
+    """Return the ids of vertices by number, from `first` to `last`.
+
+    Parameters
+    ----------
+    ids : device array of integers, shape (last - first,), or None
+        None where every id is its own number.
+    first, last : int
+    kind : IdType
+
+    Returns
+    -------
+    pylibcudf.Column or cudf.Series
+        With memory of its own; a part of what `make_frame` takes.
+    """
+    if ids is not None:
+        return id_column(ids, None, kind)
+    return id_column(device().xp.arange(first, last), None, kind, fresh=True)
+
+
+def join_categories(dtypes: Sequence[Any]) -> Any:
+    """Return the categorical dtype with the categories of all, in order of first appearance.
+
+    Parameters
+    ----------
+    dtypes : sequence of cudf.CategoricalDtype
+
+    Returns
+    -------
+    cudf.CategoricalDtype
+    """
+    cudf = cudf_module()
+    with own_rules():
+        every = cudf.concat([cudf.Series(one.categories) for one in dtypes], ignore_index=True)
+        return cudf.CategoricalDtype(every.drop_duplicates(), ordered=False)
+
+
+def make_frame(columns: Mapping[str, Any]) -> Any:
+    """Return a cuDF frame.
+
+    Parameters
+    ----------
+    columns : mapping of str to device array, ndarray, Masked, list of str, Series or pylibcudf.Column
+        Columns of one length; columns on the device are not copied, arrays are.
+
+    Returns
+    -------
+    cudf.DataFrame
+    """
+    with own_rules():
+        made = {name: _column(column) for name, column in columns.items()}
+        if any(isinstance(one, cudf_module().Series) for one in made.values()):
+            return cudf_module().DataFrame({name: as_series(one) for name, one in made.items()})
+        from pylibcudf import Table
+
+        # What cuDF does with a dict of Series takes longer than many a search.
+        table = Table(list(made.values()))
+        return cudf_module().DataFrame.from_pylibcudf(table, {"columns": list(made)})
+
+
+def as_series(column: Any) -> Series:
+    """Return a part of what `make_frame` takes as a Series."""
+    if isinstance(column, cudf_module().Series):
+        return column
+    return cudf_module().Series.from_pylibcudf(column)
+
+
+def _column(column: Any) -> Any:
+    """Return numbers as libcudf has them, without cuDF around them; a Series of all else."""
+    if isinstance(column, Masked):
+        if isinstance(column, Below) and isinstance(column.values, device().xp.ndarray):
+            valid = Validity.below(column.values, column.limit)
+        else:
+            valid = Validity.of(column.valid)
+        return _with_nulls(_column(column.values), valid)
+    if isinstance(column, Ids):  # decoded on the host
+        series = cudf_module().Series.from_arrow(column.values)
+        plain = column.dtype is None or isinstance(column.dtype, pa.DataType)
+        return series if plain else series.astype(column.dtype)
+    if isinstance(column, list):
+        return cudf_module().Series.from_arrow(pa.array(column, pa.large_string()))
+    if isinstance(column, np.ndarray):
+        return _numbers(device().xp.asarray(np.ascontiguousarray(column)))
+    if isinstance(column, cudf_module().Series):
+        return column.to_pylibcudf()[0] if _is_plain(column.dtype) else column
+    from pylibcudf import Column as PlainColumn
+
+    if isinstance(column, PlainColumn):
+        return column
+    return _numbers(device().xp.array(column))  # a copy: the frame is the caller's to write to
+
+
+def _with_nulls(column: Any, valid: Validity) -> Any:
+    """Return a column with nulls; numbers stay where they are, and a mask is put beside them."""
+    if isinstance(column, cudf_module().Series):
+        return column.where(_series(valid.spread()))
+    from pylibcudf import gpumemoryview
+
+    mask = None
+    if valid.nulls:
+        assert valid.mask is not None
+        mask = gpumemoryview(valid.mask.view(np.uint8))
+    return column.with_mask(mask, valid.nulls)
+
+
+def _numbers(values: DeviceArray) -> Any:
+    """Return numbers as a column of libcudf's, of the same memory; a Series where it is not as cuDF's."""
+    if not len(values) or not _is_plain(values.dtype):
+        return cudf_module().Series(values, nan_as_null=False)
+    from pylibcudf import Column as PlainColumn
+
+    return PlainColumn.from_cuda_array_interface(values)
+
+
+def _series(values: DeviceArray | list[Any]) -> Series:
+    """Return numbers as a Series, of the same memory, in which a NaN is no null."""
+    return as_series(_numbers(values))
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Tell whether a column of a dtype is numbers alone, which libcudf has as cuDF does."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
+
+
+def _restored(values: DeviceArray, arrow: pa.DataType, *, fresh: bool) -> Series:
+    """Return numbers as a Series of the times that they stand for, or of nothing."""
+    if pt.is_null(arrow):
+        return _series([])
+    counts = _series(values.astype(np.int64, copy=not fresh))
+    if pt.is_duration(arrow):
+        return counts.astype(f"timedelta64[{arrow.unit}]")
+    moments = counts.astype(f"datetime64[{arrow.unit}]")
+    return moments.dt.tz_localize("UTC").dt.tz_convert(arrow.tz) if arrow.tz else moments
+
+
+def _arrow_type(series: Series) -> pa.DataType:
+    """Return the type of a Series, as Arrow names it."""
+    dtype = series.dtype
+    if hasattr(dtype, "categories"):
+        values = cudf_module().Series(dtype.categories[:0])
+        return pa.dictionary(pa.int32(), _arrow_type(values), bool(dtype.ordered))
+    if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
+        return pa.from_numpy_dtype(dtype)
+    return series.iloc[:0].to_arrow().type  # no rows, so nothing to copy

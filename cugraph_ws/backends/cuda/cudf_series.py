@@ -1,0 +1,122 @@
+"""What cuDF alone knows of a Series: its nulls, its distinct values, its times as numbers."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cugraph_ws.backends.cuda.numbering import read_scalars
+from cugraph_ws.runtime.device import device
+
+__all__ = ["Coded", "coded", "cudf_module", "missing", "no_text", "own_rules", "time_counts"]
+
+DeviceArray = Any
+Series = Any
+
+
+@dataclass
+class Coded:
+    """Text or a categorical as codes into distinct values, all on the device.
+
+    Attributes
+    ----------
+    codes : device array of integers, shape (rows,)
+    values : Series
+        None is null; a categorical may list some that no row has.
+    """
+
+    codes: DeviceArray
+    values: Series
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def used(self) -> Series:
+        """Return the values that some row has."""
+        xp = device().xp
+        used = xp.zeros(len(self.values), np.bool_)
+        used[self.codes] = True
+        return self.values.take(xp.flatnonzero(used))
+
+
+def missing(series: Series) -> DeviceArray | None:
+    """Return which rows are null, or None where none is; a NaN is not null.
+
+    Parameters
+    ----------
+    series : cudf.Series
+
+    Returns
+    -------
+    device array of bool, or None
+    """
+    xp = device().xp
+    if series.null_count:
+        return xp.asarray(series.isna())
+    if hasattr(series.dtype, "categories"):
+        values = cudf_module().Series(series.dtype.categories)
+        if values.null_count:  # null is a category, which no count of null codes shows
+            rows = xp.asarray(values.isna())[xp.asarray(series.cat.codes)]
+            return rows if read_scalars(rows.any())[0] else None
+    return None
+
+
+def coded(series: Series) -> Coded:
+    """Return text, or a categorical, as codes into distinct values.
+
+    Parameters
+    ----------
+    series : cudf.Series
+        Without nulls.
+
+    Returns
+    -------
+    Coded
+    """
+    cudf, xp = cudf_module(), device().xp
+    if hasattr(series.dtype, "categories"):
+        values = cudf.Series(series.dtype.categories)
+        return Coded(xp.asarray(series.cat.codes).astype(np.int64), values)
+    with own_rules():
+        codes, values = series.factorize()
+        return Coded(xp.asarray(codes), cudf.Series(values))
+
+
+def no_text() -> Coded:
+    """Return text of no rows."""
+    empty = cudf_module().Series.from_arrow(pa.array([], pa.large_string()))
+    return Coded(device().xp.empty(0, np.int64), empty)
+
+
+def time_counts(series: Series) -> DeviceArray:
+    """Return times as counts of their unit.
+
+    Parameters
+    ----------
+    series : cudf.Series
+        Of timestamps, with or without a time zone, or durations.
+
+    Returns
+    -------
+    device array of int64
+    """
+    xp = device().xp
+    return xp.asarray(series.astype("int64")) if len(series) else xp.empty(0, np.int64)
+
+
+@contextmanager
+def own_rules() -> Iterator[None]:
+    """Keep cuDF from following pandas where it has no types of its own, as `cudf.pandas` asks."""
+    with cudf_module().option_context("mode.pandas_compatible", False):
+        yield
+
+
+def cudf_module() -> Any:
+    """Return cuDF, which is imported only for callers who came with it."""
+    return importlib.import_module("cudf")

@@ -1,0 +1,232 @@
+"""From an edge frame on the device to a graph on the device: `cugraph_ws.graph.edges` without the host.
+
+The rows of neighbours are built at once, not when first needed: the ids may be the caller's own
+memory, which the caller may change as soon as `Graph(...)` has returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.backends.cuda.arcs import DeviceArcs
+from cugraph_ws.backends.cuda.columns import first_true
+from cugraph_ws.backends.cuda.cudf_frames import move_to_device, number_text
+from cugraph_ws.backends.cuda.graph import build
+from cugraph_ws.backends.cuda.grouping import Ends
+from cugraph_ws.backends.cuda.numbering import DeviceNumbered, number_device_rows, read_scalars
+from cugraph_ws.backends.cuda.order import sort_ends
+from cugraph_ws.backends.cuda.vertices import DeviceVertices
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import Frame
+from cugraph_ws.frames.ids import IdType, agree, read_ids
+from cugraph_ws.frames.values import read_numbers
+from cugraph_ws.graph.duplicates import refuse_infinite
+from cugraph_ws.graph.edges import Duplicates, Loops, ReadEdges, refuse_loops, refuse_repeated
+from cugraph_ws.graph.vertices import id_columns
+from cugraph_ws.runtime.device import device
+
+__all__ = ["read_device_edges"]
+
+DeviceArray = Any
+_BLOCK = 256
+
+
+def read_device_edges(
+    frame: Frame,
+    sources: Sequence[str],
+    destinations: Sequence[str],
+    carried: Sequence[str],
+    *,
+    weight: str | None,
+    both: bool,
+    extra: Frame | None,
+    self_loops: Loops,
+    duplicates: Duplicates,
+    consume: bool,
+) -> ReadEdges:
+    """Check an edge frame of the device, number its vertices and build the rows; see `Graph`.
+
+    Parameters
+    ----------
+    frame : Frame
+        On the device.
+    sources, destinations, carried : sequence of str
+        Columns of the ends, and of what edges carry.
+    weight : str, optional
+        Which of `carried` must be finite.
+    both : bool
+        Whether every edge goes both ways.
+    extra : Frame, optional
+        Of vertices; of any kind.
+    self_loops, duplicates, consume
+        See `Graph`.
+
+    Returns
+    -------
+    ReadEdges
+
+    Raises
+    ------
+    InputError, GraphMemoryError
+        See `Graph`.
+    """
+    types, numbered = _number(frame, sources, destinations, extra, both)
+    size = numbered.numbering.size
+    told = DeviceVertices(sources, types, numbered.numbering)
+    values = {
+        name: device().xp.ascontiguousarray(
+            read_numbers(
+                frame.column(name, "weight" if name == weight else "attributes"),
+                finite=name == weight,
+            )
+        )
+        for name in carried
+    }
+    if extra is not None:
+        told.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
+        del numbered.columns[2:]
+    kind = frame.kind_like(sources[0])
+    loops = None
+    if self_loops != "keep":
+        loops = _refuse_or_drop_loops(numbered, values, self_loops, told)
+    merged = None
+    if duplicates == "keep":
+        ends = [numbered.ends()]
+    else:
+        pair = numbered.take_numbers()
+        merged = _merge(pair, values, size, duplicates, told, both=both, weight=weight)
+        ends = [Ends(pair.pop(1), pair.pop(0))]
+    number_of_edges = len(ends[0].sources)
+    if consume:
+        frame.release([*sources, *destinations, *carried])
+    del frame, numbered
+    # Taken out of the list and the dictionary, the builder's are our only references.
+    graph = build(ends.pop(), values, size, undirected=both)
+    return ReadEdges(kind, told, DeviceArcs(graph, carried), number_of_edges, loops, merged)
+
+
+def _number(
+    frame: Frame,
+    sources: Sequence[str],
+    destinations: Sequence[str],
+    extra: Frame | None,
+    both: bool,
+) -> tuple[list[IdType], DeviceNumbered]:
+    """Give numbers to the ids of sources, destinations and perhaps a vertex frame together."""
+    extra_names = [] if extra is None else id_columns(extra, sources)
+    types, parts = [], []
+    for which, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
+        ends = (frame.column(source, "source"), frame.column(destination, "destination"))
+        columns = [read_ids(column) for column in ends]
+        if extra is not None:
+            more = move_to_device(extra.column(extra_names[which], "vertices"))
+            columns.append(read_ids(more, foreign=extra.backend != frame.backend))
+        kind, values = agree(columns)
+        types.append(kind)
+        parts.append(values)
+    rows = len(frame) + (0 if extra is None else len(extra))
+    return types, number_device_rows(
+        parts, dense_up_to=8 * rows + (1 << 20), number_others=number_text, both=both
+    )
+
+
+def _refuse_or_drop_loops(
+    numbered: DeviceNumbered, values: dict[str, DeviceArray], policy: Loops, told: DeviceVertices
+) -> int:
+    """Apply a policy on self-loops to columns and values, in place; return how many there were."""
+    sources, destinations = numbered.columns
+    kept = sources != destinations
+    loops = len(kept) - int(read_scalars(kept.sum())[0]) if len(kept) else 0
+    if loops and policy == "error":
+        row = first_true(~kept)
+        number = int(device().to_host(numbered.numbers(0)[row : row + 1])[0])
+        refuse_loops(row, told.describe(number), loops)
+    if loops:
+        numbered.columns, numbered.counts = [sources[kept], destinations[kept]], None
+        for name, array in values.items():
+            values[name] = array[kept]
+    return loops
+
+
+def _merge(
+    ends: list[DeviceArray],
+    values: dict[str, DeviceArray],
+    size: int,
+    policy: Duplicates,
+    told: DeviceVertices,
+    *,
+    both: bool,
+    weight: str | None,
+) -> int:
+    """Make one edge of all that join the same two vertices, in place; return how many went."""
+    xp, (sources, destinations) = device().xp, ends
+    if not len(sources):
+        return 0
+    if both:  # an edge and the same one turned around are one
+        low = xp.minimum(sources, destinations)
+        sources, destinations = xp.maximum(sources, destinations), low
+    order = sort_ends(destinations, sources, size)
+    first = xp.ones(len(order), np.bool_)
+    first[1:] = _changes(destinations, order) | _changes(sources, order)
+    starts = xp.append(xp.flatnonzero(first), len(order))
+    runs = len(starts) - 1
+    surplus = len(order) - runs
+    if surplus and policy == "error":
+        again = order[first_true(~first)]
+        pair = device().to_host(xp.stack([sources[again], destinations[again]]))
+        ends_told = (told.describe(int(number)) for number in pair)
+        refuse_repeated(surplus, " to ".join(ends_told))
+    if surplus:
+        kept = order[starts[:-1]]
+        ends[:] = [sources[kept], destinations[kept]]
+        for name, array in values.items():
+            values[name] = _reduce(name, array, order, starts, policy)
+            bad = None if name != weight else DeviceArcs.first_infinite(values[name])
+            if bad is not None:  # the frame had none
+                numbers = device().to_host(xp.stack([end[bad] for end in ends]))
+                value = float(device().to_host(values[name][bad : bad + 1])[0])
+                edge = " to ".join(told.describe(int(number)) for number in numbers)
+                refuse_infinite(str(policy), name, value, edge)
+    return surplus
+
+
+def _changes(ends: DeviceArray, order: DeviceArray) -> DeviceArray:
+    ordered = ends[order]
+    return ordered[1:] != ordered[:-1]
+
+
+def _reduce(
+    name: str, values: DeviceArray, order: DeviceArray, starts: DeviceArray, policy: Duplicates
+) -> DeviceArray:
+    here, runs = device(), len(starts) - 1
+    if policy == "first":
+        return values[order[starts[:-1]]]
+    values = here.xp.ascontiguousarray(values)
+
+    def launch(kernel: str, dtype: Any, *zero: Any) -> DeviceArray:
+        out = here.xp.empty(runs, dtype)
+        grid = here.blocks_for(runs, _BLOCK)
+        here.module("merge").launch(
+            kernel, grid, _BLOCK, values, order, starts, np.int64(runs), *zero, out
+        )
+        return out
+
+    if policy == "min":
+        return launch("least_of_runs", values.dtype)
+    if policy == "max":
+        return launch("greatest_of_runs", values.dtype)
+    rough = launch("add_runs", np.float64, np.float64(0))
+    if policy == "mean":
+        means = rough / (starts[1:] - starts[:-1])
+        return means.astype(np.float64 if values.dtype.kind == "i" else values.dtype, copy=False)
+    if values.dtype.kind == "f":
+        return rough.astype(values.dtype, copy=False)
+    if read_scalars(abs(rough).max())[0] > 2.0**62:  # well before 2**63: `rough` is rounded
+        raise InputError(
+            f"duplicates='sum': the sums of column {name!r} come near int64's limit; "
+            f"cast it to float64"
+        )
+    return launch("add_runs", np.int64, np.int64(0))

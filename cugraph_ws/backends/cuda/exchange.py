@@ -1,0 +1,330 @@
+"""The exchange of a crew whose members have a GPU each: one wait a superstep, and nothing told twice.
+
+What a superstep did, and how much of each boundary has changed, is in a header that the GPU fills and
+shows to all.  From all headers each member knows all counts, what comes to it, and also what everybody
+will send next: `Refinement` decides by numbers that all have seen.  So parcels travel without a word
+about themselves, behind the headers on the same stream, and nobody waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends.cuda.executor import CudaExecutor
+from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
+from cugraph_ws.backends.cuda.refinement import FrontierRefinement
+from cugraph_ws.contract import Choice, Counts, Executor, Parcel
+from cugraph_ws.partition.exchange import CrewExchange
+from cugraph_ws.partition.local_exchange import Traffic
+from cugraph_ws.partition.refinement import ExchangeMethod, Refinement
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.communicator import Links
+from cugraph_ws.runtime.device import device
+
+__all__ = ["DeviceCrewExchange"]
+
+LEVELS = 8  # of a forest's ties that are queued before the host looks whom they have attached
+LEAST_APART = 1 << 18  # vertices that travel, from which most of them leave before a superstep ends
+
+
+def _extents(shard: ShardGraph, part: DevicePartition, *, outward: bool) -> npt.NDArray[np.int64]:
+    """Return how much each member has: own vertices, arcs, arcs of news, vertices of each boundary.
+
+    They are told once, together; `outward` arcs of news are those out of own vertices, or else all.
+    """
+    name = f"extents {outward}"
+    if name not in shard.learned:
+        news = int(part.graph.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
+        own = [part.owned, part.arcs, news, *map(len, part.boundaries)]
+        shard.learned[name] = np.array(shard.crew.allgather(own), np.int64)
+    told: npt.NDArray[np.int64] = shard.learned[name]
+    return told
+
+
+class DeviceCrewExchange(CrewExchange):
+    """Moves boundary state between GPUs; see `CrewExchange`, which it agrees with to the bit.
+
+    Parameters
+    ----------
+    shard : ShardGraph
+        The own share.
+    part : DevicePartition
+        The same on the device.
+    links : Links
+        To the other members' GPUs.
+    swaps : bool
+        Whether those who have news tell it along their arcs: then they count which lead out of them.
+    figures : int
+        How many numbers a member tells of a superstep.
+    method : {"auto", "vr", "ms", "all"}
+        What is sent; see `Refinement`.
+    frontier : bool
+        Whether only active vertices are heard.
+    in_place : bool
+        Whether nobody can tell what has changed.
+    """
+
+    def __init__(
+        self,
+        shard: ShardGraph,
+        part: DevicePartition,
+        links: Links,
+        *,
+        swaps: bool,
+        figures: int,
+        method: ExchangeMethod,
+        frontier: bool,
+        in_place: bool,
+    ) -> None:
+        super().__init__(
+            shard,
+            method=method,
+            dense=not frontier,
+            boundaries=part.boundaries,
+            ghosts=part.ghosts,
+        )
+        self._links = links
+        self._frontier, self._in_place = frontier, in_place
+        size = self._crew.size
+        told = _extents(shard, part, outward=swaps)
+        self._owned, self._arcs, self._inner = told[:, :3].sum(axis=0).tolist()
+        held = told[:, 3:]
+        # By sender and receiver: how many vertices may travel, and which of the lengths is theirs.
+        self._whole, slots = held, np.maximum(np.cumsum(held > 0, axis=1) - 1, 0)
+        if self._sender.everything:
+            self._whole, slots = np.repeat(told[:, :1], size, axis=1), np.zeros_like(held)
+            np.fill_diagonal(self._whole, 0)
+        self._flows = self._whole > 0
+        self._words = words = figures + size
+        self._places = np.arange(1, size + 1)[:, None] * words - size + slots  # in all headers
+        self._headers = device().xp.empty(size * words, np.float64)
+        self._table = device().pinned(size * words, np.float64)
+        self._chosen = Refinement(method, dense=not frontier)
+        self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
+        self._known = False
+        self._choose(np.full((size, size), self._chosen.first))
+        self._active = 0  # after the superstep before
+        # By sender and receiver: of the vertices that may travel, how many are computed at last.
+        self._heads: npt.NDArray[np.int64] | None = None
+        self._apart = False  # whether the others have left already
+
+    def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
+        """Take note of which members send which others only what has changed."""
+        rank = self._crew.rank
+        self._refines: list[bool] = refines[rank].tolist()
+        self._listed = refines & self._flows
+        self._bits = np.zeros_like(self._flows)  # who sends whom bits instead, once that is known
+        if self._in_place:
+            self._listed[:] = False
+        self._known = not (self._listed[rank].any() or self._listed[:, rank].any())
+
+    def _plan_next(self, executor: CudaExecutor) -> None:
+        """Have most of what the next superstep sends leave while it goes on, where that pays."""
+        # All members find the same, of what all know.
+        if (
+            self._listed.any()
+            or self._frontier
+            or self._sender.everything
+            or not executor.in_parts
+            or int(self._whole.max(initial=0)) < LEAST_APART
+        ):
+            return
+        if self._heads is None:
+            cut = device().xp.asarray([executor.cut])
+            heads = [
+                int(one.searchsorted(cut.astype(one.dtype))[0]) for one in self._sender.boundaries
+            ]
+            self._heads = np.array(self._crew.allgather(heads), np.int64)
+        executor.midway = partial(self._send_tails, executor)
+
+    def _send_tails(self, executor: CudaExecutor) -> None:
+        """Send what has been computed of a superstep, while the rest of it runs."""
+        assert self._heads is not None
+        rank, refinement = self._crew.rank, executor.refinement
+        boundaries = self._sender.boundaries
+        going: list[list[Any]] = [[] for _ in boundaries]
+        with device().beside():
+            peers = [peer for peer, boundary in enumerate(boundaries) if len(boundary)]
+            for slot, peer in enumerate(peers):
+                first = int(self._heads[rank, peer])
+                going[peer] = refinement.pack_tail(boundaries[peer], slot, first).arrays
+            coming = [
+                refinement.arrivals(peer, (first + int(self._heads[peer, rank]), last)).arrays
+                if first < last
+                else []
+                for peer, (first, last) in enumerate(self._ghosts)
+            ]
+            self._links.post(going, coming)
+        self._apart = True
+
+    def _pack(self, executor: CudaExecutor) -> dict[int, Parcel]:
+        """Have what goes to each member packed, or what of it has not gone yet."""
+        if not self._apart:
+            return self._sender.pack(executor, refines=self._refines)
+        assert self._heads is not None
+        heads = self._heads[self._crew.rank].tolist()
+        packed = {
+            peer: executor.refinement.pack(boundary, refine=False, cut=heads[peer])
+            for peer, boundary in enumerate(self._sender.boundaries)
+            if len(boundary)
+        }
+        device().rejoin()
+        return packed
+
+    def merge(self, counts: Sequence[Counts]) -> Counts:
+        """Return the counts of all members, ghosts' arcs included."""
+        merged = super().merge(counts)
+        self._active = merged.active
+        return merged
+
+    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
+        """Bring ghosts up to date after a superstep; return the counts of all, and what was sent.
+
+        Ghosts' new values may still be on their way: the next superstep is queued behind them.
+        """
+        (executor,) = executors
+        assert isinstance(executor, CudaExecutor)
+        packed = self._pack(executor)
+        self._links.gather(executor.tell(), self._headers)
+        device().copy_out(self._headers, self._table)
+        told = self._links.mark()
+        executor.hear(self._headers, self._crew.size)
+        if self._known:  # the GPU need not wait for the host
+            self._swap(executor, packed, self._whole)
+            if self._apart and not choice.last:  # nor does the next superstep wait for the host
+                executor.begin_next()
+        self._apart = False
+        self._links.wait(told)
+        lengths, width = self._table.take(self._places) * self._flows, executor.refinement.width
+        useful = lengths.astype(np.int64)
+        if_listed = self._chosen.listed(useful, width)
+        if_whole = self._chosen.whole(self._whole, width)
+        if self._chosen.free and isinstance(executor.refinement, FrontierRefinement):
+            in_bits = self._chosen.bits(self._whole, width)
+            alike = self._listed & (lengths > useful)
+            self._bits = alike & (in_bits < if_listed)
+            if_listed = np.where(self._bits, in_bits, if_listed)
+        if not self._known:
+            self._swap(executor, packed, np.where(self._listed, useful, self._whole))
+        sent = np.where(self._listed, if_listed, if_whole)
+        if self._chosen.free:
+            self._choose(if_listed < if_whole)
+        self._plan_next(executor)
+        return self._counts(executor), Traffic(int(sent.sum()), int(useful.sum()) * width)
+
+    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+        """Tell which ghosts have got their place in the predecessor forest.
+
+        Both sides know of which that is told: nothing is said about what travels.
+        """
+        (executor,) = executors
+        assert isinstance(executor, CudaExecutor)
+        self._post_news(*executor.forest.news())
+        # Who hears waits for the GPU, and shall not wait so for a member that is gone.
+        self._links.wait(self._links.mark())
+        executor.forest.hear()
+
+    def _post_news(self, *news: Sequence[Any]) -> None:
+        """Queue the journey of what members tell of a forest: an array to each, and one from each."""
+        going, coming = ([[told] if len(told) else [] for told in one] for one in news)
+        self._links.post(going, coming)
+
+    def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
+        """Find the predecessors that are missing; where branches grow, the host looks after many levels."""
+        (executor,) = executors
+        if not (isinstance(executor, CudaBorderExecutor) and executor.branches):
+            super().grow_forest(executors, missing)
+            return
+        missing = self.total(missing)
+        if not missing:
+            return
+        self.deliver_forest(executors)
+        branches, size = executor.begin_branches(LEVELS), self._crew.size
+        everyone = device().xp.empty(size * LEVELS, np.int64)
+        table = device().pinned(size * LEVELS, np.int64)
+        while True:
+            for level in range(LEVELS):
+                self._post_news(*branches.climb(level))
+                branches.hear()
+            self._links.gather(branches.attached, everyone)
+            device().copy_out(everyone, table)
+            self._links.wait(self._links.mark())
+            attached = table.reshape(size, LEVELS).sum(axis=0)
+            missing -= int(attached.sum())
+            if not missing or not attached[-1]:
+                return
+            branches.leave_out()
+
+    def _counts(self, executor: CudaExecutor) -> Counts:
+        """Return the counts of all members, of their headers; see `Counts.merged`."""
+        records = self._table.reshape(self._crew.size, -1)[:, : -self._crew.size]
+        who = self._active if self._frontier else self._owned
+        counts = executor.together(records, who if self._owned else None, self._arcs)
+        self._active = counts.active
+        executor.advance(records[self._crew.rank])
+        # Of those who have news, members count arcs within the own share: others have about as many.
+        counts.arcs = counts.arcs * self._arcs // max(1, self._inner)
+        return counts
+
+    def rest(self) -> None:
+        """Wait until nothing is on its way any more."""
+        self._links.wait(self._links.mark())
+
+    def _swap(
+        self, executor: CudaExecutor, packed: dict[int, Parcel], lengths: npt.NDArray[np.int64]
+    ) -> None:
+        """Queue the parcels' journey, and their unpacking.
+
+        Parameters
+        ----------
+        executor : CudaExecutor
+        packed : dict of int to Parcel
+            What goes to each member, not yet cut.
+        lengths : ndarray of int64, shape (members, members)
+            How many vertices each member sends each other one.
+        """
+        rank, size, refinement = self._crew.rank, self._crew.size, executor.refinement
+        in_bits = refinement if isinstance(refinement, FrontierRefinement) else None
+        listed = self._listed[:, rank].tolist()
+        going: list[list[Any]] = [[] for _ in range(size)]
+        coming: list[list[Any]] = [[] for _ in range(size)]
+        own = self._table[(rank + 1) * self._words - size : (rank + 1) * self._words]
+        for peer, parcel in packed.items():
+            if not self._listed[rank, peer]:
+                going[peer] = parcel.arrays
+            elif in_bits is not None and self._bits[rank, peer]:
+                going[peer] = in_bits.in_bits(parcel).arrays
+            elif lengths[rank, peer]:
+                going[peer] = refinement.cut(parcel, own).arrays
+        come = [(peer, count) for peer, count in enumerate(lengths[:, rank].tolist()) if count]
+        straight = not self._frontier and not self._sender.everything
+        for peer, ghosts in enumerate(self._ghosts):
+            if listed[peer]:  # maybe nothing comes
+                refinement.catch_up(peer, ghosts)
+        for peer, count in come:
+            most, (first, last) = int(self._whole[peer, rank]), self._ghosts[peer]
+            if in_bits is not None and self._bits[peer, rank]:
+                coming[peer] = in_bits.expect_bits(peer, most).arrays
+            elif straight and not listed[peer]:
+                if self._apart and self._heads is not None:
+                    last = first + int(self._heads[peer, rank])
+                coming[peer] = refinement.arrivals(peer, (first, last)).arrays
+            else:
+                coming[peer] = refinement.expect(peer, most, count, listed=listed[peer]).arrays
+        self._links.post(going, coming)
+        for peer, _ in come:
+            first, last = self._ghosts[peer]
+            if in_bits is not None and self._bits[peer, rank]:
+                in_bits.take_bits(peer, (first, last))
+            elif first < last and not (straight and not listed[peer]):
+                refinement.take(
+                    peer, (first, last), listed=listed[peer], headers=self._headers,
+                    slot=int(self._places[peer, rank]),
+                    among=self._theirs[peer] if self._sender.everything else None,
+                )  # fmt: skip

@@ -1,0 +1,562 @@
+"""The CUDA engine: one program on a partition in device memory, by the kernels in `kernels/cuda`.
+
+On a whole graph supersteps are launched several at a time and decide on the device whether the run
+is over; the host reads what they did once for all of them.  Where there are other partitions, each
+superstep is followed by an exchange, and the host reads what was packed together with the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends.cpu.queues import empty_piles
+from cugraph_ws.backends.cuda.codegen import (
+    FRONTIER_LOOPS,
+    LOOPS,
+    RELAY_LOOPS,
+    Variant,
+    has_codes,
+    interface_source,
+    program_kernels,
+    sent_fields,
+)
+from cugraph_ws.backends.cuda.graph import Order
+from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.backends.cuda.predecessors import DeviceForest
+from cugraph_ws.backends.cuda.refinement import DeviceRefinement
+from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape, plan_schedule
+from cugraph_ws.backends.cuda.start import mark_starters
+from cugraph_ws.contract import Choice, Counts, Parcel
+from cugraph_ws.errors import InputError
+from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.device import Device, Prepared, device
+
+__all__ = ["CudaExecutor", "counts_of"]
+
+CONTROL = 4  # numbers that a run keeps on the device
+NARROW_TOL = 1e-7  # of a residual; a finer one is not left to fields that are kept in fewer bits
+_METHODS = {"auto": 0, "ws": 0, **{f"vwc-{lanes}": lanes for lanes in (2, 4, 8, 16, 32)}}
+_NORMS = {"l1": layout.L1, "max": layout.MAXIMUM}
+
+
+class CudaExecutor:
+    """One program on one partition; see `cugraph_ws.contract.Executor` for the interface.
+
+    Columns, predecessors and queues are in the order that the partition has outside: by vertex number,
+    if it is the whole graph.  Boundaries are given as the partition's own, by position.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program, its types and its arguments.
+    part : DevicePartition
+        Adjacency, edge attributes and constants.
+    frontier : bool
+        Whether only active vertices are heard.
+    in_place : bool
+        Whether supersteps write into the state that they read.
+    swaps : bool
+        Whether states are changed by compare-and-swap; see `CudaFrontierExecutor`.
+    ordered : bool
+        Whether the program's priorities are honoured, which takes `swaps`.
+    relays : bool
+        Whether active vertices call those who gather; see `CudaRelayExecutor`.
+    method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
+        Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
+    tol : float, optional
+        Bound of the residual at which supersteps stop by themselves; a frontier has none.
+
+    Raises
+    ------
+    InputError
+        If there is no such method.
+
+    Attributes
+    ----------
+    refinement : DeviceRefinement
+        Which packs for peers, and unpacks what comes.
+    midway : callable, optional
+        Called in the next superstep once the positions from `cut` on are queued; the others follow.
+    """
+
+    tells_at_once = False  # lengths are counted while the superstep runs
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        part: DevicePartition,
+        *,
+        frontier: bool = False,
+        in_place: bool = False,
+        swaps: bool = False,
+        ordered: bool = False,
+        relays: bool = False,
+        method: str = "auto",
+        tol: float | None = None,
+    ) -> None:
+        if method not in _METHODS:
+            raise InputError(
+                f"method={method!r} is not known; choose {', '.join(map(repr, _METHODS))}"
+            )
+        self._device: Device = device()
+        self._bound = bound
+        self._part = part
+        self._graph = part.graph
+        self._in_place = in_place
+        self._lanes = _METHODS[method]
+        self._tol = tol
+        xp, n = self._device.xp, part.size
+        program = bound.program
+        exact = tol is not None and 0.0 < tol < NARROW_TOL
+        types = replace(
+            bound.types,
+            state=tuple(
+                kind if declared.on_gpu is None or exact else declared.on_gpu.name
+                for kind, declared in zip(bound.types.state, program.state.values(), strict=True)
+            ),
+        )
+        self._types = types
+        # What peers read as messages must be the same on all partitions, those without arcs too.
+        prepared = program.predecessor is None if part.divided else part.arcs > 0
+        self._outbox = bound.prepares_ahead and not in_place and not relays and prepared
+        variant = Variant(
+            outbox=self._outbox,
+            frontier=frontier,
+            in_place=in_place,
+            lanes=self._lanes or 32,
+            swaps=swaps,
+            ordered=ordered,
+        )
+        interface = interface_source(program, types, variant)
+        loops = FRONTIER_LOOPS if swaps else RELAY_LOOPS if relays else LOOPS
+        self._kernels = program_kernels(self._device, program, interface, loops)
+        copies = 1 if in_place else 2
+        self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
+        kept = n if self._outbox else 0
+        self._outboxes = [tuple(xp.empty(kept, kind) for kind in types.message) for _ in range(2)]
+        # Who is active, for either copy of the state; frontiers that push keep bitmaps from the first on.
+        again = n if frontier and not swaps else 0
+        self._flags = [xp.empty(n if frontier else 0, np.uint8), xp.zeros(again, np.uint8)]
+        self._frontier = frontier
+        self._constants = part.constants
+        terms = len(program.aggregates)
+        self._width = layout.FIGURES + terms
+        self._sums = xp.zeros(terms, np.float64)
+        # What the host reads, in one piece: control, lengths of parcels, records.
+        cuts = np.cumsum([CONTROL, len(part.boundaries), layout.RECORDS * self._width]).tolist()
+        self._report = xp.zeros(cuts[-1], np.int64)
+        self._cuts = cuts[:-1]
+        first, second = self._cuts
+        self._control, self._lengths = self._report[:first], self._report[first:second]
+        self._records = self._report[second:].view(np.float64)
+        self._told: list[npt.NDArray[np.int64]] | None = None
+        self._tellings: dict[int, Callable[[], None]] = {}
+        self._agreement: Callable[[], None] | None = None
+        self._agreed = False  # whether the device has the aggregates of all
+        self._launches: list[Callable[[], None]] = []
+        self.midway: Callable[[], None] | None = None
+        self._begun = False  # whether the first part of the next superstep is queued
+        self._now = 0  # which copy of the state is the latest
+        self._read = 0  # rows of the records that the host has seen
+        self._number = 0  # of the next superstep
+        self._active = 0
+        self._forest: DeviceForest | None = None
+
+    @cached_property
+    def refinement(self) -> DeviceRefinement:
+        """What is sent to other partitions."""
+        sent = self._outboxes if self._outbox else [
+            tuple(self._states[copy % len(self._states)][place] for place in sent_fields(self._bound.program))
+            for copy in range(2)
+        ]  # fmt: skip
+        return DeviceRefinement(
+            self._device, self._kernels, sent, self._flags, in_place=self._in_place,
+            frontier=self._frontier, owned=self._part.owned, lengths=self._lengths,
+        )  # fmt: skip
+
+    @cached_property
+    def _header(self) -> Any:
+        """What other GPUs read: the latest record, and lengths."""
+        return self._device.xp.zeros(self._width + len(self._lengths), np.float64)
+
+    @cached_property
+    def _schedule(self) -> Schedule:
+        """Which vertices gather by which schedule."""
+        return plan_schedule(self._device, self._part, self._bound.types.message)
+
+    @cached_property
+    def cut(self) -> int:
+        """Where a superstep is cut into two launches; see `cut_in_two`."""
+        return cut_in_two(self._part) if self._part.size else 0
+
+    @cached_property
+    def _tallies(self) -> Any:
+        """Room for what each block of a superstep counts."""
+        rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * self._part.size)[0])
+        return self._device.xp.empty(rows * self._width, np.float64)
+
+    # -------------------------------------------------------------------------------- supersteps
+
+    def start(self) -> None:
+        """Give every vertex, ghosts too, its first state and find out who is active."""
+        part, flags = self._part, self._flags[0]
+        if part.size == 0:
+            return
+        self._kernels.launch(
+            "initialise", *launch_shape(self._device, part.size), part.size, part.vertices,
+            part.numbers, self._states[0], self._constants, self._bound.values, self._sums, flags,
+        )  # fmt: skip
+        if self._frontier and "starts" not in self._bound.program.functions:
+            mark_starters(
+                self._device, self._bound, part, self._kernels.launch, self._states[0],
+                self._constants, self._edges, self._sums, flags,
+            )  # fmt: skip
+        self._take_stock()
+
+    def _take_stock(self) -> None:
+        """Make ready for the first superstep, from the states and flags that are there."""
+        self._now = self._read = self._number = 0
+        self._told = None
+        self._agreed = False
+        part = self._part
+        self._control[:] = 0
+        self._control[layout.NUMBER] = -1
+        self._kernels.launch(
+            "take_stock", *launch_shape(self._device, part.size),
+            (part.vertices, part.owned, part.size), self._edges, self._states[0],
+            self._constants, self._outboxes[0], self._flags[0], self._bound.values, self._sums,
+            self._control, self._tallies, self._records, layout.ELSEWHERE if part.divided else 0,
+        )  # fmt: skip
+        for before, after in ((self._states[0], self._states[-1]), self._outboxes):
+            for one, other in zip(before, after, strict=True):
+                other[part.owned :] = one[
+                    part.owned :
+                ]  # of what comes later both copies are written
+        self._prepare()
+
+    @cached_property
+    def _edges(self) -> tuple[Any, ...]:
+        """The program's edge attributes in the order of the CSC."""
+        return self._edge_arrays("csc")
+
+    def _edge_arrays(self, order: Order) -> tuple[Any, ...]:
+        """Return the program's edge attributes; empty arrays where a constant stands in."""
+        return self._part.edges(order)
+
+    def _prepare(self) -> None:
+        """Marshal the arguments of a superstep, once for each copy of the state."""
+        part, schedule = self._part, self._schedule
+        self._launches = []
+        for now in range(2):
+            if self._lanes:
+                shape = launch_shape(self._device, part.owned * self._lanes)
+                launch = self._kernels.prepare(
+                    "virtual_warps", *shape, part.vertices, part.owned,
+                    *self._arguments(now, self._tallies),
+                )  # fmt: skip
+            else:
+                launch = self._by_schedule(schedule, now, self._tallies)
+            self._launches.append(launch)
+
+    @cached_property
+    def _half_launches(self) -> list[list[Prepared]]:
+        """The same in two launches, marshalled when a superstep is first cut."""
+        halves = self._schedule.parts(self._device, self.cut)
+        rows = sum(half.launch[0] for half in halves)
+        tallies = self._device.xp.empty(rows * self._width, np.float64)
+        return [[self._by_schedule(half, now, tallies) for half in halves] for now in range(2)]
+
+    def _by_schedule(self, schedule: Schedule, now: int, tallies: Any) -> Prepared:
+        """Marshal a launch of a superstep, or of a part of one, that reads a copy of the state."""
+        return self._kernels.prepare(
+            "superstep", *schedule.launch, schedule.shape, schedule.hubs,
+            *self._arguments(now, tallies),
+        )  # fmt: skip
+
+    def _arguments(self, now: int, tallies: Any) -> tuple[Any, ...]:
+        """Return what kernels of a superstep take, whatever the schedule."""
+        program, part, after = self._bound.program, self._part, 1 - now
+        norm = 0
+        if part.divided:
+            norm = layout.ELSEWHERE
+        elif program.residual is not None and not self._frontier:
+            norm = _NORMS[program.residual.kind]
+        tol = -1.0 if self._tol is None else float(self._tol)
+        state, fresh = (self._states[copy % len(self._states)] for copy in (now, after))
+        return (
+            tuple(part.csc), self._edges, state, fresh, self._constants,
+            (self._outboxes[now], self._outboxes[after]), (self._flags[now], self._flags[after]),
+            self._bound.values, self._sums, self._control, tallies, self._records, norm, tol,
+        )  # fmt: skip
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Queue as many supersteps as the plan chose; they stop by themselves when all is done."""
+        if self._part.size == 0:
+            return
+        self._told = None
+        resumed = choice.number != self._number
+        if resumed:
+            self._control[layout.NUMBER] = self._number = choice.number
+        alone = self._part.divided and not self._agreed  # the device knows its own share
+        if len(self._sums) and (resumed or alone):
+            self._sums[:] = self._device.xp.asarray(sums)
+        if self._part.divided:
+            self.refinement.begin(1 - self._now)
+        midway, self.midway = self.midway, None
+        begun, self._begun = self._begun, False
+        if begun or midway is not None:
+            tail, head = self._half_launches[self._now]
+            if not begun:
+                tail()
+            if midway is not None:
+                midway()
+            head()
+            return
+        for number in range(min(choice.supersteps, layout.RECORDS - 1)):
+            self._launches[(self._now + number) % 2]()
+
+    def counts(self) -> Counts:
+        """Return what the supersteps since the last call did."""
+        if self._part.size == 0:
+            return Counts(sums=np.zeros(len(self._sums)))
+        control, _, told = self._tell()
+        rows = int(control[layout.ROW])
+        new = range(self._read, rows)
+        records = told.view(np.float64).reshape(layout.RECORDS, self._width)
+        figures = [records[row % layout.RECORDS] for row in new]
+        first = self._read == 0
+        supersteps = len(figures) - first
+        self._read = rows
+        self._now = (self._now + supersteps) % 2
+        self._number += supersteps
+        arcs = self._part.arcs
+        history = [(self._part.owned, arcs)] * supersteps
+        if self._frontier:
+            active = [int(one[layout.ACTIVE]) for one in figures]
+            history = [(sent, arcs) for sent in (active if first else [self._active, *active])[:-1]]
+        counts = counts_of(figures[-1], arcs, history)
+        self._active = counts.active
+        counts.changes = [
+            (float(one[layout.TOTAL]), float(one[layout.GREATEST])) for one in figures[first:]
+        ]
+        return counts
+
+    @property
+    def _state(self) -> tuple[Any, ...]:
+        return self._states[self._now % len(self._states)]
+
+    def _tell(self) -> list[npt.NDArray[np.int64]]:
+        """Return the report on the host, read once a superstep: control, lengths, records."""
+        if self._told is None:
+            self._told = np.split(self._device.to_host(self._report), self._cuts)
+        return self._told
+
+    def begin_next(self) -> None:
+        """Queue the first part of the superstep after the one that is queued.
+
+        Should there be none, nothing is lost: it writes into the older copy of the state.
+        """
+        if self._part.size:
+            self._half_launches[1 - self._now][0]()
+            self._begun = True
+
+    # --------------------------------------------------------------------- meetings of GPUs alone
+
+    def tell(self) -> Any:
+        """Queue the filling of the header with what the last superstep did, and what it has packed.
+
+        Returns
+        -------
+        device array of float64, shape (figures and aggregates + parcels,)
+            The same in every superstep; zeros where there are no vertices.
+        """
+        if self._part.size:
+            now = self.refinement.now
+            if now not in self._tellings:
+                part, slots = self._part, len(self._header) - self._width
+                self._tellings[now] = self._kernels.prepare(
+                    "tell", *launch_shape(self._device, max(len(self._header), part.size - part.owned)),
+                    self._control, self._records, self._lengths, slots, self._header, part.owned, part.size,
+                    self._flags[now],
+                )  # fmt: skip
+                self.refinement.sweep()
+            self._tellings[now]()
+        return self._header
+
+    def hear(self, headers: Any, members: int) -> None:
+        """Queue the adding up of aggregates: the next superstep reads those of all members.
+
+        Parameters
+        ----------
+        headers : device array of float64, shape (members * words,)
+            What all have told, by rank; the same array in every superstep.
+        members : int
+        """
+        if self._part.size == 0 or not len(self._sums):
+            return
+        if self._agreement is None:
+            self._agreement = self._kernels.prepare(
+                "agree", *launch_shape(self._device, len(self._sums)), headers,
+                len(headers) // members, members, self._sums,
+            )  # fmt: skip
+        self._agreement()
+        self._agreed = True
+
+    def together(self, records: npt.NDArray[np.float64], active: int | None, arcs: int) -> Counts:
+        """Return the counts of all members, of one superstep; the same for all of them.
+
+        Parameters
+        ----------
+        records : ndarray of float64, shape (members, figures and aggregates)
+            What each has told.
+        active : int or None
+            Vertices that sent; None without any vertex.
+        arcs : int
+            Of the whole graph.
+        """
+        merged = reduce(np.add, records)
+        merged[layout.GREATEST] = records[:, layout.GREATEST].max()
+        return counts_of(merged, arcs, [] if active is None else [(active, arcs)])
+
+    def advance(self, record: npt.NDArray[np.float64]) -> None:
+        """Take note of one superstep that the host has read of elsewhere than in `counts`.
+
+        Parameters
+        ----------
+        record : ndarray of float64, shape (figures and aggregates,)
+            Its own record.
+        """
+        if self._part.size:
+            self._read += 1
+            self._number += 1
+            self._now = 1 - self._now
+            self._active = int(record[layout.ACTIVE])
+
+    # ------------------------------------------------------------------------ boundary exchange
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether a superstep can be launched in two parts."""
+        return not self._lanes and not self._frontier and not self._in_place
+
+    def pack(self, boundary: Any, *, refine: bool | None, forest: bool = False) -> Parcel:
+        """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""
+        if forest:
+            return Parcel(None, (self.forest.is_attached(boundary),))
+        assert self._told is None, "parcels are sealed together, before counts() is asked for"
+        return self.refinement.pack(boundary, refine=bool(refine))
+
+    def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        """Return the parcels of the length that is filled; waits for the superstep."""
+        if self._part.size == 0 or not parcels:
+            return list(parcels)
+        lengths = self._tell()[1]
+        return [self.refinement.cut(parcel, lengths) for parcel in parcels]
+
+    def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
+        """Bring the ghosts at positions [first, last) up to date; those that came are active."""
+        if forest:
+            self.forest.attach_ghosts(first, last, parcel.fields[0])
+            return
+        self.refinement.unpack(first, last, parcel)
+
+    # --------------------------------------------------------------------- forest and checkpoint
+
+    @property
+    def forest(self) -> DeviceForest:
+        """The predecessor forest, once it is begun."""
+        assert self._forest is not None
+        return self._forest
+
+    def begin_forest(self) -> int:
+        """Choose predecessors where a strictly better one exists; return how many are missing."""
+        values = (self._bound.values, self._sums, self._number)
+        self._forest = DeviceForest(
+            self._device, self._part, self._kernels, self._state, self._constants,
+            self._edges, values, coded=has_codes(self._bound.types), forward=self._forward,
+        )  # fmt: skip
+        return self._forest.begin() if self._part.size else 0
+
+    @property
+    def _forward(self) -> tuple[tuple[Any, Any], tuple[Any, ...]] | None:
+        """What a forest needs that is not to read all arcs; None if it has to; see `DeviceForest`."""
+        return None
+
+    def grow_forest(self) -> int:
+        """Attach undecided vertices to what has been attached since; return how many."""
+        return self.forest.grow()
+
+    def predecessors(self) -> Any:
+        """Return each owned vertex's predecessor as a vertex number, −1 for none."""
+        return self.forest.predecessors()
+
+    def columns(self) -> dict[str, Any]:
+        """Return the state fields of the owned vertices."""
+        fields = zip(self._bound.program.state, self._state, strict=True)
+        return {name: self._part.outside(column) for name, column in fields}
+
+    def queue(self) -> npt.NDArray[np.int64]:
+        """Return 1, 2, … for active vertices and 0 for others; all are active in a dense run."""
+        if not self._frontier:
+            return np.arange(1, self._part.owned + 1)
+        flags = self._device.to_host(self._part.outside(self._flags[self._now]))
+        places: npt.NDArray[np.int64] = np.where(flags != 0, np.cumsum(flags, dtype=np.int64), 0)
+        return places
+
+    def schedule(self) -> npt.NDArray[np.float64]:
+        """Return the numbers of empty priority piles, for an engine that has some."""
+        return empty_piles(ordered=True)
+
+    def restore(
+        self,
+        columns: dict[str, npt.NDArray[Any]],
+        queue: npt.NDArray[np.int64],
+        schedule: npt.NDArray[np.float64],
+    ) -> None:
+        """Go on from a checkpoint; columns and queue are in the order outside, ghosts included."""
+        xp = self._device.xp
+        for name, column in zip(self._bound.program.state, self._states[0], strict=True):
+            if name not in columns:
+                raise InputError(
+                    f"the checkpoint has no column {name!r}; resume with the same program"
+                )
+            given = columns[name].astype(column.dtype, casting="same_kind")
+            column[:] = self._part.inside(xp.asarray(given))
+        if self._frontier:
+            active = xp.asarray((queue != 0).astype(np.uint8))
+            self._flags[0][:] = self._part.inside(active)
+        if self._part.size:
+            self._take_stock()
+
+
+def counts_of(record: npt.NDArray[np.float64], arcs: int, history: list[tuple[int, int]]) -> Counts:
+    """Return what supersteps did, of the record of the last one.
+
+    Parameters
+    ----------
+    record : ndarray of float64, shape (figures and aggregates,)
+    arcs : int
+        Arcs of the partition, all of which each superstep reads.
+    history : list of (int, int)
+        Of each superstep, active vertices and arcs.
+
+    Returns
+    -------
+    Counts
+    """
+    return Counts(
+        active=int(record[layout.ACTIVE]),
+        arcs=arcs,
+        read=arcs * len(history),
+        total_change=float(record[layout.TOTAL]),
+        greatest_change=float(record[layout.GREATEST]),
+        history=history,
+        sums=record[layout.FIGURES :].copy(),
+    )

@@ -1,0 +1,346 @@
+"""The CUDA engine where only active vertices work: many supersteps in one cooperative launch."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends.cuda.codegen import (
+    Variant,
+    has_codes,
+    interface_source,
+    program_kernels,
+    reads_states_alone,
+)
+from cugraph_ws.backends.cuda.executor import CudaExecutor
+from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.backends.cuda.schedule import launch_shape, room_for_long_rows
+from cugraph_ws.backends.planner import Filter, WantedDirection
+from cugraph_ws.contract import Choice, Counts
+from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.device import Prepared
+
+__all__ = ["CudaFrontierExecutor", "why_not_swapped"]
+
+BLOCK = layout.FRONTIER_BLOCK
+ROOM_SHARE = 1  # a list has room for this part of the vertices, all; a fuller frontier is a bitmap
+ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that one block does by itself
+PULL_PART = 12  # part of the arcs not yet read from which a frontier is pulled
+DUE_PART = 32  # a limit of priorities shall let this part of all vertices through
+NO_LIMIT = 1 << 62
+# Places in the arguments of a launch: of the number of its first superstep, of the most supersteps, and
+# of the arcs that end it
+NUMBER_AT, STEPS_AT, LEAVE_AT = 13, 14, 15
+PULL_NUMBER_AT, PULL_STEPS_AT = 10, 11  # of the same of what begins a pull
+COMPARED_NUMBER_AT = 6  # of what follows a gather
+VERTICES_A_THREAD = 8  # that a pull begins with
+LONGEST = 1024  # supersteps of a launch, at most
+GLANCE = 64  # of them that the host reads along with the control
+CONTROL = 32  # numbers of it
+LAUNCH_ARCS = 1 << 33  # after which the host is given a chance to look
+PULLS = 4  # launches before the host looks, each of which may begin with a pull
+MODES = {  # direction and filter, by the bits that records have
+    0: ("push", "online"),
+    layout.BALLOT: ("push", "ballot"),
+    layout.PULL: ("pull", "bitmap"),
+    layout.ALONE: ("push", "online"),
+    layout.ALONE + layout.BALLOT: ("push", "ballot"),
+}
+_DIRECTIONS = {"auto": layout.AUTO, "push": layout.PUSH, "pull": layout.PULL}
+
+
+def why_not_swapped(bound: BoundProgram) -> str | None:
+    """Tell what keeps a program's states from being changed by compare-and-swap, None if nothing does.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its types.
+
+    Returns
+    -------
+    str or None
+    """
+    if not bound.accumulates:
+        return "its apply may not take messages one by one, and twice"
+    if len(bound.types.state) != 1 or np.dtype(bound.types.state[0]).itemsize < 4:
+        return "its state is not one number of 4 or 8 bytes, which is what can be changed at once"
+    if bound.program.aggregates:
+        return "its aggregates would have to be added up within the launch"
+    return None
+
+
+class CudaFrontierExecutor(CudaExecutor):
+    """One program by frontiers, on a whole graph if it is not a subclass; see `CudaExecutor`.
+
+    Out-neighbours, and edge attributes in their order, are made when first needed and kept by the
+    graph.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        A program for which `why_not_swapped` finds no reason.
+    part : DevicePartition
+        Adjacency, edge attributes and constants.
+    wanted : {"auto", "push", "pull"}
+        What supersteps are held to.
+    filter : {"auto", "online", "ballot"}
+        How frontiers are listed: while the one before is worked on, from a bitmap afterwards, or the
+        former while there is room.
+    ordered : bool
+        Whether the program's priorities are honoured.
+
+    Raises
+    ------
+    GraphMemoryError
+        If the out-neighbours would not fit.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        part: DevicePartition,
+        *,
+        wanted: WantedDirection = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
+        ordered: bool = False,
+    ) -> None:
+        super().__init__(bound, part, frontier=True, in_place=True, swaps=True, ordered=ordered)
+        graph = part.graph
+        xp, n, index = self._device.xp, graph.size, graph.numbers.dtype
+        self._rows = graph.csr if wanted != "pull" else graph.csc
+        words = -(-n // 32)
+        # Cleared together; two are of frontiers, the third of who waits for its turn.
+        self._marks = xp.empty((3 if ordered else 2) * words, np.uint32)
+        self._bitmaps = (self._marks[:words], self._marks[words : 2 * words])
+        self._later = self._marks[2 * words :]
+        self._queue = room_for_long_rows(self._device, graph)
+        near = min(n, layout.NEAR_ROWS)
+        self._lists = tuple(
+            (xp.empty(n, index), xp.empty(near, np.int64), xp.empty(near, np.int32))
+            for _ in range(2)
+        )
+        self._horizon = xp.empty(8, np.float64)
+        # What the host reads, in one piece: what the next superstep finds, and what others did.
+        self._figures = xp.empty(CONTROL + 3 * LONGEST, np.int64)
+        self._frontiers, self._history = self._figures[:CONTROL], self._figures[CONTROL:]
+        self._launches_in_row, self._most = PULLS, 0
+        self._pulls = wanted == "pull"
+        self._began = self._gathered = False
+        room = {"auto": n // ROOM_SHARE, "online": n, "ballot": 0}[filter]
+        if wanted == "auto" and "settled" not in bound.program.functions:
+            wanted = "push"  # a pull that does not end early costs more than a gather from all
+        self._settings = (
+            _DIRECTIONS[wanted], room, ALONE, ALONE_ARCS, PULL_PART, max(1, n // DUE_PART), LAUNCH_ARCS,
+            self._lead(), graph.vertices_with(1),
+        )  # fmt: skip
+
+    def _lead(self) -> int:
+        """Return the position of the vertices that those who pull look at first: the highest degrees."""
+        return 0
+
+    @cached_property
+    def _both_edges(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The program's edge attributes in the order of the rows of out- and of in-neighbours."""
+        return self._edges if self._pulls else self._edge_arrays("csr"), self._edges
+
+    def _take_stock(self) -> None:
+        """Make the first frontier of the vertices that are flagged, which are all to be counted."""
+        n = self._graph.size
+        self._number = 0
+        self._began = False
+        self._figures.fill(0)
+        self._frontiers[layout.UNREAD] = self._graph.arcs
+        self._marks.fill(0)
+        if len(self._later):
+            self._horizon.fill(0.0)
+            self._horizon[layout.LIMIT] = -np.inf
+            self._horizon[layout.LEAST] = np.inf
+        self._kernels.launch(
+            "enlist", *launch_shape(self._device, n), n, self._flags[0], self._rows.offsets,
+            self._bitmaps[0], self._frontiers,
+        )  # fmt: skip
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Launch as many supersteps as the plan chose; they end when nobody has news."""
+        if self._graph.size == 0:
+            return
+        self._begin_with(choice.number)
+        self._gathered = choice.direction == "gather"
+        if self._gathered:
+            self._gather(choice.number)
+            return
+        steps = min(choice.supersteps, LONGEST)
+        # What launches before have left: counters, and what was done
+        self._figures[layout.STEPS : CONTROL + 3 * steps].fill(0)
+        self._most = steps
+        self._advance(
+            choice.number, steps, choice.arcs or NO_LIMIT, min(self._launches_in_row, steps)
+        )
+
+    def _begin_with(self, number: int) -> None:
+        """Take note of the number of the next superstep; the first after a resumption may be odd."""
+        if not self._began and number % 2:
+            even, odd = self._bitmaps
+            odd[:] = even
+            even[:] = 0
+        self._number = number
+        self._began = True
+
+    def _advance(self, number: int, supersteps: int, leave: int, launches: int = 1) -> None:
+        """Launch supersteps, until a frontier has more than `leave` arcs; so many may begin with a pull."""
+        begin, traversal = self._traversal
+        for place, value in ((NUMBER_AT, number), (STEPS_AT, supersteps), (LEAVE_AT, leave)):
+            traversal.change(place, value)
+        if begin is None:
+            traversal()
+            return
+        begin.change(PULL_NUMBER_AT, number)
+        begin.change(PULL_STEPS_AT, supersteps)
+        for _ in range(launches):  # those for which there is nothing left return at once
+            begin()
+            traversal()
+
+    @cached_property
+    def _traversal(self) -> tuple[Prepared | None, Prepared]:
+        """Two launches, marshalled: what begins a pull, if there may be one, and what follows.
+
+        See `kernels/cuda/pull.py` and `kernels/cuda/frontier.py`.
+        """
+        graph, here = self._graph, self._device
+        backward, begin = (graph.csc.offsets, graph.csc.indices), None
+        if self._settings[0] != layout.PUSH:
+            items = -(-graph.size // VERTICES_A_THREAD)
+            begin = self._kernels.prepare(
+                "pull_alone", *launch_shape(here, items), graph.size, backward, self._rows.offsets,
+                self._both_edges[1], self._states[0], self._constants, self._bitmaps, self._lists,
+                self._bound.values, self._sums, 0, 1, self._settings, self._frontiers, self._history,
+            )  # fmt: skip
+        arguments = (
+            graph.size, graph.arcs, tuple(self._rows), backward, self._both_edges, self._states[0],
+            self._constants, self._bitmaps, self._later, self._queue, self._lists,
+            self._bound.values, self._sums, 0, 1, NO_LIMIT, self._settings, self._horizon,
+            self._frontiers, self._history,
+        )  # fmt: skip
+        items = max(graph.size, graph.arcs)
+        return begin, self._kernels.prepare_together("traverse", items, BLOCK, *arguments)
+
+    def _gather(self, number: int) -> None:
+        """Let all vertices gather from all once; those whose state is news are the next frontier."""
+        before, gather, comparisons = self._gathering
+        for old, column in zip(before, self._states[0], strict=True):
+            old[:] = column
+        self._control[:] = 0
+        self._control[layout.NUMBER] = number
+        gather()
+        self._frontiers.fill(0)
+        compare = comparisons[(number + 1) % 2]
+        compare.change(COMPARED_NUMBER_AT, number)
+        compare()
+
+    @cached_property
+    def _gathering(self) -> tuple[tuple[Any, ...], Prepared, list[Prepared]]:
+        """Room for states, a superstep in which all gather in place, and what finds out whose is news.
+
+        The last twice: for frontiers of even and of odd supersteps.
+        """
+        bound, graph, schedule = self._bound, self._graph, self._schedule
+        program = bound.program
+        interface = interface_source(program, self._types, Variant(in_place=True, lanes=32))
+        kernels = program_kernels(self._device, program, interface)
+        state, n = self._states[0], graph.size
+        before = tuple(self._device.xp.empty_like(column) for column in state)
+        nothing = tuple(self._device.xp.empty(0, kind) for kind in self._types.message)
+        gather = kernels.prepare(
+            "superstep", *schedule.launch, schedule.shape, schedule.hubs,
+            (graph.csc.offsets, graph.csc.indices), self._edges, state, state, self._constants,
+            (nothing, nothing), tuple(self._flags), bound.values, self._sums, self._control,
+            self._tallies, self._records, 0, -1.0,
+        )  # fmt: skip
+        comparisons = [
+            self._kernels.prepare(
+                "compare", *launch_shape(self._device, n), n, before, state, self._constants,
+                bound.values, self._sums, 0, self._rows.offsets, bitmap, self._frontiers,
+            )
+            for bitmap in self._bitmaps
+        ]  # fmt: skip
+        return before, gather, comparisons
+
+    def counts(self) -> Counts:
+        """Return what the supersteps since the last call did."""
+        if self._graph.size == 0:
+            return Counts()
+        control = self._device.to_host(self._figures[: CONTROL + 3 * GLANCE])
+        active, ahead = int(control[layout.COUNT]), int(control[layout.AHEAD])
+        if not self._began:
+            self._active = active
+            return Counts(active=active, arcs=ahead, sums=np.zeros(0))
+        if self._gathered:
+            self._number += 1
+            sent, self._active = self._active, active
+            return Counts(
+                active=active, arcs=ahead, read=self._graph.arcs, modes=[("gather", "all")],
+                history=[(sent, self._graph.arcs)], sums=np.zeros(0),
+            )  # fmt: skip
+        self._active = active
+        done = int(control[layout.STEPS])
+        # A launch that did all that it was let do will hardly be followed by a pull.
+        self._launches_in_row = PULLS if done < self._most else 1
+        rows = control[CONTROL:]
+        if done > GLANCE:
+            rows = self._device.to_host(self._history[: 3 * done])
+        history = rows[: 3 * done].reshape(-1, 3)
+        self._number += done
+        return Counts(
+            active=active,
+            arcs=ahead,
+            read=int(history[:, 1].sum()),
+            history=[(sent, arcs) for sent, arcs, _ in history.tolist()],
+            modes=[MODES[mode] for mode in history[:, 2].tolist()],
+            sums=np.zeros(0),
+        )
+
+    @property
+    def _forward(self) -> tuple[tuple[Any, Any], tuple[Any, ...]] | None:
+        program, types = self._bound.program, self._bound.types
+        few = "settled" in program.functions and has_codes(types) and not types.edges
+        whole = few and np.dtype(types.state[0]).kind == "i"
+        if self._pulls or not whole or not reads_states_alone(program, "active"):
+            return None
+        return self._out_rows
+
+    @property
+    def _out_rows(self) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
+        return (self._rows.offsets, self._rows.indices), self._both_edges[0]
+
+    @property
+    def branches(self) -> bool:
+        """Whether a forest grows along the rows of out-neighbours, from those attached on."""
+        return not self._pulls
+
+    def grow_forest(self) -> int:
+        """Attach undecided vertices; return how many."""
+        return self.forest.branch(*self._out_rows) if self.branches else super().grow_forest()
+
+    def queue(self) -> npt.NDArray[np.int64]:
+        """Return 1, 2, … for active vertices, −1 for those that wait, and 0 for others."""
+        if not self._began:
+            return super().queue()
+        here, part = self._device, self._part
+        bits = here.xp.arange(32, dtype=np.uint32)
+
+        def marked(bitmap: Any) -> npt.NDArray[np.bool_]:
+            flags = ((bitmap[:, None] >> bits) & 1).ravel()[: part.size]
+            held = here.to_host(part.outside(flags.astype(np.uint8)))
+            found: npt.NDArray[np.bool_] = held != 0
+            return found
+
+        active = marked(self._bitmaps[self._number % 2])
+        places: npt.NDArray[np.int64] = np.where(active, np.cumsum(active, dtype=np.int64), 0)
+        if len(self._later):
+            places[marked(self._later) & ~active] = -1
+        return places

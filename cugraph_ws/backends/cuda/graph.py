@@ -1,0 +1,523 @@
+"""A graph on the device: vertices in the order of falling in-degree, rows of neighbours.
+
+Kernels treat rows of different lengths differently; in this order a class of degrees is a range.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from cugraph_ws.backends.cuda.grouping import Ends, number_dtype, run
+from cugraph_ws.backends.cuda.memory import check_device_memory, check_transpose_memory, estimate
+from cugraph_ws.backends.cuda.rows import (
+    Layout,
+    Rows,
+    count_targets,
+    expand_rows,
+    gather,
+    group_edges,
+    sum_by_target,
+    sum_rows,
+    transpose,
+)
+from cugraph_ws.errors import InputError
+from cugraph_ws.runtime.device import Device, device
+
+if TYPE_CHECKING:
+    from cugraph_ws.graph.graph import Graph
+
+__all__ = ["DeviceGraph", "Order", "Rows", "build", "from_host"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+Order = Literal["csc", "csr"]
+
+DEGREES = np.left_shift(np.int64(1), np.arange(40))  # those that are looked up together
+ASKED_FIRST = 1  # times that the least in-neighbours are not made: many a graph is searched once
+# In-degrees from which so many threads look for them
+SEARCHERS = ((64, 32), (16, 8), (4, 2), (0, 1))
+
+
+class DeviceGraph:
+    """A graph on the device; made by `build` and `from_host`.
+
+    Vertices are at positions by falling in-degree, equal ones by number.  Safe to read from several
+    threads: what one of them needs first, it makes for all.
+
+    Parameters
+    ----------
+    owner : Device
+        Where the arrays are.
+    layout : Layout
+    indices : device array, shape (arcs,)
+        Of the CSC.
+    values : dict of str to device array, shape (arcs,)
+        Edge attributes in the order of the CSC.
+    undirected : bool
+    names : tuple of str
+        The edge attributes that there are.
+    fetch : callable, optional
+        Returns attributes that are not in `values`, by name, from the host, in an order of its own.
+    order : device array of int, shape (arcs,), optional
+        Where in that order each arc of the CSC is.
+    both_ways : int
+        Pairs of vertices with edges that were given in both directions, of an undirected graph.
+
+    Attributes
+    ----------
+    size : int
+        Number of vertices.
+    arcs : int
+        Number of arcs: an undirected edge is two, a self-loop one.
+    undirected : bool
+    edge_attributes : tuple of str
+    """
+
+    def __init__(
+        self,
+        owner: Device,
+        layout: Layout,
+        indices: DeviceArray,
+        values: dict[str, DeviceArray],
+        *,
+        undirected: bool,
+        names: tuple[str, ...],
+        fetch: Callable[[str], Any] | None = None,
+        order: DeviceArray = None,
+        both_ways: int = 0,
+    ) -> None:
+        self.both_ways = both_ways
+        self.size = len(layout.numbers)
+        self.arcs = len(indices)
+        self.undirected = undirected
+        self.edge_attributes = names
+        self._device = owner
+        self._lock = RLock()
+        self._layout: Layout | None = layout
+        self._csc: Rows | None = Rows(layout.offsets, indices)
+        self._csr: Rows | None = None
+        self._values = {(name, "csc"): array for name, array in values.items()}
+        self._fetch = fetch
+        self._order = order  # host order → CSC
+        self._transposed: DeviceArray = None  # CSC → CSR
+        self._out_degrees: DeviceArray = None
+        self._at_least: dict[int, int] = {}
+        self._busiest: dict[tuple[tuple[int, int], ...], int] = {}
+        self._chunks: dict[tuple[int, int], tuple[DeviceArray, ...]] = {}
+        self._least: tuple[DeviceArray, ...] | None = None
+        self._asked = 0  # times for them
+
+    @property
+    def numbers(self) -> DeviceArray:
+        """Vertex number at each position; int32 or int64, shape (size,)."""
+        return self._open().numbers
+
+    @property
+    def positions(self) -> DeviceArray:
+        """Position of each vertex number; int32 or int64, shape (size,)."""
+        return self._open().positions
+
+    @property
+    def csc(self) -> Rows:
+        """In-neighbours of every vertex."""
+        self._open()
+        assert self._csc is not None
+        return self._csc
+
+    @property
+    def csr(self) -> Rows:
+        """Out-neighbours of every vertex; made when first read, then kept.
+
+        Of an undirected graph, the CSC itself.  Raises GraphMemoryError if it would not fit.
+        """
+        with self._lock:
+            csc = self.csc
+            if self.undirected:
+                return csc
+            if self._csr is None:
+                keep = bool(self.edge_attributes)
+                check_transpose_memory(self.arcs, self.size, keep=keep)
+                self._csr, self._transposed = transpose(
+                    self._device, csc, self.out_degrees, keep=keep
+                )
+                self._out_degrees = None  # the offsets tell
+            return self._csr
+
+    @property
+    def at_hand(self) -> tuple[Rows, ...]:
+        """The rows of in-neighbours and, if they have been made, those of out-neighbours."""
+        with self._lock:
+            return (self.csc,) if self._csr is None else (self.csc, self._csr)
+
+    @property
+    def in_degrees(self) -> DeviceArray:
+        """Number of arcs into each vertex; int64, shape (size,), by position; made at each call."""
+        return self._device.xp.diff(self.csc.offsets)
+
+    @property
+    def out_degrees(self) -> DeviceArray:
+        """Number of arcs out of each vertex; int64, shape (size,), by position."""
+        with self._lock:
+            if self.undirected:
+                return self.in_degrees
+            if self._csr is not None:
+                return self._device.xp.diff(self._csr.offsets)
+            if self._out_degrees is None:
+                self._out_degrees = count_targets(self._device, self.csc)
+            return self._out_degrees
+
+    def count_self_loops(self) -> DeviceArray:
+        """Return the number of self-loops of each vertex; int64, shape (size,), by position."""
+        loops = self._device.xp.zeros(self.size, np.int64)
+        run(self._device, "count_loops", self.size, *self.csc, loops, self.size, module="core")
+        return loops
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is held now."""
+        with self._lock:
+            rows = [one for one in (self._csc, self._csr) if one is not None]
+            held = [*(self._layout or ())[:2], *self._values.values()]
+            held += [array for one in rows for array in one]
+            held += [self._order, self._transposed, self._out_degrees, *(self._least or ())]
+            held += [array for chunks in self._chunks.values() for array in chunks]
+            return sum(int(array.nbytes) for array in held if array is not None)
+
+    def values(self, name: str, order: Order = "csc") -> DeviceArray:
+        """Return an edge attribute in the order of an adjacency; made when first read, then kept.
+
+        Parameters
+        ----------
+        name : str
+        order : {"csc", "csr"}
+
+        Returns
+        -------
+        device array of int64, float32 or float64, shape (arcs,)
+            Not to be written to.
+
+        Raises
+        ------
+        InputError
+            If the graph has no such attribute.
+        """
+        with self._lock:
+            self._open()
+            if name not in self.edge_attributes:
+                raise InputError(
+                    f"the graph keeps no edge column {name!r}, it keeps "
+                    f"{', '.join(map(repr, self.edge_attributes)) or 'none'}; name it in "
+                    f"Graph(weight=...) or Graph(attributes=[...])"
+                )
+            if self.undirected:
+                order = "csc"
+            if (name, order) not in self._values:
+                if order == "csc":
+                    assert self._fetch is not None
+                    given, places = self._device.xp.asarray(self._fetch(name)), self._order
+                else:
+                    _ = self.csr  # with the permutation
+                    given, places = self.values(name, "csc"), self._transposed
+                self._values[name, order] = gather(self._device, given, places)
+            return self._values[name, order]
+
+    def vertices_with(self, degree: int) -> int:
+        """Return how many vertices have at least an in-degree: they have the first positions.
+
+        Parameters
+        ----------
+        degree : int
+
+        Returns
+        -------
+        int
+            All powers of two are looked up with the first; from then on they cost nothing.
+        """
+        with self._lock:
+            self._open()
+            if degree not in self._at_least:
+                xp = self._device.xp
+                wanted = np.array([degree, *(() if self._at_least else DEGREES)], np.int64)
+                found = xp.empty(len(wanted), np.int64)
+                run(
+                    self._device, "find_degrees", len(wanted), self.csc.offsets, self.size,
+                    xp.asarray(wanted), len(wanted), found,
+                )  # fmt: skip
+                counts = self._device.to_host(found)
+                self._at_least.update(zip(wanted.tolist(), counts.tolist(), strict=True))
+            return self._at_least[degree]
+
+    def busiest(self, groups: Sequence[tuple[int, int]]) -> int:
+        """Return where the group begins whose vertices have most out-arcs each.
+
+        Parameters
+        ----------
+        groups : sequence of (int, int)
+            Ranges of positions.
+
+        Returns
+        -------
+        int
+            The first position of the first of those groups; looked up once.
+        """
+        key = tuple(groups)
+        with self._lock:
+            if key not in self._busiest:
+                bounds = np.array(groups, np.int64).reshape(-1, 2)
+                offsets = self.csr.offsets
+                ends = self._device.to_host(offsets[self._device.xp.asarray(bounds)])
+                arcs, vertices = np.diff(ends)[:, 0], np.diff(bounds)[:, 0]
+                each = arcs / np.maximum(vertices, 1)
+                self._busiest[key] = int(bounds[each.argmax(), 0]) if len(each) else 0
+            return self._busiest[key]
+
+    def least_senders(
+        self, numbers: DeviceArray, first: int, last: int
+    ) -> tuple[DeviceArray, ...] | None:
+        """Return where the four in-neighbours of least number are; made when asked again, then kept.
+
+        To make them takes as long as to read all arcs once and a half.
+
+        Parameters
+        ----------
+        numbers : device array of int, shape (size,)
+            A number for each position, the same in every call.
+        first, last : int
+            Of which positions, the same in every call; none has a row that is too long for a warp.
+
+        Returns
+        -------
+        four device arrays of int32 or int64, shape (last,), or None
+            By falling rank, -1 where there are fewer.  None the first time, and if they would take more
+            than half of the memory that is free.
+        """
+        with self._lock:
+            self._open()
+            if self._least is None:
+                kind = self.csc.indices.dtype
+                self._asked += 1
+                room = self._device.free_memory() // 2
+                if self._asked <= ASKED_FIRST or 4 * kind.itemsize * last > room:
+                    return None
+                least = tuple(self._device.xp.empty(last, kind) for _ in range(4))
+                for degree, lanes in SEARCHERS:
+                    end = self.vertices_with(degree) if degree else last
+                    if end > first:
+                        run(
+                            self._device, "list_least", lanes * (end - first), first, end, lanes,
+                            numbers, *self.csc, least, module="least",
+                        )  # fmt: skip
+                        first = end
+                self._least = least
+            return self._least
+
+    def chunks(self, count: int, length: int) -> tuple[DeviceArray, ...]:
+        """Return the rows of the first `count` vertices cut into chunks; made when first read, then kept.
+
+        Parameters
+        ----------
+        count : int
+        length : int
+            Arcs of a chunk, at most.
+
+        Returns
+        -------
+        owners : device array of int32, shape (chunks,)
+            Whose each is.
+        begins, ends : device array of int64, shape (chunks,)
+            Its arcs.
+        firsts : device array of int64, shape (count + 1,)
+            Where the chunks of each row begin.
+        """
+        key = count, length
+        with self._lock:
+            if key not in self._chunks:
+                xp = self._device.xp
+                offsets = self.csc.offsets[: count + 1]
+                firsts = xp.zeros(count + 1, np.int64)
+                firsts[1:] = xp.cumsum(-(-xp.diff(offsets) // length))
+                total = int(self._device.to_host(firsts[-1:])[0]) if count else 0
+                numbers = xp.arange(total, dtype=np.int64)
+                owners = xp.searchsorted(firsts[1:], numbers, side="right")
+                begins = offsets[owners] + (numbers - firsts[owners]) * length
+                ends = xp.minimum(begins + length, offsets[owners + 1])
+                self._chunks[key] = owners.astype(np.int32), begins, ends, firsts
+            return self._chunks[key]
+
+    def by_number(self, array: DeviceArray) -> DeviceArray:
+        """Bring values by position into the order of vertex numbers.
+
+        Parameters
+        ----------
+        array : device array, shape (size,)
+
+        Returns
+        -------
+        device array, shape (size,)
+        """
+        return self._device.xp.take(array, self.positions)
+
+    def by_position(self, array: Any) -> DeviceArray:
+        """Bring values by vertex number into the order of positions.
+
+        Parameters
+        ----------
+        array : device array or ndarray, shape (size,)
+
+        Returns
+        -------
+        device array, shape (size,)
+        """
+        xp = self._device.xp
+        return xp.take(xp.asarray(array), self.numbers)
+
+    def in_weight_sums(self, name: str) -> DeviceArray:
+        """Sum an edge attribute over the arcs into each vertex.
+
+        The order of the additions depends on the graph alone, so that sums are the same each time.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        device array of float64, shape (size,), by position
+        """
+        with self._lock:
+            sums = self._device.xp.empty(self.size, np.float64)
+            sum_rows(self._device, self.csc.offsets, self.values(name), sums)
+            return sums
+
+    def out_weight_sums(self, name: str) -> DeviceArray:
+        """Sum an edge attribute over the arcs out of each vertex; see `in_weight_sums`.
+
+        Without a CSR none is made: arcs are grouped by source a part at a time.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        device array of float64, shape (size,), by position
+        """
+        with self._lock:
+            if self.undirected:
+                return self.in_weight_sums(name)
+            if self._csr is None:
+                return sum_by_target(self._device, self.csc, self.out_degrees, self.values(name))
+            sums = self._device.xp.empty(self.size, np.float64)
+            sum_rows(self._device, self._csr.offsets, self.values(name, "csr"), sums)
+            return sums
+
+    def close(self) -> None:
+        """Give the memory back; using the graph afterwards raises InputError."""
+        with self._lock:
+            self._layout = self._csc = self._csr = self._fetch = None
+            self._order = self._transposed = self._out_degrees = self._least = None
+            self._values, self._chunks = {}, {}
+
+    def _open(self) -> Layout:
+        if self._layout is None:
+            raise InputError("the graph is closed; use it before close() or inside its `with`")
+        return self._layout
+
+
+def build(
+    ends: Ends, values: dict[str, DeviceArray], size: int, *, undirected: bool
+) -> DeviceGraph:
+    """Build a graph from edges on the device.
+
+    The columns are let go as soon as they have been read, the ends before any value is moved and the
+    values one by one: `values` is emptied, and memory comes free if the caller passes the ends
+    without keeping a reference.
+
+    Parameters
+    ----------
+    ends : Ends
+        Vertex numbers, or integers with a table of numbers, which is overwritten.
+    values : dict of str to device array of int64, float32 or float64, shape (edges,)
+        Edge attributes.
+    size : int
+        Number of vertices.
+    undirected : bool
+        Whether every edge is an arc both ways, a self-loop once.
+
+    Returns
+    -------
+    DeviceGraph
+
+    Raises
+    ------
+    GraphMemoryError
+        If the graph would not fit on the GPU; raised before it is built.
+    """
+    owner = device()
+    arcs = len(ends.sources) << int(undirected)
+    value_bytes = sum(array.dtype.itemsize for array in values.values())
+    counted = 0 if ends.table is None else ends.table.nbytes
+    check_device_memory(estimate(arcs, size, value_bytes, undirected), beside=counted)
+    held = [ends]
+    del ends
+    layout, indices, order, both_ways = group_edges(
+        owner, held.pop(), size, both=undirected, keep=bool(values)
+    )
+    moved = {}
+    for name in list(values):
+        column = values.pop(name)
+        moved[name] = gather(owner, column, order)
+        del column
+    names = tuple(moved)
+    owner.trim()
+    return DeviceGraph(
+        owner, layout, indices, moved, undirected=undirected, names=names, both_ways=both_ways
+    )
+
+
+def from_host(graph: Graph) -> DeviceGraph:
+    """Copy a graph from the host to the device.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    DeviceGraph
+        Edge attributes follow when they are first read, while `graph` is open.
+
+    Raises
+    ------
+    GraphMemoryError
+        If the graph would not fit on the GPU; raised before anything is copied.
+    """
+    owner = device()
+    xp = owner.xp
+    size, csc, names = graph.number_of_vertices, graph.csc, graph.edge_attributes
+    arcs, index = csc.number_of_arcs, number_dtype(size)
+    copied = 2 * index.itemsize * arcs + 8 * size
+    check_device_memory(estimate(arcs, size, 8 * len(names), not graph.directed), beside=copied)
+    offsets = xp.asarray(csc.offsets)
+    rows = expand_rows(owner, offsets, arcs, index)
+    del offsets
+    ends = Ends(rows, xp.asarray(csc.indices))
+    del rows, csc
+    layout, indices, order, _ = group_edges(owner, ends, size, both=False, keep=bool(names))
+    host = weakref.ref(graph)  # which holds the device graph
+
+    def fetch(name: str) -> Any:
+        there = host()
+        if there is None:
+            raise InputError(f"edge column {name!r} is gone with its graph; keep the Graph")
+        return there.edge_values(name, "csc")
+
+    owner.trim()
+    return DeviceGraph(
+        owner, layout, indices, {}, undirected=not graph.directed, names=names, fetch=fetch,
+        order=order,
+    )  # fmt: skip

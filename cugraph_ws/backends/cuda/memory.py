@@ -1,0 +1,221 @@
+"""How much of a GPU's memory a graph takes, told before it is built.
+
+Bytes while it is built, beside the input columns.  n vertices, A arcs; i bytes a position, e an edge
+number, c a count (4 each, 8 where 31 bits do not do); R arcs in a round, P in the largest part; v bytes
+of values an arc.  A sort takes as much again as what it sorts.
+
+    step                         kept so far      beside that
+    degrees counted              –                c n
+    positions by degree          8 n              c n, then 8 n, then 2 i n
+    arcs grouped, no values      (2 i + 8) n + i A         8 R, and 8 P
+      a row longer than P        …                         i P
+    arcs grouped, with values    (2 i + 8) n + (i + e) A   8 R, and 16 P
+      a row longer than P        …                         24 P
+    values moved                 (2 i + 8) n + i A         e A + v A
+    done                         (2 i + 8) n + i A + v A
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cugraph_ws.backends.cuda.grouping import number_dtype, part_size, round_size
+from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.memory import format_bytes
+
+__all__ = [
+    "DeviceEstimate",
+    "check_device_memory",
+    "check_transpose_memory",
+    "estimate",
+    "estimate_numbering",
+    "estimate_transpose",
+]
+
+_CHUNK = 1 << 26  # rows that `cuda.numbering` translates at a time
+
+
+@dataclass(frozen=True)
+class DeviceEstimate:
+    """Bytes that a graph and its construction take on the GPU; `str()` of it is readable.
+
+    Attributes
+    ----------
+    numbering : int
+        Vertex numbers to positions and back.
+    csc, csr : int
+        One adjacency, and the other where it is another one (0 for an undirected graph).
+    values : int
+        Weights and attributes, in one order.
+    peak : int
+        The most at any time until the CSC is built, without the input.
+    """
+
+    numbering: int
+    csc: int
+    csr: int
+    values: int
+    peak: int
+
+    @property
+    def stays(self) -> int:
+        """What a built graph holds, before a CSR is asked for."""
+        return self.numbering + self.csc + self.values
+
+    def __str__(self) -> str:
+        return (
+            f"numbering {format_bytes(self.numbering)}, CSC {format_bytes(self.csc)}, "
+            f"CSR {format_bytes(self.csr)}, values {format_bytes(self.values)}, "
+            f"peak {format_bytes(self.peak)} beside the input"
+        )
+
+
+def estimate(
+    arcs: int, vertices: int, value_bytes: int, undirected: bool, *, longest_row: int = 0
+) -> DeviceEstimate:
+    """Tell how much memory a graph will take on the GPU.
+
+    Parameters
+    ----------
+    arcs : int
+        Edges; of an undirected graph, twice their number.
+    vertices : int
+    value_bytes : int
+        Bytes an arc of all edge attributes together: 8 for a weight of float64.
+    undirected : bool
+    longest_row : int
+        The greatest in-degree, if it is known: a row is not cut, so with attributes one that has more
+        than a twelfth of the arcs needs more than the others.
+
+    Returns
+    -------
+    DeviceEstimate
+    """
+    index = number_dtype(vertices).itemsize
+    slot = number_dtype(arcs).itemsize
+    edge = number_dtype(arcs // 2 if undirected else arcs).itemsize
+    numbering = 2 * index * vertices
+    offsets = 8 * (vertices + 1)
+    placing = offsets + max(slot, 8, 2 * index) * vertices
+    part, most = part_size(arcs), round_size(arcs)
+    if value_bytes:
+        sorting, order = max(8 * most + 16 * part, 24 * longest_row), edge * arcs
+    else:
+        sorting, order = max(8 * most + 8 * part, index * longest_row), 0
+    filled = numbering + offsets + index * arcs + order
+    return DeviceEstimate(
+        numbering=numbering,
+        csc=offsets + index * arcs,
+        csr=0 if undirected else offsets + index * arcs + (slot * arcs if value_bytes else 0),
+        values=value_bytes * arcs,
+        peak=max(placing, filled + sorting, filled + value_bytes * arcs),
+    )
+
+
+def estimate_numbering(
+    edges: int, vertices: int, *, span: int | None, each: float = 8
+) -> tuple[int, int, int]:
+    """Tell how much memory it takes on the GPU to number ids that are integers.
+
+    Parameters
+    ----------
+    edges, vertices : int
+    span : int or None
+        Size of their range: `vertices` where it has no gaps; None where it is so large that they are
+        sorted.
+    each : float
+        Bytes that are kept for one id.
+
+    Returns
+    -------
+    kept : int
+        Bytes of the ids.
+    numbers : int
+        Bytes beside the input's columns, or in their place, until the edges are grouped.
+    peak : int
+        The most until the columns are numbered.
+    """
+    kept, index = int(each * vertices), number_dtype(vertices).itemsize
+    numbers = 2 * index * edges
+    some = min(edges, _CHUNK)
+    if span is None:
+        # a sorted copy of a column, the sort's buffer and a mask; the distinct ones of both columns
+        sorting = 17 * edges + 16 * min(vertices, edges)
+        return kept, numbers, max(sorting, kept + numbers + 8 * some)
+    counts = number_dtype(edges).itemsize * span if span <= edges else 0
+    if span <= vertices:
+        return 0, 0, counts + span
+    table = index * span
+    found = counts + span + table + 16 * vertices + kept
+    if span <= edges:
+        return kept, table, found
+    return kept, numbers, max(found, table + kept + numbers + (16 + index) * some)
+
+
+def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
+    """Raise GraphMemoryError if a graph would not fit on the current GPU.
+
+    Parameters
+    ----------
+    needed : DeviceEstimate
+    beside : int
+        Bytes of the input that are still to come to the GPU.
+
+    Raises
+    ------
+    GraphMemoryError
+        With the estimate and the remedies.
+    """
+    available = device().free_memory()
+    if needed.peak + beside > available:
+        raise GraphMemoryError(
+            f"the graph needs {format_bytes(needed.peak + beside)} of GPU memory while it is built "
+            f"and {format_bytes(available)} are available ({needed}); leave out weight= and "
+            f"attributes=, let the input go with consume=True, or use engine='cpu' or a larger GPU"
+        )
+
+
+def estimate_transpose(arcs: int, vertices: int, *, keep: bool) -> int:
+    """Tell how much more memory a graph takes while its CSR is made.
+
+    Its offsets, out-degrees, indices and, to `keep`, the permutation; the arcs' rows; and a round's
+    keys, sorted part by part.
+
+    Parameters
+    ----------
+    arcs, vertices : int
+    keep : bool
+        Whether the permutation is kept, for edge attributes.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
+    index, slot = number_dtype(vertices).itemsize, number_dtype(arcs).itemsize
+    kept = 16 * vertices + (index + (slot if keep else 0)) * arcs
+    return kept + index * arcs + 8 * round_size(arcs) + 8 * part_size(arcs)
+
+
+def check_transpose_memory(arcs: int, vertices: int, *, keep: bool) -> None:
+    """Raise GraphMemoryError if a graph's CSR would not fit beside its CSC.
+
+    Parameters
+    ----------
+    arcs, vertices : int
+    keep : bool
+        See `estimate_transpose`.
+
+    Raises
+    ------
+    GraphMemoryError
+        With what is needed and what there is.
+    """
+    needed, available = estimate_transpose(arcs, vertices, keep=keep), device().free_memory()
+    if needed > available:
+        raise GraphMemoryError(
+            f"the graph's out-neighbours need {format_bytes(needed)} of GPU memory while they are "
+            f"grouped and {format_bytes(available)} are available; leave out weight= and "
+            f"attributes=, or use engine='cpu' or a larger GPU"
+        )

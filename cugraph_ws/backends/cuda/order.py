@@ -1,0 +1,54 @@
+"""Sorting pairs of vertex numbers on the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.runtime.device import device
+
+__all__ = ["arc_rows", "sort_ends"]
+
+DeviceArray = Any
+_INT64_MAX = np.iinfo(np.int64).max
+
+
+def sort_ends(first: DeviceArray, second: DeviceArray, size: int) -> DeviceArray:
+    """Return the order that sorts pairs of vertex numbers, stable.
+
+    Parameters
+    ----------
+    first, second : device arrays of int32 or int64, shape (pairs,)
+        Sorted by the first, equal ones by the second.
+    size : int
+        Number of vertices.
+
+    Returns
+    -------
+    device array of int64, shape (pairs,)
+    """
+    xp = device().xp
+    if size * size <= _INT64_MAX:
+        keys = first.astype(np.int64) * size
+        keys += second
+        return xp.argsort(keys, kind="stable")
+    order = xp.argsort(second, kind="stable")
+    return order[xp.argsort(first[order], kind="stable")]
+
+
+def arc_rows(offsets: DeviceArray, arcs: int) -> DeviceArray:
+    """Return the row that each arc is in.
+
+    Parameters
+    ----------
+    offsets : device array of int64, shape (rows + 1,)
+    arcs : int
+
+    Returns
+    -------
+    device array of int64, shape (arcs,)
+    """
+    xp = device().xp
+    begun = xp.bincount(offsets[1:-1], minlength=arcs + 1)[:arcs]  # rows that begin at each arc
+    return xp.cumsum(begun)

@@ -1,0 +1,373 @@
+"""A partition on the device, as one program reads it: rows, ghosts, constants, edge attributes.
+
+A `DeviceGraph` whose last positions are ghosts: nothing leads to them in this partition, so that they
+are what is left when vertices are laid out by falling in-degree, equal ones as they came.  A whole
+graph is a partition without ghosts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cugraph_ws.backends.cuda.graph import DeviceGraph, Order
+from cugraph_ws.backends.cuda.grouping import Ends, number_dtype
+from cugraph_ws.backends.cuda.memory import check_device_memory, estimate
+from cugraph_ws.backends.cuda.rows import Rows, expand_rows, gather, group_edges
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.device import device
+
+if TYPE_CHECKING:
+    from cugraph_ws.partition.partition import Partition
+    from cugraph_ws.partition.shard import ShardGraph
+
+__all__ = [
+    "DevicePartition",
+    "device_partition",
+    "laid_out",
+    "partition_of_arrays",
+    "shard_partition",
+    "whole_partition",
+]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+
+class DevicePartition:
+    """What a `CudaExecutor` works on; made by the functions of this module.
+
+    The owned vertices are at positions by falling in-degree, then come ghosts, grouped by owner.
+    Outside, in columns and checkpoints, vertices are in the order in which they were given.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+        Rows of all positions; those of ghosts are empty.
+    vertices, owned : int
+    numbers : device array of int32 or int64, shape (size,)
+    constants : tuple of device array
+        In the order outside.
+    edges : callable
+        Returns the program's edge attributes in the order of "csc" or "csr".
+    boundaries : list of device array
+    ghosts : list of (int, int)
+
+    Attributes
+    ----------
+    vertices : int
+        Number of vertices of the whole graph.
+    owned : int
+        Number of its own vertices.
+    size : int
+        Number of its own vertices and the ghosts.
+    arcs : int
+        Number of arcs into its own vertices.
+    numbers : device array of int32 or int64, shape (size,)
+        Vertex number at each position.
+    constants : tuple of device array, each of shape (size,) or, if uniform, of one number
+        The program's vertex constants, by position.
+    boundaries : list of device array of int32 or int64
+        For each partition, the own positions that it holds as ghosts, in the order of its ghosts.
+    ghosts : list of (int, int)
+        For each partition, the range of positions of its vertices here.
+    """
+
+    def __init__(
+        self,
+        graph: DeviceGraph,
+        *,
+        vertices: int,
+        owned: int,
+        numbers: DeviceArray,
+        constants: tuple[DeviceArray, ...],
+        edges: Callable[[Order], tuple[DeviceArray, ...]],
+        boundaries: list[DeviceArray],
+        ghosts: list[tuple[int, int]],
+    ) -> None:
+        self.graph = graph
+        self.vertices = vertices
+        self.owned = owned
+        self.size = graph.size
+        self.arcs = graph.arcs
+        self.numbers = numbers
+        self.boundaries = boundaries
+        self.ghosts = ghosts
+        self._edges = edges
+        self.constants = tuple(self._laid_out(column) for column in constants)
+
+    @property
+    def divided(self) -> bool:
+        """Whether there are other partitions of the same graph."""
+        return len(self.boundaries) > 1
+
+    @property
+    def csc(self) -> Rows:
+        """In-neighbours of every position; ghosts have none."""
+        return self.graph.csc
+
+    def edges(self, order: Order) -> tuple[DeviceArray, ...]:
+        """Return the program's edge attributes; empty arrays where a constant stands in.
+
+        Parameters
+        ----------
+        order : {"csc", "csr"}
+
+        Returns
+        -------
+        tuple of device array, each of shape (arcs,) or (0,)
+        """
+        return self._edges(order)
+
+    def vertices_with(self, degree: int) -> int:
+        """Return how many owned vertices have at least an in-degree of `degree`, which is positive."""
+        return self.graph.vertices_with(degree)
+
+    def inside(self, array: Any) -> DeviceArray:
+        """Bring values of all positions from the order outside into that of positions.
+
+        Parameters
+        ----------
+        array : device array or ndarray, shape (size,)
+
+        Returns
+        -------
+        device array, shape (size,)
+        """
+        return self.graph.by_position(array)
+
+    def outside(self, array: DeviceArray) -> DeviceArray:
+        """Bring values of the owned vertices from the order of positions into that outside.
+
+        Parameters
+        ----------
+        array : device array, shape (owned,) or more
+
+        Returns
+        -------
+        device array, shape (owned,)
+        """
+        return device().xp.take(array, self.graph.positions[: self.owned])
+
+    def _laid_out(self, column: Any) -> DeviceArray:
+        """Return a constant by position; one number for all stays as it is."""
+        column = device().xp.asarray(column)
+        return self.inside(column) if len(column) == self.size else column
+
+
+def whole_partition(graph: DeviceGraph, bound: BoundProgram) -> DevicePartition:
+    """Return a whole graph as a program's only partition.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+    bound : BoundProgram
+        The program; its constants are by vertex number.
+
+    Returns
+    -------
+    DevicePartition
+        Edge attributes are brought to the device when they are first asked for.
+    """
+    xp = device().xp
+    n = graph.size
+    return DevicePartition(
+        graph, vertices=n, owned=n, numbers=graph.numbers, constants=bound.constants,
+        edges=_attributes(graph, bound),
+        boundaries=[xp.empty(0, graph.numbers.dtype)], ghosts=[(n, n)],
+    )  # fmt: skip
+
+
+def device_partition(partition: Partition) -> DevicePartition:
+    """Copy a partition to the device, and lay it out there.
+
+    Parameters
+    ----------
+    partition : Partition
+        On the host; its order is the one outside.
+
+    Returns
+    -------
+    DevicePartition
+
+    Raises
+    ------
+    GraphMemoryError
+        If it would not fit on the GPU; raised before anything is copied.
+    """
+    return partition_of_arrays(
+        vertices=partition.vertices,
+        numbers=partition.numbers,
+        offsets=partition.csc.offsets,
+        indices=partition.csc.indices,
+        edges=partition.edges("csc"),
+        constants=partition.constants,
+        boundaries=partition.boundaries,
+        ghosts=partition.ghosts,
+    )
+
+
+def partition_of_arrays(
+    *,
+    vertices: int,
+    numbers: Any,
+    offsets: Any,
+    indices: Any,
+    edges: Sequence[Any],
+    constants: Sequence[Any],
+    boundaries: Sequence[Any],
+    ghosts: Sequence[tuple[int, int]],
+) -> DevicePartition:
+    """Lay a partition out on the device; no more of the graph needs to be at hand.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices of the whole graph.
+    numbers : array of int, shape (size,)
+        Vertex numbers: of the owned, then of ghosts, grouped by owner.
+    offsets : array of int64, shape (owned + 1,)
+        Rows of in-neighbours of the owned vertices.
+    indices : array of int32 or int64, shape (arcs,)
+        In-neighbours, by their places in `numbers`.
+    edges : sequence of array, each of shape (arcs,) or (0,)
+        The program's edge attributes; empty where a constant stands in.
+    constants : sequence of array, each of shape (size,) or (1,)
+        The program's vertex constants.
+    boundaries : sequence of array of int
+        For each partition, places of the owned vertices that it holds as ghosts, in its order.
+    ghosts : sequence of (int, int)
+        For each partition, the range of places of its vertices.
+
+    Returns
+    -------
+    DevicePartition
+        Arrays may come from the host or the device.
+
+    Raises
+    ------
+    GraphMemoryError
+        If it would not fit on the GPU; raised before anything is copied.
+    """
+    xp = device().xp
+    columns = {str(place): column for place, column in enumerate(edges)}
+    named = {name: column for name, column in columns.items() if len(column)}
+    graph = laid_out(len(numbers), offsets, indices, named)
+
+    # Where there is no arc, what is prepared once for each vertex reads that of arc 0 all the same.
+    empty = 0 if len(indices) else 1
+
+    def by_arc(order: Order) -> tuple[DeviceArray, ...]:
+        return tuple(
+            graph.values(name, order) if name in named else xp.zeros(empty, column.dtype)
+            for name, column in columns.items()
+        )
+
+    return DevicePartition(
+        graph,
+        vertices=vertices,
+        owned=len(offsets) - 1,
+        numbers=xp.take(xp.asarray(numbers, number_dtype(vertices)), graph.numbers),
+        constants=tuple(constants),
+        edges=by_arc,
+        boundaries=[xp.take(graph.positions, xp.asarray(one)) for one in boundaries],
+        ghosts=[(int(first), int(last)) for first, last in ghosts],
+    )
+
+
+def shard_partition(shard: ShardGraph, bound: BoundProgram) -> DevicePartition:
+    """Return a member's share of a graph as a program's partition.
+
+    Parameters
+    ----------
+    shard : ShardGraph
+        Its rows are laid out on the device once, and kept there.
+    bound : BoundProgram
+        The program; its constants are by the share's positions.
+
+    Returns
+    -------
+    DevicePartition
+
+    Raises
+    ------
+    GraphMemoryError
+        If it would not fit on the GPU; raised before anything is copied.
+    """
+    graph, numbers, boundaries = shard.laid_out()
+    return DevicePartition(
+        graph,
+        vertices=shard.number_of_vertices,
+        owned=shard.owned,
+        numbers=numbers,
+        constants=bound.constants,
+        edges=_attributes(graph, bound),
+        boundaries=boundaries,
+        ghosts=shard.ghosts,
+    )
+
+
+def laid_out(size: int, offsets: Any, indices: Any, values: Mapping[str, Any]) -> DeviceGraph:
+    """Lay rows of owned vertices, and ghosts without rows, out by falling in-degree.
+
+    Parameters
+    ----------
+    size : int
+        Number of owned vertices and ghosts.
+    offsets : array of int64, shape (owned + 1,)
+    indices : array of int32 or int64, shape (arcs,)
+    values : mapping of str to array, each of shape (arcs,)
+        Edge attributes.
+
+    Returns
+    -------
+    DeviceGraph
+
+    Raises
+    ------
+    GraphMemoryError
+        If it would not fit on the GPU; raised before anything is copied.
+    """
+    owner = device()
+    xp = owner.xp
+    owned, arcs = len(offsets) - 1, len(indices)
+    index = number_dtype(size)
+    wide = sum(np.dtype(column.dtype).itemsize for column in values.values())
+    copied = 2 * index.itemsize * arcs + 8 * size
+    check_device_memory(estimate(arcs, size, wide, False), beside=copied)
+    starts = xp.asarray(offsets, np.int64)
+    degrees = xp.zeros(size, number_dtype(arcs))
+    degrees[:owned] = xp.diff(starts)
+    rows = expand_rows(owner, starts, arcs, index)
+    ends = Ends(rows, xp.asarray(indices, index), counts=degrees)
+    del rows, starts, degrees
+    layout, sources, order, _ = group_edges(owner, ends, size, both=False, keep=wide > 0)
+    del ends
+    named = {name: gather(owner, xp.asarray(column), order) for name, column in values.items()}
+    graph = DeviceGraph(owner, layout, sources, named, undirected=False, names=tuple(named))
+    owner.trim()
+    return graph
+
+
+def _attributes(
+    graph: DeviceGraph, bound: BoundProgram
+) -> Callable[[Order], tuple[DeviceArray, ...]]:
+    """Return what reads a program's edge attributes; they come to the device when first asked for."""
+    xp = device().xp
+    # Where there is no arc, what is prepared once for each vertex reads that of arc 0 all the same.
+    empty = 0 if graph.arcs else 1
+
+    def edges(order: Order) -> tuple[DeviceArray, ...]:
+        arrays = []
+        for column, kind in zip(bound.edge_columns, bound.types.edges, strict=True):
+            if column is None:
+                arrays.append(xp.zeros(empty, kind))
+                continue
+            # Kernels cast what they read: narrower columns stay as they are, and move fewer bytes.
+            values = graph.values(column, order)
+            wider = values.dtype.itemsize > np.dtype(kind).itemsize
+            arrays.append(values.astype(kind) if wider else values)
+        return tuple(arrays)
+
+    return edges

@@ -1,0 +1,162 @@
+"""The CUDA engine's frontiers on a share of a graph: a superstep at a time, then news cross borders."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends.cuda.frontier import MODES, NO_LIMIT, CudaFrontierExecutor
+from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.backends.cuda.refinement import FrontierRefinement
+from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
+from cugraph_ws.backends.cuda.tree_growth import DividedBranches
+from cugraph_ws.backends.planner import Filter, WantedDirection
+from cugraph_ws.contract import Choice, Counts
+from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.device import Prepared
+
+__all__ = ["CudaBorderExecutor"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+
+class CudaBorderExecutor(CudaFrontierExecutor):
+    """One program on a share of a graph, by frontiers; see `CudaFrontierExecutor`.
+
+    Every superstep is a launch of its own.  Ghosts take part as those who send; what they have come to
+    be is told by their owners, over links between GPUs (`cluster/device_exchange.py`).
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        A program for which `why_not_swapped` finds no reason.
+    part : DevicePartition
+        The share.
+    wanted, filter
+        See `CudaFrontierExecutor`.
+
+    Raises
+    ------
+    GraphMemoryError
+        If the out-neighbours would not fit.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        part: DevicePartition,
+        *,
+        wanted: WantedDirection = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
+    ) -> None:
+        super().__init__(bound, part, wanted=wanted, filter=filter)
+        xp = self._device.xp
+        self._lengths, self._unlike = (xp.zeros(len(part.boundaries), np.int64) for _ in range(2))
+        self._starting = 0
+
+    @cached_property
+    def refinement(self) -> FrontierRefinement:
+        """What is sent to other members."""
+        return FrontierRefinement(
+            self._device, self._kernels, self._states[0], self._bitmaps, owned=self._part.owned,
+            lengths=self._lengths, unlike=self._unlike, offsets=self._rows.offsets,
+            lists=self._lists, room=self._settings[1], control=self._frontiers,
+        )  # fmt: skip
+
+    @cached_property
+    def _header(self) -> DeviceArray:
+        """What others read: the superstep's figures, and lengths."""
+        return self._device.xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths), np.float64)
+
+    def _lead(self) -> int:
+        """Return the position of the members' vertices here that send along most arcs each.
+
+        In rows ghosts come behind own vertices.  Where those have the hubs, most of who pulls would
+        look at its neighbours of few arcs first, in vain.
+        """
+        part = self._part
+        settles = "settled" in self._bound.program.functions
+        if self._pulls or not settles:
+            return 0
+        groups = [(0, part.owned), *(one for one in part.ghosts if one[0] < one[1])]
+        return part.graph.busiest(groups)
+
+    def _take_stock(self) -> None:
+        """Make the first frontier of the vertices and ghosts that are flagged."""
+        super()._take_stock()
+        self._starting = int(self._device.xp.count_nonzero(self._flags[0][: self._part.owned]))
+        self._lengths[:] = self._unlike[:] = 0
+
+    def counts(self) -> Counts:
+        """Return how many vertices start, as long as there has been no superstep."""
+        return Counts(active=self._starting, sums=np.zeros(0))
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Launch one superstep."""
+        self._gathered = choice.direction == "gather"
+        if self._part.size == 0:
+            return
+        self._begin_with(choice.number)
+        self.refinement.begin((choice.number + 1) % 2)
+        if self._gathered:
+            self._gather(choice.number)
+            return
+        self._advance(choice.number, 1, NO_LIMIT)
+        self._sweeps[self.refinement.now]()
+
+    @cached_property
+    def _sweeps(self) -> list[Prepared]:
+        """What clears the next frontier's bitmap where the superstep has not, for both."""
+        words = len(self._bitmaps[0])
+        shape = launch_shape(self._device, words)
+        return [
+            self._kernels.prepare("sweep", *shape, self._frontiers, words, bitmap)
+            for bitmap in self._bitmaps
+        ]
+
+    @cached_property
+    def _telling(self) -> Prepared:
+        return self._kernels.prepare(
+            "tell_frontier", 1, BLOCK, self._frontiers, self._history, self._lengths, self._unlike,
+            len(self._lengths), self._header,
+        )  # fmt: skip
+
+    def tell(self) -> DeviceArray:
+        """Queue the filling of the header; see `CudaExecutor.tell`."""
+        if self._part.size:
+            self._telling()
+        return self._header
+
+    def together(self, records: npt.NDArray[np.float64], active: int | None, arcs: int) -> Counts:
+        """Return the counts of all members; see `CudaExecutor.together`."""
+        told = records.sum(axis=0)
+        ahead, read = int(told[layout.OUT]), int(told[layout.READ])
+        mode = MODES[int(records[records[:, layout.READ].argmax(), layout.MODE])]
+        if self._gathered:
+            read, mode = arcs, ("gather", "all")
+        return Counts(
+            active=int(told[layout.ACTIVE]), arcs=ahead, read=read, history=[(active or 0, read)],
+            modes=[mode], sums=np.zeros(0),
+        )  # fmt: skip
+
+    def advance(self, record: npt.NDArray[np.float64]) -> None:
+        """Take note of one superstep."""
+        self._number += 1
+
+    def begin_branches(self, most: int) -> DividedBranches:
+        """Return what attaches undecided vertices, level by level, once it is told who is not.
+
+        Parameters
+        ----------
+        most : int
+            Levels before the host looks.
+        """
+        forest = self.forest
+        branches = forest.begin_branches(*self._out_rows)
+        return DividedBranches(
+            self._device, self._kernels, branches, forest.boundaries, forest.ghosts, most
+        )

@@ -1,0 +1,202 @@
+"""How a program's supersteps run on the CUDA engine, and how many are launched at a time."""
+
+from __future__ import annotations
+
+from cugraph_ws.backends.cuda.frontier import LONGEST, why_not_swapped
+from cugraph_ws.backends.planner import WantedDirection, gathers_from_all, gathers_only
+from cugraph_ws.contract import Choice, Counts, Direction, Strategy
+from cugraph_ws.errors import InputError
+from cugraph_ws.kernels.cuda.layout import RECORDS
+from cugraph_ws.program.binding import BoundProgram
+
+__all__ = ["CudaPlan"]
+
+FIRST_BATCH = 4  # supersteps before the host looks for the first time; then twice as many
+MOST = RECORDS // 2
+# Part of all arcs: a frontier with more is left for a gather, which reads an arc much faster
+HEAVY = 4
+# The same where nobody has gathered so far: nearly every message is news then, and a push takes two to
+# four times as long for an arc
+GROWING = 12
+LEAST_HEAVY = 1 << 20  # arcs that a launch goes through before the host could have looked
+FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch, which has nobody to wait for
+
+
+class CudaPlan:
+    """Chooses how a program runs, and how many supersteps are queued before the host looks.
+
+    A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
+    (`engines/cuda_frontier.py`).  Where every in-neighbour counts in every superstep there is no
+    frontier, and all gather from all.  Of any other program active vertices call those who gather
+    from them (`engines/cuda_relay.py`), and all gather from active ones where that is less work.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its traits.
+    arcs : int
+        Number of arcs of the graph.
+    direction : {"auto", "push", "pull", "gather"}
+        A direction to hold to.
+    in_place : bool, optional
+        Whether supersteps may write into the state that they read; by default where it does no
+        harm: a single field whose messages may be applied one by one.
+    fused : bool
+        Whether a launch may take several supersteps of a frontier.
+    priorities : bool
+        Whether the program's priorities are honoured, where it is held to pushes.
+    scheduled : bool
+        Whether a schedule of gathers has been asked for.
+    divided : bool
+        Whether the graph is cut into partitions.  Then each superstep is followed by an exchange.
+    linked : bool
+        Whether partitions are on GPUs that exchange without their hosts.  Else a search gathers from
+        active vertices, ghosts among them, with the state before at hand: so it is known what has
+        changed, and there are no frontiers that push.
+
+    Attributes
+    ----------
+    strategy : Strategy
+
+    Raises
+    ------
+    InputError
+        If the program cannot run in the direction.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        arcs: int,
+        *,
+        direction: WantedDirection = "auto",
+        in_place: bool | None = None,
+        fused: bool = True,
+        priorities: bool = True,
+        scheduled: bool = False,
+        divided: bool = False,
+        linked: bool = False,
+    ) -> None:
+        program = bound.program
+        if direction not in ("auto", "push", "pull", "gather"):
+            raise InputError(
+                f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
+            )
+        self._check_push(bound, direction, in_place, scheduled)
+        gathers = direction == "gather" or in_place is False or scheduled
+        gathers = gathers or (divided and not linked)
+        reason = why_not_swapped(bound)
+        swaps = not gathers and reason is None
+        if divided and direction == "push" and not swaps:
+            raise InputError(
+                "direction='push': partitions gather on the GPU; use 'auto', 'pull' or 'gather'"
+            )
+        fused = fused and not divided
+        self._batch, self._most = FIRST_BATCH, MOST
+        self._heavy = self._heavy_later = 0  # without one no frontier is heavy
+        self._dense: Direction = "gather"  # how a heavy frontier is worked off
+        if swaps:
+            # By itself a frontier takes everybody: gathers make up for more than an order saves.
+            in_order = priorities and direction == "push" and "priority" in program.functions
+            self.strategy = Strategy(
+                "frontier",
+                "states can be changed by compare-and-swap",
+                active_only=True,
+                in_place=True,
+                ordered=in_order and not divided,
+                out_of_order=True,
+            )
+            one: Direction = "pull" if direction == "pull" else "push"
+            self._direction: Direction = "fused" if fused else one
+            self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
+            # Where nobody settles, and no residual would end the run too early
+            free = program.combine in ("min", "max") and program.residual is None
+            if free and direction == "auto" and "settled" not in program.functions:
+                self._heavy = max(1, arcs // GROWING)
+                self._heavy_later = max(1, arcs // HEAVY)
+            return
+        dense = gathers_from_all(bound)
+        free_hand = in_place is None and not scheduled and not divided
+        if direction in ("auto", "push") and not dense and free_hand:
+            self.strategy = Strategy(
+                "worklist", f"only active vertices are heard, and {reason}", active_only=True
+            )
+            self._direction = "fused" if fused else "push"
+            self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
+            # Of `any`, a pull within the launch ends early.
+            if direction == "auto" and program.combine != "any":
+                self._heavy = self._heavy_later = max(LEAST_HEAVY, arcs // HEAVY)
+                self._dense = "pull"
+            return
+        if dense and direction == "pull":
+            raise gathers_only(bound, direction)
+        may_gather = dense or (program.combine in ("min", "max") and bound.order_free)
+        if direction == "gather" and not may_gather:
+            raise InputError(
+                f"direction='gather': {program.name} counts the messages of active vertices only; use "
+                "'auto' or 'pull'"
+            )
+        # A residual counts where a program gathers from all, and would end a search too early.
+        free = bound.accumulates and may_gather and program.residual is None
+        from_all = dense or direction == "gather" or (free and not divided)
+        active_only = direction == "pull" or not from_all
+        if in_place is None:
+            in_place = program.in_place
+        if divided:
+            self._batch = self._most = 1
+            in_place = bool(in_place)
+        elif in_place is None:
+            in_place = not active_only and bound.accumulates and len(program.state) == 1
+        in_place = bool(in_place) and not active_only
+        self.strategy = Strategy(
+            "dense",
+            "active vertices are gathered from"
+            if active_only
+            else "all vertices are gathered from",
+            active_only=active_only,
+            in_place=in_place,
+            out_of_order=in_place,
+        )
+        self._direction = "pull" if active_only else "gather"
+
+    @staticmethod
+    def _check_push(
+        bound: BoundProgram, direction: WantedDirection, in_place: bool | None, scheduled: bool
+    ) -> None:
+        """Raise if a push is asked for that there is not."""
+        if direction != "push":
+            return
+        if gathers_from_all(bound):
+            raise gathers_only(bound, direction)
+        if in_place is not None and (not in_place or why_not_swapped(bound) is not None):
+            raise InputError(
+                f"in_place={in_place}: a push on the GPU goes by the program where it writes; leave "
+                "direction= out"
+            )
+        if scheduled:
+            raise InputError(
+                "direction='push': method= is a schedule of gathers; leave one of them out"
+            )
+
+    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+        """Return what to run next.
+
+        Parameters
+        ----------
+        counts : Counts
+            What the last supersteps left.
+        number : int
+            Number of the next superstep, from 0.
+        left : int
+            How many supersteps are allowed still.
+
+        Returns
+        -------
+        Choice
+            The direction, and how many supersteps to queue.
+        """
+        if self._heavy and counts.arcs > self._heavy:
+            self._heavy = self._heavy_later
+            return Choice(self._dense, 1, number)
+        batch, self._batch = self._batch, min(2 * self._batch, self._most)
+        return Choice(self._direction, min(batch, left), number, self._heavy, last=left <= batch)

@@ -1,0 +1,411 @@
+"""The predecessor forest of a search's final state, on the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.backends.cuda.schedule import launch_shape, room_for_long_rows
+from cugraph_ws.backends.cuda.tree_growth import Branches, Untold
+from cugraph_ws.kernels.cuda.layout import (
+    CODELESS,
+    CODES,
+    COUNT,
+    FRONTIER_BLOCK,
+    GOING,
+    NOBODY,
+    PIECES_QUEUED,
+    TIES_SHARE,
+    WAITERS_LEFT,
+    WAITING,
+)
+from cugraph_ws.runtime.device import Device, KernelModule, Prepared
+
+__all__ = ["DeviceForest"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+WIDEST = 4096  # in-degree from which a block looks for a vertex's predecessor
+# In-degrees from which so many threads do: at least four arcs for each, which it asks for together
+CLASSES: tuple[tuple[int, int], ...] = ((128, 32), (64, 16), (32, 8), (16, 4), (8, 2), (1, 1))
+LEVELS_A_LAUNCH = 1024
+FEW_LANES = 8  # threads for a row that only `_choose_few` has looked at
+# Numbers that `grow` keeps on the device, behind them how many waited after each turn; those of `branch`
+COUNTED, BRANCHING = 13, 32
+CONTROL = COUNTED + 1 + len(CLASSES)
+DROPPED = 4  # after so many tellings vertices that have their place are told of no more
+ALONE, ALONE_ARCS = 256, 1 << 12  # attached vertices and their out-arcs that one block does
+MANY_ARCS = 1 << 24  # from which it pays to do without reading all
+SAMPLE = 1 << 20  # vertices of which arcs are counted
+GIVING = 2  # times as long an arc takes along which a number is given, as one that is looked at
+WORTH = 1 << 24  # arcs that are not looked at for it, at least
+TIES_FROM = 1 << 22  # arcs of a graph from which those that ties are made of get rows of their own
+TIES_PART = 16  # part of all that these may be
+
+
+class DeviceForest:
+    """Predecessors of a partition's vertices; see `kernels/cuda/forest.py` for what they are.
+
+    Parameters
+    ----------
+    device : Device
+        Where the graph is.
+    part : DevicePartition
+        The graph, or a part of it.
+    kernels : KernelModule
+        The program's kernels.
+    state, constants, edges : tuple of device array
+        As the program's kernels take them; the run is at its end.
+    values : tuple
+        The program's parameters, the aggregates' array and the number of the superstep.
+    coded : bool
+        Whether states have codes; see `cugraph_ws.backends.cuda.codegen.has_codes`.
+    forward : tuple, optional
+        Rows of out-neighbours and the program's edge attributes in their order, if not all arcs need be
+        read: of a program that settles, whose states have codes, which tell by themselves who is
+        better, and whose messages take nothing from edges.
+
+    Attributes
+    ----------
+    missing : int
+        How many of those that have a predecessor are still without.
+    boundaries, ghosts : Untold
+        Of which own vertices, and of which ghosts, it may still be told that they have got their place;
+        once that has been told of all.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        part: DevicePartition,
+        kernels: KernelModule,
+        state: tuple[Any, ...],
+        constants: tuple[Any, ...],
+        edges: tuple[Any, ...],
+        values: tuple[Any, ...],
+        *,
+        coded: bool = False,
+        forward: tuple[tuple[Any, Any], tuple[Any, ...]] | None = None,
+    ) -> None:
+        self._device = device
+        self._part = part
+        self._kernels = kernels
+        # What every kernel of the forest is about
+        self._program = (
+            tuple(part.csc), edges, state, constants, *values,
+        )  # fmt: skip
+        self._state = (state, constants, *values)
+        xp = device.xp
+        self._levels = xp.empty(part.size, np.int32)
+        self._found = xp.empty(part.size, np.int64)
+        self._codes = xp.empty(part.size if coded else 1, np.uint8)
+        self._coded = False  # whether it is worth it to ask for codes
+        self._turns: list[int] = []  # threads for each row of those who were listed in turn
+        self._forward = forward if part.arcs >= MANY_ARCS else None
+        giving = 0 if self._forward is None else 2 * CODES + BRANCHING
+        figures = xp.zeros(CONTROL + giving, np.int64)  # cleared together
+        self._control, self._giving = figures[:CONTROL], figures[CONTROL:]
+        self._ends = self._control[COUNTED:]
+        self.missing = 0
+        self._lists: tuple[DeviceArray, ...] = ()
+        self._bits = max(1, (part.vertices - 1).bit_length())
+        self._branches: Branches | None = None
+        self._tellings = 0
+        self.boundaries: Untold
+        self.ghosts: Untold
+        self._told: list[DeviceArray] = []  # what comes from each peer, or later from all of them
+
+    def begin(self) -> int:
+        """Choose predecessors where a strictly better one exists; return how many are missing."""
+        part, trees = self._part, (self._levels, self._found)
+        shape = self._shape(part.size)
+        self._kernels.launch(
+            "plant", *shape, part.size, part.vertices, part.numbers, *self._state, *trees,
+            self._codes, self._control,
+        )  # fmt: skip
+        waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
+        classes, self._turns = ((WIDEST, shape[1]), *CLASSES), []
+        if self._forward is not None and self._choose_few(*self._forward, waiting):
+            self._end_turn(FEW_LANES)
+            classes = classes[:1]
+        choose = self._kernels.prepare(
+            "choose", *self._shape(part.arcs), 0, 0, 0, part.vertices, part.numbers, *self._program,
+            *trees, self._codes, waiting, self._control,
+        )  # fmt: skip
+        low = 0
+        for degree, lanes in classes:
+            high = part.vertices_with(degree)
+            if high > low:
+                for place, value in enumerate((low, high, lanes)):
+                    choose.change(place, value)
+                choose()
+                self._end_turn(lanes)
+                low = high
+        control = self._device.to_host(self._control)
+        self.missing = int(control[WAITERS_LEFT])
+        self._coded = bool(control[CODELESS] <= 0)
+        if self.missing:
+            self._lists = (waiting,)
+        return self.missing
+
+    def _end_turn(self, lanes: int) -> None:
+        """Take note of how many wait by now: those listed since are looked at by so many threads each."""
+        place = len(self._turns)
+        self._ends[place : place + 1] = self._control[WAITERS_LEFT : WAITERS_LEFT + 1]
+        self._turns.append(lanes)
+
+    def _choose_few(
+        self, rows: tuple[Any, Any], edges: tuple[Any, ...], waiting: DeviceArray
+    ) -> bool:
+        """Choose for all but those of long rows, reading few arcs; return whether there is room to.
+
+        See `kernels/cuda/parents.py`.
+        """
+        part = self._part
+        wide = part.vertices_with(WIDEST)
+        least = part.graph.least_senders(part.numbers, wide, part.owned)
+        if least is None:
+            return False
+        receivers = self._give(rows, edges)
+        self._kernels.launch(
+            "choose_of_least", *self._shape(part.owned), wide, part.owned, part.vertices, part.numbers,
+            *self._program, self._levels, self._found, self._codes, receivers, least,
+            waiting, self._control,
+        )  # fmt: skip
+        return True
+
+    def _give(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> DeviceArray:
+        """Let those with some codes give their numbers along their arcs to those with others.
+
+        Returns
+        -------
+        device array of uint8, shape (CODES,)
+            1 for the codes of those who are given.
+        """
+        part, here = self._part, self._device
+        xp, offsets = here.xp, rows[0]
+        counts, control = self._giving[: 2 * CODES], self._giving[2 * CODES :]
+        step = max(1, part.size // SAMPLE)
+        self._kernels.launch(
+            "count_codes", *self._shape(part.size // step), part.size, part.owned, step, self._codes,
+            self._levels, offsets, part.csc.offsets, counts,
+        )  # fmt: skip
+        told = xp.empty(2 * CODES + 1, np.uint8)
+        _, block = self._shape(1)
+        self._kernels.launch(
+            "weigh_codes", 1, block, step, counts, GIVING, WORTH, part.vertices, *self._state, told,
+            control,
+        )  # fmt: skip
+        listed = xp.empty(part.size, part.csc.indices.dtype)
+        self._kernels.launch(
+            "list_senders", *self._shape(part.size), part.size, self._codes, told, offsets, listed,
+            control,
+        )  # fmt: skip
+        receivers = told[CODES : 2 * CODES]
+        self._branch_from((listed[:0], listed), rows, edges, receivers, 0, 1, control)()
+        return receivers
+
+    def grow(self) -> int:
+        """Attach waiting vertices to what has been attached; return how many.
+
+        Where there are ghosts, a level at a time: they are attached between levels.
+        """
+        part, here, before = self._part, self._device, self.missing
+        if not before:
+            return 0
+        if len(self._lists) == 1:
+            self._lists = (*self._lists, here.xp.empty_like(self._lists[0]))
+        queue = room_for_long_rows(here, part.graph)
+        most = 1 if part.divided else LEVELS_A_LAUNCH
+        going = True
+        while going:
+            self._control[PIECES_QUEUED:CODELESS] = 0  # the last launch has left its counters
+            arguments = (
+                part.vertices, part.numbers, *self._program, self._levels, self._found, queue,
+                self._lists, most, self._control,
+            )  # fmt: skip
+            _, block = self._shape(part.size)
+            self._kernels.prepare_together("grow", part.size, block, *arguments)()
+            control = here.to_host(self._control)
+            self.missing = int(control[WAITERS_LEFT])
+            going = self.missing > 0 and int(control[GOING]) > 0 and not part.divided
+        return before - self.missing
+
+    def branch(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> int:
+        """Do as `grow` in a whole graph, from those attached instead of for those who wait; return how many.
+
+        Parameters
+        ----------
+        rows : tuple of device array
+            Offsets and indices of the rows of out-neighbours; the same in every call.
+        edges : tuple of device array
+            The program's edge attributes in their order.
+
+        Returns
+        -------
+        int
+        """
+        before = self.missing
+        if not before:
+            return 0
+        branches = self._branches or self.begin_branches(rows, edges)
+        attached = 1
+        while attached:
+            branches.grow()
+            attached = int(self._device.to_host(branches.control)[COUNT])
+        waiting = (self._levels == WAITING) & (self._found == NOBODY)
+        self.missing = int(self._device.xp.count_nonzero(waiting))
+        return before - self.missing
+
+    def begin_branches(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> Branches:
+        """List those attached, ghosts too; return what grows on from them.
+
+        Parameters
+        ----------
+        rows, edges
+            See `branch`.
+
+        Returns
+        -------
+        Branches
+            Of a divided graph each launch is one level.
+        """
+        part, here = self._part, self._device
+        xp, size, kind = here.xp, part.size, part.csc.indices.dtype
+        # To where nobody waits no arc need be followed; others may wait, and launch as many levels.
+        ties = self._ties() if self.missing else (xp.zeros(size + 1, np.int64), xp.empty(0, kind))
+        if ties is not None:
+            rows = ties
+        self._lists = ()  # nobody needs to know who waits
+        lists = tuple(xp.empty(size, kind) for _ in range(2))
+        control = xp.zeros(BRANCHING, np.int64)
+        self._kernels.launch(
+            "list_attached", *self._shape(size), size, self._levels, rows[0], lists[0], control
+        )
+        most = 1 if part.divided else LEVELS_A_LAUNCH
+        nobody = xp.empty(0, np.uint8)
+        launch = self._branch_from(lists, rows, edges, nobody, int(ties is not None), most, control)
+        self._branches = Branches(
+            launch, control, lists, rows[0], self._levels, self._found, self._bits
+        )
+        return self._branches
+
+    def _ties(self) -> tuple[DeviceArray, DeviceArray] | None:
+        """Return rows, by source, of the arcs by which those who wait hang on others, and of no more.
+
+        See `kernels/cuda/ties.py`.
+
+        Returns
+        -------
+        offsets : device array of int64, shape (positions + 1,)
+        indices : device array of positions
+            Or None where that does not pay: of a small graph, or where ties are many; or where room for it
+            would take half of the free memory.
+        """
+        part, here, (waiting,) = self._part, self._device, self._lists
+        xp, kind = here.xp, waiting.dtype
+        shape, most = self._shape(part.arcs), part.arcs // TIES_PART
+        room = min(most + TIES_SHARE * (shape[0] * shape[1] // 32), np.iinfo(np.int32).max)
+        needed = 3 * room * kind.itemsize + 20 * part.size
+        if part.arcs < TIES_FROM or needed > here.free_memory() // 2:
+            return None
+        sources, targets = xp.full(room, -1, kind), xp.empty(room, kind)
+        degrees = xp.zeros(part.size + 1, np.int32)
+        control = xp.zeros(2, np.int64)
+        self._kernels.launch(
+            "list_ties", *shape, len(self._turns), xp.asarray(self._turns), self._ends, waiting,
+            part.vertices, part.numbers, *self._program, self._codes, self._coded, room, sources,
+            targets, degrees, control,
+        )  # fmt: skip
+        offsets = xp.cumsum(degrees, dtype=np.int64)
+        control[1:] = offsets[-1:]
+        taken, count = here.to_host(control).tolist()
+        if taken > room or count > most:
+            return None
+        indices = xp.empty(count, kind)
+        self._kernels.launch(
+            "place_ties", *self._shape(taken), taken, sources, targets, offsets[:-1].copy(), indices
+        )
+        return offsets, indices
+
+    def _branch_from(
+        self, lists: tuple[DeviceArray, ...], rows: tuple[Any, Any], edges: tuple[Any, ...],
+        receivers: DeviceArray, sure: int, most: int, control: DeviceArray,
+    ) -> Prepared:  # fmt: skip
+        """Prepare what goes along the out-arcs of those listed; see `branch`."""
+        part, here = self._part, self._device
+        arguments = (
+            part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
+            self._found, self._codes, receivers, sure, room_for_long_rows(here, part.graph), lists,
+            most, ALONE, ALONE_ARCS, control,
+        )  # fmt: skip
+        return self._kernels.prepare_together("branch", part.size, FRONTIER_BLOCK, *arguments)
+
+    def is_attached(self, positions: Any) -> Any:
+        """Tell which of some owned vertices have their place in the forest; device array of bool."""
+        take = self._device.xp.take
+        # Whom a branch has reached is told its level in the end.
+        return (take(self._levels, positions) < WAITING) | (take(self._found, positions) < NOBODY)
+
+    def attach_ghosts(self, first: int, last: int, attached: Any) -> None:
+        """Take note of which ghosts at positions [first, last) have their place, before `grow`."""
+        ghosts = self._levels[first:last]
+        ghosts[:] = self._device.xp.where(attached, 0, ghosts)  # any level below the next
+
+    def news(self) -> tuple[list[DeviceArray], list[DeviceArray]]:
+        """Return what goes to each partition, and room for what comes from each; then call `hear`.
+
+        Returns
+        -------
+        going, coming : list of device array of bool
+            First which vertices of each boundary have their place in the forest.  Then which have
+            got it since, of those that had none when this was told the first time, or a few times
+            before: both sides know which these are.
+        """
+        xp, part = self._device.xp, self._part
+        if self._tellings == 0:
+            going = [self.is_attached(boundary) for boundary in part.boundaries]
+            self._told = [xp.empty(last - first, np.bool_) for first, last in part.ghosts]
+            self.boundaries = Untold(xp, [xp.take(one, xp.flatnonzero(~told))
+                                          for one, told in zip(part.boundaries, going, strict=True)])  # fmt: skip
+            return going, self._told
+        untold = self.boundaries
+        going = untold.parts(self.is_attached(untold.positions))
+        if self._tellings % DROPPED == 0:
+            untold.keep(~self.is_attached(untold.positions))
+        self._told = [xp.empty(len(self.ghosts.positions), np.bool_)]
+        return going, self.ghosts.parts(*self._told)
+
+    def hear(self) -> None:
+        """Attach the ghosts of which that has come."""
+        xp, part = self._device.xp, self._part
+        if self._tellings == 0:
+            for (first, last), came in zip(part.ghosts, self._told, strict=True):
+                self.attach_ghosts(first, last, came)
+            waiting = [first + xp.flatnonzero(self._levels[first:last] == WAITING)
+                       for first, last in part.ghosts]  # fmt: skip
+            self.ghosts = Untold(xp, [one.astype(part.csc.indices.dtype) for one in waiting])
+        elif len(ghosts := self.ghosts.positions):
+            (told,) = self._told
+            self._levels[ghosts[told]] = 0  # any level below the next
+            if self._tellings % DROPPED == 0:
+                self.ghosts.keep(xp.take(self._levels, ghosts) == WAITING)
+        self._tellings += 1
+
+    def predecessors(self) -> Any:
+        """Return each owned vertex's predecessor as a vertex number, −1 for none; in the order outside."""
+        owned = self._part.owned
+        shape = self._shape(owned)
+        if self._branches is not None:
+            self._kernels.launch(
+                "tell_levels", *shape, owned, self._bits, self._levels, self._found
+            )
+        found = self._device.xp.empty(owned, np.int64)
+        positions = self._part.graph.positions
+        self._kernels.launch("write_out", *shape, owned, positions, self._found, found)
+        return found
+
+    def _shape(self, items: int) -> tuple[int, int]:
+        return launch_shape(self._device, items)

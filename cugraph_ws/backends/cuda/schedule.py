@@ -1,0 +1,173 @@
+"""Which vertices go by which schedule, and how many blocks work on each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.kernels.cuda.layout import PIECE
+from cugraph_ws.runtime.device import Device, device
+
+__all__ = [
+    "BLOCK", "Schedule", "cut_in_two", "launch_shape", "plan_schedule", "room_for_long_rows",
+]  # fmt: skip
+
+BLOCK = 256  # threads
+HUB = 4096  # in-degree from which a vertex is shared out among blocks
+CHUNK = 4096  # arcs of a hub for one block
+MIDDLE = 128  # in-degree from which a vertex has a warp of its own
+BLOCKS_A_MULTIPROCESSOR = 16  # for each class
+HEAD_PART = 4  # part of the arcs whose vertices are computed while those of the rest are sent
+BRIEF = 8  # times as many, where something else is to run beside them
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The launch of a superstep, or of a part of one.
+
+    Attributes
+    ----------
+    shape : tuple
+        Number of vertices of the whole graph, first middle and first low position, where the latter
+        end, blocks for hubs, and for the middle, blocks of earlier parts, whether others follow.
+    hubs : tuple
+        Chunks of hubs, as `kernels/cuda/superstep.py` takes them.
+    launch : (int, int)
+        Blocks, and threads of a block.
+    """
+
+    shape: tuple[int, int, int, int, int, int, int, bool]
+    hubs: tuple[Any, ...]
+    launch: tuple[int, int]
+
+    def parts(self, device: Device, cut: int) -> tuple[Schedule, Schedule]:
+        """Return the launches of two parts: of positions from `cut` on, then of those before.
+
+        The latter has many blocks that do little each: what is to run beside it soon finds room.
+
+        Parameters
+        ----------
+        device : Device
+            Where they run.
+        cut : int
+            Not among the hubs, nor beyond the owned positions.
+        """
+        vertices, middle, low, end, *_ = self.shape
+        most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
+        tail = _planned(
+            (vertices, max(middle, cut), max(low, cut), end), self.hubs, 0, most, 0, more=True
+        )
+        head = _planned(
+            (vertices, middle, min(low, cut), cut), self.hubs, self.shape[4], BRIEF * most,
+            tail.launch[0], more=False,
+        )  # fmt: skip
+        return tail, head
+
+
+def launch_shape(device: Device, items: int) -> tuple[int, int]:
+    """Return blocks, and threads of a block, for a loop over `items`.
+
+    Parameters
+    ----------
+    device : Device
+        Where the loop runs.
+    items : int
+
+    Returns
+    -------
+    (int, int)
+    """
+    return device.blocks_for(items, BLOCK), BLOCK
+
+
+def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:
+    """Return a queue for the pieces of all rows that are longer than one: rows, and pieces of them.
+
+    Parameters
+    ----------
+    device : Device
+        Where the graph is.
+    graph : DeviceGraph
+
+    Returns
+    -------
+    (array, array)
+    """
+    pieces = 2 * graph.arcs // PIECE + 1  # only longer rows are cut
+    return device.xp.empty(pieces, graph.numbers.dtype), device.xp.empty(pieces, np.int32)
+
+
+def plan_schedule(device: Device, part: DevicePartition, message: tuple[str, ...]) -> Schedule:
+    """Cut a partition's own vertices into classes by in-degree.
+
+    Parameters
+    ----------
+    device : Device
+        Where the partition is.
+    part : DevicePartition
+    message : tuple of str
+        NumPy's names of the types of a message's numbers.
+
+    Returns
+    -------
+    Schedule
+    """
+    owned = part.owned
+    middle = part.vertices_with(HUB)
+    low = max(middle, part.vertices_with(MIDDLE))
+    most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
+    hubs = _hubs(device, part, middle, message)
+    positions = (part.vertices, middle, low, owned)
+    return _planned(positions, hubs, min(hubs[-1], most), most, 0, more=False)
+
+
+def cut_in_two(part: DevicePartition) -> int:
+    """Return where to cut a superstep: those before, hubs among them, have a quarter of the arcs.
+
+    Parameters
+    ----------
+    part : DevicePartition
+
+    Returns
+    -------
+    int
+    """
+    offsets = part.csc.offsets[: part.owned + 1]
+    share = device().xp.asarray([part.arcs // HEAD_PART], offsets.dtype)
+    return max(part.vertices_with(HUB), int(offsets.searchsorted(share)[0]))
+
+
+def _planned(
+    positions: tuple[int, int, int, int],
+    hubs: tuple[Any, ...],
+    hub_blocks: int,
+    most: int,
+    earlier: int,
+    *,
+    more: bool,
+) -> Schedule:
+    """Return a launch; `most` bounds the blocks for each class."""
+    vertices, middle, low, end = positions
+    warps = BLOCK // 32
+    middle_blocks = min(-(-(low - middle) // warps), most)
+    low_blocks = max(1, min(-(-(end - low) // (32 * warps)), most))
+    return Schedule(
+        shape=(vertices, middle, low, end, hub_blocks, middle_blocks, earlier, more),
+        hubs=hubs,
+        launch=(hub_blocks + middle_blocks + low_blocks, BLOCK),
+    )
+
+
+def _hubs(
+    device: Device, part: DevicePartition, count: int, message: tuple[str, ...]
+) -> tuple[Any, ...]:
+    """Return the chunks of the first `count` vertices, and room for what is found of each."""
+    xp = device.xp
+    chunks = part.graph.chunks(count, CHUNK)
+    total = len(chunks[0])
+    parts = tuple(xp.empty(total, kind) for kind in message)
+    return (*chunks, xp.zeros(count, np.int64), parts, xp.zeros(total, np.uint8), total)

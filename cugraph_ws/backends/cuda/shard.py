@@ -1,0 +1,257 @@
+"""One member's share of a graph on its GPU; made by `device_build`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends.cuda.arcs import DeviceArcs
+from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.grouping import number_dtype, run
+from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
+from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
+from cugraph_ws.frames.base import FrameKind
+from cugraph_ws.partition.halo import Halo
+from cugraph_ws.partition.part import Part
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.device import as_host, device
+
+__all__ = ["DeviceShard"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+
+class DeviceShard(ShardGraph):
+    """One member's share of a graph; see `ShardGraph` for what can be asked.
+
+    Rows are laid out on the device, by falling in-degree; what is asked for on the host is copied
+    there when it is first asked for.
+
+    Parameters
+    ----------
+    crew : Crew
+        The members, between whom arrays on the device travel.
+    cuts : ndarray of int64, shape (crew.size + 1,)
+        Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+    graph : DeviceGraph
+        Own vertices as they are numbered, less `low`, with their rows; ghosts after them.
+    numbers : device array of int32 or int64, shape (length,)
+        The vertex number at each position: own ones', then ghosts', each ascending.
+    bounds : ndarray of int64, shape (crew.size + 1,)
+        Where each member's vertices begin among the ghosts.
+    held : list of device array
+        For each member, the own positions that it holds as ghosts.
+    vertices : DeviceShardVertices
+    kind, names, weight, directed
+        See `ShardGraph`.
+    number_of_edges, number_of_arcs : int
+        How many all members have.
+    loops : int, optional
+        How many self-loops all members had, where they have been dropped.
+    """
+
+    _arcs: ShardArcs
+
+    def __init__(
+        self,
+        crew: Crew,
+        cuts: npt.NDArray[np.int64],
+        graph: DeviceGraph,
+        numbers: DeviceArray,
+        bounds: npt.NDArray[np.int64],
+        held: list[DeviceArray],
+        sent: list[DeviceArray],
+        *,
+        vertices: DeviceShardVertices,
+        kind: FrameKind,
+        names: tuple[list[str], list[str]],
+        weight: str | None,
+        directed: bool,
+        number_of_edges: int,
+        number_of_arcs: int,
+        loops: int | None = None,
+    ) -> None:
+        carried = list(graph.edge_attributes)
+        self._settle_in(crew, cuts, None, kind, names, carried, weight, directed)
+        self._self_loops = loops
+        self._edges, self._all_arcs = number_of_edges, number_of_arcs
+        self._find_ghosts(bounds)
+        self._held = held
+        self._arcs = ShardArcs(graph, carried, self._below, self.owned, mirrored=not directed)
+        self._numbers = numbers  # by position of the share
+        self._vertices = vertices
+        self._vertices.settle(self)
+        self._laid = graph, device().xp.take(numbers, graph.numbers), sent
+
+    # ------------------------------------------------------------------------------ geometry
+
+    @property
+    def positions(self) -> npt.NDArray[np.int64]:
+        """Vertex number at each position; copied to the host when first asked for."""
+        with self._lock:
+            if "positions" not in self.kept:
+                self.kept["positions"] = as_host(self._numbers).astype(np.int64)
+            return super().positions
+
+    @property
+    def boundaries(self) -> list[npt.NDArray[np.int64]]:
+        """The own positions that each member holds; copied to the host when first asked for."""
+        with self._lock:
+            if "boundaries" not in self.kept:
+                self.kept["boundaries"] = [as_host(one).astype(np.int64) for one in self._held]
+            return super().boundaries
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now, on the device and on the host."""
+        orders = sum(one.nbytes for one in self._orders.values())
+        geometry = [self._numbers, self._laid[1], *self._held, *self._laid[2]]
+        geometry += [one for one in self.kept.values() if isinstance(one, np.ndarray)]
+        geometry += self.kept.get("ranks", ())
+        held = sum(int(one.nbytes) for one in geometry)
+        return self._arcs.nbytes + int(self._vertices.nbytes) + held + orders
+
+    @property
+    def own_arcs(self) -> int:
+        """Number of arcs into own vertices."""
+        return self._arcs.number_of_arcs
+
+    @property
+    def binds_on_device(self) -> bool:
+        """Whether arrays by vertex are made on the device where a run computes there."""
+        return True
+
+    def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
+        """Return the share as the CUDA engine reads it; see `ShardGraph.laid_out`."""
+        return self._laid
+
+    def numbers_of(self, places: DeviceArray) -> DeviceArray:
+        """Return the vertex numbers of positions, on the device."""
+        return self._numbers[places]
+
+    def places_of(self, numbers: DeviceArray) -> DeviceArray:
+        """Return the positions of vertices, on the device: −1 for those neither own nor ghosts here.
+
+        Parameters
+        ----------
+        numbers : device array of int32 or int64
+            Below the number of vertices; those below 0 are of none.
+
+        Returns
+        -------
+        device array of int32 or int64
+        """
+        found = device().xp.empty(len(numbers), number_dtype(self.length))
+        run(
+            device(), "find_places", len(numbers), numbers, len(numbers), self.low, self.owned,
+            *self.ranks, found, module="ranks",
+        )  # fmt: skip
+        return found
+
+    @property
+    def ranks(self) -> tuple[DeviceArray, DeviceArray]:
+        """A bit for each vertex number, set for ghosts; how many are set up to each word's end; kept."""
+        with self._lock:
+            if "ranks" not in self.kept:
+                xp, outside = device().xp, self._numbers[self.owned :]
+                words = xp.zeros(-(-int(self.cuts[-1]) // 32), np.uint32)
+                counts = xp.empty(len(words), np.int32)
+                rows = len(outside)
+                run(device(), "mark_bits", rows, outside, 0, rows, words, module="split")
+                run(device(), "count_bits", len(words), words, len(words), counts, module="ranks")
+                self.kept["ranks"] = words, xp.cumsum(counts, dtype=number_dtype(rows))
+            kept: tuple[DeviceArray, DeviceArray] = self.kept["ranks"]
+            return kept
+
+    def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the positions of vertices; see `ShardGraph.place`."""
+        xp = device().xp
+        given = xp.asarray(np.asarray(numbers, np.int64))
+        return as_host(self.places_of(given)).astype(np.int64, copy=False)
+
+    def halo_for(self, *columns: Any) -> Halo:
+        """Return the halo of columns by position; see `ShardGraph.halo_for`."""
+        on_device = all(isinstance(column, device().xp.ndarray) for column in columns)
+        held = self._held if on_device else self.boundaries
+        return Halo(self.crew, held, self.ghosts, self.cuts, on_device=on_device)
+
+    # ------------------------------------------------------------------------------- queries
+
+    def _own_degrees(self, *, incoming: bool) -> DeviceArray:
+        return self._arcs.degrees(incoming=incoming).astype(np.int64, copy=False)
+
+    def _own_sums(self, name: str, *, incoming: bool) -> DeviceArray:
+        return self._arcs.weight_sums(name, incoming=incoming)
+
+    def _own_extreme(self, name: str, *, least: bool) -> list[Any] | None:
+        """Return the least or greatest value of own arcs, and the numbers of an edge's ends."""
+        if not self.own_arcs:
+            return None
+        value, arc = self._arcs.extreme(name, least=least)
+        places = device().xp.asarray(self._arcs.ends(arc))
+        return [np.asarray(value).item(), *as_host(self.numbers_of(places)).tolist()]
+
+    def _count_repeated(self) -> int:
+        """Count the edges beside the first between the same two vertices, together."""
+        return total(self.crew, self._arcs.count_repeated())
+
+    # ------------------------------------------------------------------------------- results
+
+    def vertex_frame(self, columns: Mapping[str, Any]) -> Any:
+        """Return a frame of the own vertices, sorted, together; see `ShardGraph.vertex_frame`."""
+        self._open()
+        return self._kind.make(self._beside(self._vertices.own_columns(), columns))
+
+    def edges_among(self, marks: Any) -> Any:
+        """Return the edges into own vertices whose ends are marked, together; see `Graph.edges_among`.
+
+        Only what is kept is put in order, on the device.
+        """
+        xp, part = device().xp, Part(self, on_device=True)
+        numbers, csc, spread = part.numbers, part.csc, part.spread(marks)
+        rows = arc_rows(csc.offsets, part.laid.arcs)
+        kept = spread[csc.indices] & spread[rows]
+        if not self.directed:  # an edge is two arcs, of which that from the smaller vertex counts
+            kept &= numbers[csc.indices] <= numbers[rows]
+        which = xp.flatnonzero(kept)
+        sources, destinations = numbers[csc.indices[which]], numbers[rows[which]]
+        order = sort_ends(destinations, sources, self.number_of_vertices)
+        sources, destinations = (one[order].astype(np.int64) for one in (sources, destinations))
+        values = {name: part.laid.values(name)[which[order]] for name in self.edge_attributes}
+        return self._frame_of_edges(sources, destinations, values)
+
+
+class ShardArcs(DeviceArcs):
+    """The arcs of a share; on the host, by rank: the order of own vertices' and ghosts' numbers.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+        Its vertex numbers are positions of the share.
+    carried : sequence of str
+    below : int
+        How many ghosts have smaller numbers than own vertices.
+    owned : int
+    mirrored : bool
+        Whether every edge is two arcs, of which each is where its destination is.
+    """
+
+    def __init__(
+        self, graph: DeviceGraph, carried: Sequence[str], below: int, owned: int, *, mirrored: bool
+    ) -> None:
+        super().__init__(graph, carried)
+        self._below, self._owned, self._both = below, owned, mirrored
+
+    @property
+    def _mirrored(self) -> bool:
+        return self._both
+
+    def _numbers(self) -> DeviceArray:
+        places, owned, below = self.graph.numbers, self._owned, self._below
+        xp = device().xp
+        ghosts = xp.where(places - owned < below, places - owned, places)
+        return xp.where(places < owned, places + below, ghosts)

@@ -1,0 +1,641 @@
+"""A graph built by a crew whose frames and members are on GPUs: nothing of it comes to the host.
+
+For edges whose ids are integers that nearly fill a range, which may be parallel, and without a frame of
+vertices; what is asked for beside goes over the host, as `build_shard` does it.
+
+Arcs travel as they are, ids less the least, and become positions where they are grouped.  So the layout
+is made first, of in-degrees that members add up, and then rows are filled in R rounds: of each round all
+arcs into one range of every member's rows are sent, grouped and forgotten.
+
+Bytes that a member holds beside its partitions.  n vertices, o of them own, g ghosts; ids from a range of
+r; k members, and m/k edges of a directed graph for each; b own vertices that others have as ghosts; i bytes
+an integer (4, or 8), v of values an arc.
+
+    step                     kept so far                    beside that
+    who is there             r                              2 r / 8
+    in-degrees               r + i n + 8 n                  i r, then 8 n
+    own vertices laid out    r + 8 n + (i + 8) o            i (o + n), then 8 o, then n and r of kinds
+    arcs told apart          … + m/k                        k r / 8 of sources, then r + i r
+    ghosts put in order      …                              8 g, then i (b + g) and 24 b to sort by
+    each of R rounds         (i + 8) o + i (r + g) + m/k    2 i m/kR sent and as much come;
+                             + (i + v) m/k                  then what came, 8 m/kR of keys, a part sorted
+    done                     (2 i + 8) (o + g) + (i + v) m/k
+
+With values what is sent and what comes has them too, one column at a time, and i bytes an arc for whose
+they are; the own columns are there until the last round.  Rows are read once for the range of the ids,
+once to mark them, once (one end) for in-degrees, as often as counts do not fit the L2, and once to be
+told apart, which leaves a byte for each; a round reads the bytes, and of the ends about a sector in two.
+
+Of an undirected graph a byte for each arc of a round says which way its edge was given, so that pairs of
+vertices given both ways are counted.  That reads every arc once more; only where some are repeated are
+the round's arcs looked up in the rows, with two bytes an arc in the memory of the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.types as pt
+
+from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.grouping import Grouping, check_order, number_dtype, part_size, run
+from cugraph_ws.backends.cuda.memory import DeviceEstimate, check_device_memory
+from cugraph_ws.backends.cuda.numbering import read_scalars, signed
+from cugraph_ws.backends.cuda.rows import Layout, Rows, add_degrees, place_vertices
+from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
+from cugraph_ws.backends.cuda.shuffle import MOST_KINDS, DeviceRoute, kind_dtype, words_for
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.ids import IdType
+from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition.agreement import attempt
+from cugraph_ws.partition.ghosts import order_ghosts
+from cugraph_ws.partition.partitioned_frame import Parts
+from cugraph_ws.partition.range_offsets import bucket_starts, cuts_of_buckets
+from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.device import as_host, device
+
+__all__ = ["PresentOnDevices", "are_integers", "build_on_devices", "find_present"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+ROUNDS = 4
+LEAST_ROUND = 1 << 22  # arcs; smaller rounds are not worth their launches
+
+
+@dataclass
+class PresentOnDevices:
+    """Which integers of a range are ids; their numbers are in their order.
+
+    Attributes
+    ----------
+    low : int
+        The least id.
+    span : int
+        Of the range.
+    size : int
+        Number of distinct ids.
+    present : device array of bool, shape (span,), optional
+        Whether low + i is an id; without it, all are.
+    """
+
+    low: int
+    span: int
+    size: int
+    present: DeviceArray = None
+
+    def places(self) -> DeviceArray:
+        """Return the ids, less `low`, by number; int64, shape (size,), or None if all are there."""
+        return None if self.present is None else device().xp.flatnonzero(self.present)
+
+    def numbers(self, places: DeviceArray) -> DeviceArray:
+        """Return the numbers of ids.
+
+        Parameters
+        ----------
+        places : device array of int64
+            Ids less `low`.
+
+        Returns
+        -------
+        device array of int32 or int64
+        """
+        index = number_dtype(self.size)
+        if self.present is None:
+            return places.astype(index)
+        return device().xp.cumsum(self.present, dtype=index)[places] - 1
+
+
+def are_integers(crew: Crew, parts: Parts, names: tuple[list[str], list[str]]) -> bool:
+    """Tell whether the ids of all members' edges are single integers, together.
+
+    Parameters
+    ----------
+    crew : Crew
+    parts : Parts
+    names : pair of list of str
+        The id columns.
+    """
+    single = all(len(one) == 1 for one in names)
+    try:
+        own = single and all(
+            pt.is_integer(part.column(name, argument).arrow_type)
+            for part in parts.own
+            for (name,), argument in zip(names, ("source", "destination"), strict=True)
+        )
+    except InputError:  # which is raised where it is found out what is wrong
+        own = False
+    return all(crew.allgather(own))
+
+
+def find_present(
+    crew: Crew, columns: Sequence[DeviceArray], dense_up_to: int, *, natural: bool = False
+) -> PresentOnDevices | None:
+    """Find out which integers all members have, together.
+
+    Each member marks its own ids in a table over the range, and shows it to all.
+
+    Parameters
+    ----------
+    crew : Crew
+    columns : sequence of device array of int32, uint32 or int64
+        The own ones, perhaps none.
+    dense_up_to : int
+        Largest range to number so, the same for all members.
+    natural : bool
+        Whether what is negative here is in truth above int64.
+
+    Returns
+    -------
+    PresentOnDevices or None
+        None, for all members, where the range is larger, or something is above int64.
+    """
+    here = device()
+    xp, limits = here.xp, np.iinfo(np.int64)
+    filled = [column for column in columns if len(column)]
+    told = xp.asarray(np.array([limits.max, limits.min]))
+    for column in filled:
+        run(here, "find_range", len(column), column, len(column), told, module="split")
+    ends = here.to_host(told).tolist() if filled else []
+    shown = [one for one in crew.allgather(ends) if one]
+    if not shown:
+        return PresentOnDevices(0, 0, 0)
+    low, high = min(one[0] for one in shown), max(one[1] for one in shown)
+    span = high - low + 1
+    if span > max(dense_up_to, 1) or (natural and low < 0):
+        return None
+    bits = xp.zeros(words_for(span), np.uint32)
+    for column in filled:
+        run(here, "mark_bits", len(column), column, low, len(column), bits, module="split")
+    came = crew.alltoall([[bits]] * crew.size)
+    present = _spread_out(_united([one for (one,) in came]), span)
+    del bits, came
+    (size,) = read_scalars(present.sum())
+    return PresentOnDevices(low, span, int(size), None if size == span else present)
+
+
+def build_on_devices(
+    crew: Crew,
+    parts: Parts,
+    names: tuple[list[str], list[str]],
+    kind: IdType,
+    columns: list[DeviceArray],
+    values: dict[str, DeviceArray],
+    *,
+    weight: str | None,
+    directed: bool,
+    self_loops: str,
+    weights: Sequence[float] | None,
+) -> DeviceShard | None:
+    """Build a member's share of a graph, together; see `build_shard`.
+
+    Parameters
+    ----------
+    crew : Crew
+        Between whose members arrays on the device travel.
+    parts : Parts
+        Of the edge frame, opened on the device.
+    names : pair of list of str
+        The id columns.
+    kind : IdType
+        Of the ids: integers.
+    columns : list of device array
+        Those of own partitions: sources, then destinations.
+    values : dict of str to device array, each of shape (rows,)
+        Edge columns of own rows.
+    weight, directed, self_loops, weights
+        See `build_shard`.
+
+    Returns
+    -------
+    DeviceShard or None
+        None, for all members, where ids are to be numbered over the host, or a self-loop named.
+
+    Raises
+    ------
+    InputError
+        If edges with values are more than can be kept in order; for all members.
+    GraphMemoryError
+        If a member's share would not fit on its GPU; for all members.
+    """
+    xp, form = device().xp, wire.form_of(kind)
+    if form.itemsize < 4:  # as ids are kept on the device; results have their own dtype again
+        form = np.dtype(np.int32)
+    if form == np.uint32:  # kernels compute with int64; a copy would be as long as all rows
+        own = [xp.ascontiguousarray(one, dtype=form) for one in columns]
+    else:
+        read_as = np.dtype(np.int64 if form.itemsize == 8 else np.int32)
+        own = [signed(one, read_as) for one in columns]
+    dense = 8 * parts.rows // crew.size + (1 << 20)
+    there = find_present(crew, own, dense, natural=form == np.uint64)
+    if there is None:
+        return None
+    count = len(parts.own)
+    ends = list(zip(own[:count], own[count:], strict=True))
+    loops = None
+    if self_loops != "keep":
+        met = [xp.count_nonzero(sources == destinations) for sources, destinations in ends]
+        loops = total(crew, sum(read_scalars(*met)) if met else 0)
+        if loops and self_loops == "error":
+            return None
+    keep, low = self_loops == "keep", there.low
+    places = there.places()
+    degrees = [_own_degrees(ends, there, parts.rows, places, loops=keep, directed=directed)]
+    cuts = cuts_of_buckets(crew, there.size, _by_bucket(crew, degrees[0]), weights)
+    first, last = (int(one) for one in cuts[crew.rank : crew.rank + 2])
+    owned = last - first
+    degrees.append(_added_up(crew, degrees.pop(), cuts))
+    _, positions, offsets = place_vertices(device(), degrees, owned)
+
+    rounds = max(
+        1, min(ROUNDS, parts.rows // crew.size // LEAST_ROUND, (MOST_KINDS - 1) // crew.size)
+    )
+    goals, arcs = _turns_of(offsets, rounds)
+    route = DeviceRoute(
+        crew, ends, [part.place[0] for part in parts.own], low, there.span,
+        rounds=rounds, loops=keep, directed=directed,
+    )  # fmt: skip
+    kinds = _kinds(crew, positions, goals, places, there.span)
+    marks = route.tell_apart(kinds)
+    del kinds
+    came = crew.alltoall(
+        [
+            [bits, told, np.array([arcs])]
+            for bits, told in zip(marks, route.announcements(), strict=True)
+        ]
+    )
+    del marks
+    route.hear([one[1] for one in came])
+    all_arcs = sum(int(one[2][0]) for one in came)
+    borders = cuts if places is None else as_host(xp.append(places, there.span)[xp.asarray(cuts)])
+    sources = _spread_out(_united([one[0] for one in came]), there.span)
+    del came
+    sources[int(borders[crew.rank]) : int(borders[crew.rank + 1])] = False
+    outside = xp.flatnonzero(sources)
+    del sources
+    own_places = xp.arange(first, last) if places is None else places[first:last].copy()
+    del places
+    strangers = there.numbers(outside)
+    there.present = None
+    length = owned + len(outside)
+    index = number_dtype(length)
+    bounds = as_host(xp.searchsorted(strangers, xp.asarray(cuts, strangers.dtype)))
+    ghosts = list(pairwise(bounds.tolist()))
+    order = order_ghosts(crew, ghosts, _asked_for(crew, strangers, ghosts, positions, first)[1])
+    value_bytes = sum(column.dtype.itemsize for column in values.values())
+    needed = _estimate(route, arcs, owned, length, there.span, value_bytes, directed=directed)
+    most = max(route.coming)
+
+    def check() -> None:
+        check_device_memory(needed)
+        if values:
+            check_order(most, length)
+
+    attempt(crew, check)
+    table = xp.empty(there.span, index)
+    table[own_places] = positions
+    table[outside[order]] = xp.arange(owned, length, dtype=index)
+    del order
+    ids = None
+    if there.size < there.span or low:
+        ids = (xp.concatenate([own_places, outside]) + low).astype(form)
+    del own_places, outside
+    indices, moved, pairs = _fill(
+        route, offsets, goals, table, arcs, length, values, directed=directed
+    )
+    values.clear()
+    outside = strangers
+    if ids is not None:  # in eight bytes, since a difference may not fit the ids' own dtype
+        wide = ids[owned:] if form.itemsize == 8 else ids[owned:].astype(np.int64)
+        outside = (wide - low).astype(np.int64)
+        del wide
+    layout = _with_ghosts(positions, table[outside], offsets)
+    del table, route, outside, offsets
+    # Asked for once more, so that it is not kept beside what has travelled meanwhile.
+    held, sent = _asked_for(crew, strangers, ghosts, positions, first)
+    for boundary in sent:
+        boundary.sort()
+    numbers = xp.concatenate([xp.arange(first, last, dtype=strangers.dtype), strangers])
+    del strangers
+    del positions
+    device().trim()
+    graph = DeviceGraph(
+        device(), layout, indices, moved, undirected=False, names=tuple(moved), both_ways=pairs
+    )
+    return DeviceShard(
+        crew,
+        cuts,
+        graph,
+        numbers,
+        bounds,
+        held,
+        sent,
+        vertices=DeviceShardVertices(crew, names[0], kind, cuts, form, ids),
+        kind=parts.kind_like(names[0][0]),
+        names=names,
+        weight=weight,
+        directed=directed,
+        number_of_edges=parts.rows - (loops or 0),
+        number_of_arcs=all_arcs,
+        loops=loops,
+    )
+
+
+def _own_degrees(
+    ends: Sequence[tuple[DeviceArray, DeviceArray]],
+    there: PresentOnDevices,
+    rows: int,
+    places: DeviceArray,
+    *,
+    loops: bool,
+    directed: bool,
+) -> DeviceArray:
+    """Return how many of the own arcs lead to each vertex; `rows` are those of all members."""
+    here = device()
+    counts = here.xp.zeros(there.span, number_dtype(2 * rows))
+    for sources, destinations in ends:
+        add_degrees(here, destinations, sources, int(loops), there.low, counts)
+        if not directed:
+            add_degrees(here, sources, destinations, 0, there.low, counts)
+    return counts if places is None else here.xp.take(counts, places)
+
+
+def _by_bucket(crew: Crew, degrees: DeviceArray) -> npt.NDArray[np.int64]:
+    """Add up degrees by the ranges of `bucket_starts`."""
+    xp, starts = device().xp, bucket_starts(crew, len(degrees))
+    if len(starts) == len(degrees) + 1:
+        return as_host(degrees).astype(np.int64)
+    sums = xp.cumsum(degrees, dtype=np.int64)
+    before: npt.NDArray[np.int64] = as_host(sums[xp.asarray(starts[1:] - 1)])
+    return np.diff(before, prepend=0)
+
+
+def _united(pieces: Sequence[DeviceArray]) -> DeviceArray:
+    """Return the bits that are set in any of several arrays."""
+    bits = pieces[0]
+    for one in pieces[1:]:
+        bits = bits | one
+    return bits
+
+
+def _spread_out(words: DeviceArray, count: int) -> DeviceArray:
+    """Return bits of words of 32, from the lowest, as an array of bool."""
+    xp = device().xp
+    return xp.unpackbits(words.view(np.uint8), bitorder="little")[:count].view(np.bool_)
+
+
+def _added_up(crew: Crew, degrees: DeviceArray, cuts: npt.NDArray[np.int64]) -> DeviceArray:
+    """Return all members' degrees of own vertices, together."""
+    came = crew.alltoall([[degrees[first:last]] for first, last in pairwise(cuts.tolist())])
+    # a copy, so that nothing keeps those of other members' vertices
+    found = came[0][0].copy()
+    for (one,) in came[1:]:
+        found += one
+    return found
+
+
+def _turns_of(offsets: DeviceArray, rounds: int) -> tuple[list[tuple[int, int]], int]:
+    """Cut own rows into ranges of about as many arcs each.
+
+    Returns
+    -------
+    goals : list of (int, int)
+        At which row and at which arc each range starts, and the end.
+    arcs : int
+    """
+    xp = device().xp
+    arcs = int(read_scalars(offsets[-1])[0])
+    wanted = xp.asarray(np.array([arcs * turn // rounds for turn in range(1, rounds)], np.int64))
+    rows = xp.searchsorted(offsets, wanted)
+    told = as_host(xp.stack([rows, offsets[rows]]))
+    size = len(offsets) - 1
+    return [(0, 0), *((int(row), int(arc)) for row, arc in told.T), (size, arcs)], arcs
+
+
+def _kinds(
+    crew: Crew,
+    positions: DeviceArray,
+    goals: Sequence[tuple[int, int]],
+    places: DeviceArray,
+    span: int,
+) -> DeviceArray:
+    """Return of which kind arcs to each id are, together; see `DeviceRoute.tell_apart`."""
+    xp, rounds = device().xp, len(goals) - 1
+    dtype = kind_dtype(rounds * crew.size)
+    own = xp.zeros(len(positions), dtype)
+    for row, _ in goals[1:-1]:
+        own += positions >= row
+    own *= crew.size
+    own += crew.rank
+    by_number = xp.concatenate([one for (one,) in crew.alltoall([[own]] * crew.size)])
+    if places is None:
+        return by_number
+    kinds = xp.zeros(span, dtype)
+    kinds[places] = by_number
+    return kinds
+
+
+def _estimate(
+    route: DeviceRoute,
+    arcs: int,
+    owned: int,
+    length: int,
+    span: int,
+    value_bytes: int,
+    *,
+    directed: bool,
+) -> DeviceEstimate:
+    """Tell how much more memory a share will take, before the first round."""
+    index, end = number_dtype(length).itemsize, number_dtype(span).itemsize
+    sent, most = route.sent, max(route.coming)
+    numbering, offsets = 2 * index * length, 8 * (length + 1)
+    kept = (index + value_bytes) * arcs
+    # what is sent, or the keys; what comes; and beside them the part that is sorted
+    room, part = 2 * end * (max(most, sent) + most), part_size(most)
+    room += 0 if directed else most  # which arcs lead back
+    beside = 8 * part
+    if value_bytes:
+        listed = number_dtype(most).itemsize
+        # of the values one column at a time is sent
+        sending = (number_dtype(arcs).itemsize + 8) * sent
+        beside = value_bytes * most + max(sending, listed * most + 16 * part)
+    return DeviceEstimate(
+        numbering=numbering,
+        csc=offsets + index * arcs,
+        csr=offsets + index * arcs + (number_dtype(arcs).itemsize * arcs if value_bytes else 0),
+        values=value_bytes * arcs,
+        peak=kept + max(index * span + room + beside, numbering + offsets),
+    )
+
+
+def _fill(
+    route: DeviceRoute,
+    offsets: DeviceArray,
+    goals: Sequence[tuple[int, int]],
+    table: DeviceArray,
+    arcs: int,
+    length: int,
+    values: dict[str, DeviceArray],
+    *,
+    directed: bool,
+) -> tuple[DeviceArray, dict[str, DeviceArray], int]:
+    """Fill own rows, range by range, together.
+
+    Parameters
+    ----------
+    route : DeviceRoute
+    offsets : device array of int64, shape (owned + 1,)
+    goals : sequence of (int, int)
+        At which row and arc each range starts, and the end.
+    table : device array
+        The positions of ids less the least.
+    arcs, length : int
+        Own arcs; own vertices and ghosts.
+    values : dict of str to device array
+        Edge columns of own rows.
+    directed : bool
+
+    Returns
+    -------
+    indices : device array, shape (arcs,)
+    values : dict of str to device array, each of shape (arcs,)
+    pairs : int
+        Pairs of vertices, of which the larger one is owned, with edges that were given either way.
+    """
+    here, pairs = device(), 0
+    xp = here.xp
+    indices = xp.empty(arcs, number_dtype(length))
+    moved = {name: xp.empty(arcs, column.dtype) for name, column in values.items()}
+    # The same memory for all rounds, and for keys what has been sent from: the driver takes its time
+    # to give memory, and to take it back.
+    most, end = max(route.coming), number_dtype(len(table))
+    longest = max(most, route.sent)
+    leaving, arriving = xp.empty((2, longest), end), xp.empty((2, most), end)
+    ways = xp.empty(0 if directed else most, np.uint8)
+    for turn, ((row, arc), (last_row, last_arc)) in enumerate(pairwise(goals)):
+        ends = arriving[0, : last_arc - arc], arriving[1, : last_arc - arc]
+        came = route.send(turn, values, (leaving[0], leaving[1]), ends)
+        if arc == last_arc:
+            continue
+        if not directed:
+            run(here, "strip_marks", last_arc - arc, ends[1], last_arc - arc, ways, module="split")
+        starts = offsets[row : last_row + 1] - arc
+        # all of a round's arcs are there at once: gone through once, and not in rounds of their own
+        grouping = Grouping(
+            here, ends, starts, last_row - row,
+            positions=table, first_row=row, neighbours=length, rounds=1, room=leaving.ravel().view(np.int64),
+        )  # fmt: skip
+        place = slice(arc, last_arc)
+        if values:
+            order = xp.empty(last_arc - arc, number_dtype(last_arc - arc))
+            grouping.fill_with_order(indices[place], order)
+            for name in list(came):
+                run(
+                    here,
+                    "gather",
+                    len(order),
+                    came.pop(name),
+                    order,
+                    len(order),
+                    moved[name][place],
+                )
+            del order
+        else:
+            grouping.fill(indices[place])
+        if not directed:
+            rows = Rows(starts, indices[place])
+            pairs += _count_both_ways(ends, ways, table, row, rows, leaving.ravel().view(np.uint8))
+    return indices, moved, pairs
+
+
+def _count_both_ways(
+    ends: tuple[DeviceArray, DeviceArray],
+    ways: DeviceArray,
+    table: DeviceArray,
+    first_row: int,
+    rows: Rows,
+    room: DeviceArray,
+) -> int:
+    """Count the pairs of vertices with edges that were given in both directions, alone.
+
+    Every arc is read once.  Only where some are repeated are the arcs that came looked up in the rows.
+
+    Parameters
+    ----------
+    ends : pair of device array, shape (arcs,)
+        Destinations and sources of the arcs of some rows, as ids less the least.
+    ways : device array of uint8
+        1 where an arc is an edge turned around.
+    table : device array
+        The positions of ids less the least.
+    first_row : int
+        The position of the first row.
+    rows : Rows
+    room : device array of uint8
+        Two for each arc at least; written.
+
+    Returns
+    -------
+    int
+        A pair counts in the row of the larger vertex.
+    """
+    here, arcs = device(), len(rows.indices)
+    found = here.xp.zeros(1, np.int64)
+    run(here, "find_repeats", arcs, rows.offsets, len(rows.offsets) - 1, rows.indices, arcs, found)
+    if not int(here.to_host(found)[0]):
+        return 0
+    given = room[: 2 * arcs]
+    given.fill(0)
+    run(here, "mark_given", arcs, *ends, ways, arcs, table, first_row, *rows, given, module="split")
+    (pairs,) = read_scalars((given[::2] & given[1::2]).sum(dtype=np.int64))
+    return int(pairs)
+
+
+def _asked_for(
+    crew: Crew,
+    strangers: DeviceArray,
+    ghosts: Sequence[tuple[int, int]],
+    positions: DeviceArray,
+    first: int,
+) -> tuple[list[DeviceArray], list[DeviceArray]]:
+    """Return for each member which own vertices it has as ghosts, together: by number, and by position.
+
+    Parameters
+    ----------
+    crew : Crew
+    strangers : device array of int32 or int64
+        The numbers of the own ghosts, ascending.
+    ghosts : sequence of (int, int)
+        Which of them are each member's.
+    positions : device array, shape (owned,)
+        Of the own vertices, which are numbered from `first` on.
+    first : int
+
+    Returns
+    -------
+    held, sent : list of device array
+        How far numbers are beyond the first; positions of the same vertices, in the dtype for the share.
+    """
+    xp, index = device().xp, number_dtype(len(positions) + len(strangers))
+    came = crew.alltoall([[strangers[one:other]] for one, other in ghosts])
+    held = [wanted - first for (wanted,) in came]
+    return held, [xp.take(positions, one).astype(index) for one in held]
+
+
+def _with_ghosts(positions: DeviceArray, ghosts: DeviceArray, offsets: DeviceArray) -> Layout:
+    """Put ghosts behind own vertices, at given positions, without rows."""
+    owned, length = len(positions), len(positions) + len(ghosts)
+    xp, index = device().xp, number_dtype(length)
+    placed = xp.empty(length, index)
+    placed[:owned], placed[owned:] = positions, ghosts
+    numbers = xp.empty(length, index)
+    numbers[placed] = xp.arange(length, dtype=index)
+    starts = xp.empty(length + 1, np.int64)
+    starts[: owned + 1] = offsets
+    starts[owned + 1 :] = offsets[-1]
+    return Layout(numbers, placed, starts)

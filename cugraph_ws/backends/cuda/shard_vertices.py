@@ -1,0 +1,352 @@
+"""The vertices of a share on a GPU: integers, kept there for own vertices and ghosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cugraph_ws.backends.cuda.columns import DeviceColumn, cast_device_numbers, widened
+from cugraph_ws.backends.cuda.cudf_frames import Validity, empty_mask, id_column, ids_of_range
+from cugraph_ws.backends.cuda.grouping import number_dtype
+from cugraph_ws.backends.cuda.numbering import Integers, look_up, name_vertices, read_scalars
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.frames.ids import IdType
+from cugraph_ws.graph.numbering import Renumbered
+from cugraph_ws.graph.vertices import id_columns, value_column
+from cugraph_ws.partition.identities import OwnRange, ShardNumbering
+from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
+from cugraph_ws.partition.vertices import ShardVertices
+from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.device import as_host, device
+
+__all__ = ["DeviceShardVertices"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+_INT64_MAX = np.iinfo(np.int64).max
+_CHUNK = 1 << 22  # rows that are looked up at once, so that 64-bit places are not kept for all
+
+
+class DeviceShardVertices(ShardVertices):
+    """All vertices of a graph, of which each member keeps its own; see `ShardVertices`.
+
+    Numbers in partitions that are all cuDF frames go from GPU to GPU, straight to the owners of their
+    vertices; whatever else callers give comes over the host.  What an algorithm returns on the device
+    stays there.
+
+    Parameters
+    ----------
+    crew : Crew
+    sources : sequence of str
+        Names of the edge frame's source columns.
+    kind : IdType
+        Of the id, an integer.
+    cuts : ndarray of int64, shape (crew.size + 1,)
+        Who owns which vertices.
+    form : dtype
+        Of the ids.
+    ids : device array, shape (length,), optional
+        Ids by position of the share, own vertices first; every id is its own number without.
+    """
+
+    def __init__(
+        self,
+        crew: Crew,
+        sources: Sequence[str],
+        kind: IdType,
+        cuts: npt.NDArray[np.int64],
+        form: np.dtype[Any],
+        ids: DeviceArray = None,
+    ) -> None:
+        low, high = int(cuts[crew.rank]), int(cuts[crew.rank + 1])
+        numbering: Any = OwnRange(int(cuts[-1]), low)
+        if ids is not None:
+            own = _OwnIds(ids[: high - low])
+            numbering = ShardNumbering(crew, cuts, own, [form], "compacted")
+        super().__init__(crew, sources, [kind], numbering)
+        self._ids = ids
+        if ids is None:
+            firsts = cuts[:-1].tolist()
+        else:
+            firsts = [None if parts is None else parts[0] for parts in numbering.ranges.firsts]
+        self._stretches = _stretches(firsts, np.diff(cuts))
+        # of own ids: the least, and how far the greatest is beyond it
+        self._least, self._span = low, high - low - 1
+        if ids is not None and high > low:
+            self._least, greatest = own.ends
+            self._span = greatest - self._least
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ids, those of ghosts included."""
+        return 0 if self._ids is None else int(self._ids.nbytes)
+
+    # --------------------------------------------------------------------------------- values
+
+    def values(
+        self,
+        data: Any,
+        argument: str,
+        dtype: npt.DTypeLike,
+        default: Any,
+        column: str | None,
+        *,
+        on_device: bool = False,
+    ) -> tuple[Any, Any]:
+        """Align numbers that are given for vertices to positions, together; see `ShardVertices.values`.
+
+        Partitions take beside what is returned, for a row here and one that comes from others, about
+        as much as the value and 4 bytes, or 8 where the ids of a member are spread over 2³¹ or more.
+        """
+        if isinstance(data, Partitions):
+            came = self._receive_on_devices(data, argument, np.dtype(dtype), column)
+            if came is not None:
+                self._fill(*came, argument, default)
+                values, given = came if on_device else map(as_host, came)
+                return values, given
+        return super().values(data, argument, dtype, default, column, on_device=on_device)
+
+    def _receive_on_devices(
+        self, data: Partitions, argument: str, dtype: np.dtype[Any], column: str | None
+    ) -> tuple[DeviceArray, DeviceArray] | None:
+        """Bring values to their vertices without a detour over the hosts, together.
+
+        Returns
+        -------
+        values : device array of `dtype`, shape (length,)
+        given : device array of bool, shape (length,)
+            Or None, for all members, where this way cannot read something, or something is wrong:
+            the way over the hosts then finds out what, and names it.
+        """
+        crew, xp = self._crew, device().xp
+        if not crew.on_device or not are_on_gpus(crew, data.frames):
+            return None
+        parts = Parts(crew, data, argument, on_device=True)
+        if not all(isinstance(name, str) for name in parts.names):
+            return None
+        (name,) = id_columns(parts, self.sources)
+        chosen = column or value_column(parts.names, [name], argument)
+        boxes: list[list[DeviceArray]] = [[] for _ in range(crew.size)]
+        simple = all(
+            self._sort_out(part, (name, chosen), argument, dtype, boxes)
+            for part in parts.own
+            if len(part.frame)
+        )
+        if not all(crew.allgather(simple)):
+            return None
+        came = crew.alltoall(boxes)
+        del boxes
+        shard = self._shard()
+        values, given = xp.zeros(shard.length, dtype), xp.zeros(shard.length, np.bool_)
+        taken = self._take_in(came, values, given)
+        del came
+        if not all(crew.allgather(taken)):
+            return None
+        shard.halo_for(values, given).update(values, given)
+        return values, given
+
+    def _sort_out(
+        self,
+        part: Part,
+        names: tuple[str, str],
+        argument: str,
+        dtype: np.dtype[Any],
+        boxes: list[list[DeviceArray]],
+    ) -> bool:
+        """Put a partition's rows into the boxes of their vertices' owners, alone.
+
+        A box gets two arrays: how far ids are beyond the owner's least one, and the values.
+
+        Returns
+        -------
+        bool
+            Whether all rows are in boxes.
+        """
+        xp = device().xp
+        ids = _ids_of(part, names[0], argument)
+        values = _numbers_of(part, names[1], argument, dtype)
+        if ids is None or values is None or not self._stretches:
+            return False
+        least, most = read_scalars(ids.min(), ids.max())
+        lowest = self._stretches[0][1]
+        if least < lowest or most > _INT64_MAX + min(0, lowest):  # int64 holds all differences
+            return False
+        for rank, first, last in self._stretches:
+            if last < least or first > most:
+                continue
+            # bounds that rows are compared with are between two of the ids, so of their dtype
+            here = ids >= ids.dtype.type(first) if first > least else None
+            if last < most:
+                below = ids <= ids.dtype.type(last)
+                here = below if here is None else here & below
+            some, told = (ids, values) if here is None else (ids[here], values[here])
+            beyond = xp.empty(len(some), number_dtype(min(last, most) - first + 1))
+            look_up(some, first, None, beyond)
+            boxes[rank] += [beyond, told]
+        return True
+
+    def _take_in(
+        self, came: Sequence[Sequence[DeviceArray]], values: DeviceArray, given: DeviceArray
+    ) -> bool:
+        """Write values that have come to their places, alone.
+
+        Returns
+        -------
+        bool
+            Whether all are for own vertices, and none for the same.
+        """
+        xp, rows = device().xp, 0
+        strange = xp.zeros((), np.int64)
+        for box in came:
+            for beyond, told in zip(box[::2], box[1::2], strict=True):
+                rows += len(beyond)
+                for first in range(0, len(beyond), _CHUNK):
+                    places, unknown = self._own_places(beyond[first : first + _CHUNK])
+                    values[places] = told[first : first + _CHUNK]
+                    given[places] = True
+                    strange = strange + unknown
+        unknown, written = read_scalars(strange, given.sum())
+        return bool(unknown == 0 and written == rows)
+
+    def _own_places(self, beyond: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        """Return the places of own ids, given how far they are beyond the least one.
+
+        Returns
+        -------
+        places : device array of integers
+            Of unknown ids, those of others.
+        unknown : device array of int64, shape ()
+            How many are unknown.
+        """
+        xp, owned = device().xp, self._shard().owned
+        kind = beyond.dtype.type
+        places = xp.minimum(beyond, kind(min(self._span, np.iinfo(kind).max)))
+        unknown = (places != beyond).sum()
+        if self._ids is None or self._span == owned - 1:
+            return places, unknown
+        own = self._ids[:owned]
+        wanted = (places.astype(np.int64) + self._least).astype(own.dtype)
+        places = xp.searchsorted(own, wanted)
+        return places, unknown + (own[places] != wanted).sum()
+
+    # -------------------------------------------------------------------------------- results
+
+    def own_columns(self) -> dict[str, Any]:
+        """Return the ids of own vertices as result columns."""
+        shard = self._shard()
+        (name,), (kind,) = self.names, self.types
+        ids = None if self._ids is None else self._ids[: shard.owned]
+        return {name: ids_of_range(ids, shard.low, shard.low + shard.owned, kind)}
+
+    def _outputs(self, numbers: VertexNumbers) -> list[Any]:
+        xp, shard = device().xp, self._shard()
+        wanted = numbers.numbers
+        if not isinstance(wanted, xp.ndarray):
+            return super()._outputs(numbers)
+        (kind,) = self.types
+        if self._ids is None:
+            return [id_column(wanted, Validity.of(wanted >= 0), kind)]
+        mask = empty_mask(len(wanted))
+        named, nulls, strange = name_vertices(
+            wanted, self._ids, mask, low=shard.low, owned=shard.owned, ranks=shard.ranks
+        )
+        if shard.any_member(strange > 0):
+            rows = xp.empty(0, np.int64)
+            if strange:
+                rows = xp.flatnonzero((wanted >= 0) & (shard.places_of(wanted) < 0))
+            self._ask_for(rows, wanted, named)
+        return [id_column(named, Validity(len(wanted), nulls, mask), kind, fresh=True)]
+
+    def _ask_for(self, strange: DeviceArray, wanted: DeviceArray, ids: DeviceArray) -> None:
+        """Fill in ids of vertices that are not known here, each asked for once, together."""
+        xp = device().xp
+        distinct = numbers = wanted[strange]
+        if len(strange):  # most of a graph is one component: few are left to be sorted
+            new = xp.ones(len(numbers), np.bool_)
+            new[1:] = numbers[1:] != numbers[:-1]
+            distinct = xp.unique(numbers[new])
+        (told,) = self.numbering.decode(as_host(distinct))
+        if len(strange):
+            names = xp.asarray(told.to_numpy(zero_copy_only=False), ids.dtype)
+            ids[strange] = names[xp.searchsorted(distinct, numbers)]
+
+
+def _stretches(firsts: Sequence[Any], owned: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    """Return whom to ask for which ids: rank, least and greatest for each member that owns vertices.
+
+    Parameters
+    ----------
+    firsts : sequence of int or None
+        The least id of each member.
+    owned : ndarray of int64
+        How many vertices each has.
+    """
+    ranks = np.flatnonzero(owned).tolist()
+    begins = [*(int(firsts[rank]) for rank in ranks), _INT64_MAX + 1]
+    return [
+        (rank, first, after - 1)
+        for rank, (first, after) in zip(ranks, pairwise(begins), strict=True)
+    ]
+
+
+def _ids_of(part: Part, name: str, argument: str) -> DeviceArray | None:
+    """Return a column of integers without nulls, or None."""
+    try:
+        column = part.column(name, argument)
+    except InputError:
+        return None
+    assert isinstance(column, DeviceColumn)
+    return column.values if column.is_array and column.values.dtype.kind in "iu" else None
+
+
+def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> DeviceArray | None:
+    """Return a column as a given dtype, of the frame's memory if it is of it; None if it cannot be."""
+    try:
+        column = part.column(name, argument)
+        assert isinstance(column, DeviceColumn)
+        if not column.is_array or column.values.dtype != dtype:
+            return cast_device_numbers(column, dtype)
+    except InputError:
+        return None
+    values = column.values
+    return None if dtype.kind == "f" and bool(device().xp.isnan(values).any()) else values
+
+
+class _OwnIds:
+    """The ids of own vertices on the device, for who asks on the host."""
+
+    renumbered: Renumbered = "compacted"
+
+    def __init__(self, ids: DeviceArray) -> None:
+        self._integers = Integers(widened(ids), len(ids), self.renumbered)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Least and greatest; see `Integers.ends`."""
+        return self._integers.ends
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self._integers.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that they take."""
+        return self._integers.nbytes
+
+    def encode(self, columns: Sequence[Any]) -> npt.NDArray[np.int64]:
+        """Return the places of ids of any integer dtype, -1 where unknown."""
+        return self._integers.find(*columns)
+
+    def decode(self, places: Any) -> list[pa.Array]:
+        """Return the ids at places."""
+        return [
+            pa.array(as_host(part)) for part in self._integers.decode(device().xp.asarray(places))
+        ]

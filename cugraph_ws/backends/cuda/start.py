@@ -1,0 +1,84 @@
+"""Who is active before the first superstep, on the device; see `cugraph_ws.backends.cpu.start`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.backends.cpu.start import FEW, FEW_SHARE, SAMPLE, may_be_quiet
+from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.backends.cuda.schedule import launch_shape
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.device import Device
+
+__all__ = ["mark_starters"]
+
+
+def mark_starters(
+    device: Device,
+    bound: BoundProgram,
+    part: DevicePartition,
+    launch: Callable[..., None],
+    state: tuple[Any, ...],
+    constants: tuple[Any, ...],
+    edges: tuple[Any, ...],
+    sums: Any,
+    flags: Any,
+) -> None:
+    """Flag the vertices that a program without a `starts` function starts from.
+
+    Those are all, unless nearly all have the same state and it is proven, by a pass over the edge
+    attributes, that they have nothing to tell each other.
+
+    Parameters
+    ----------
+    device : Device
+        Where the graph is.
+    bound : BoundProgram
+        The program and its arguments.
+    part : DevicePartition
+        The graph, or a part of it.
+    launch : callable
+        Launches one of the program's kernels.
+    state, constants, edges : tuple of device array
+        As the program's kernels take them, the state initialised.
+    sums : device array
+        The aggregates.
+    flags : device array of uint8, shape (size,)
+        Becomes 1 for positions that start, ghosts' too, 0 for others.
+    """
+    n = part.size
+    flags[:] = 1
+    if not may_be_quiet(bound, part):
+        return
+    example = _common_position(device, state, n)
+    counts = device.xp.zeros(2, np.int64)
+    launch(
+        "mark_unlike", *launch_shape(device, n), n, example, state, constants, flags, counts,
+    )  # fmt: skip
+    arcs = part.arcs
+    if not any(len(column) for column in edges):
+        arcs = min(arcs, 1)  # all arcs are alike
+    values = (bound.values, sums)
+    launch(
+        "count_loud_arcs", *launch_shape(device, arcs), arcs, part.vertices, example, edges, state, constants,
+        *values, counts,
+    )  # fmt: skip
+    launch(
+        "count_loud_rows", *launch_shape(device, part.owned), part.owned, part.vertices, example,
+        tuple(part.csc), edges, state, constants, *values, flags, counts,
+    )  # fmt: skip
+    unlike, loud = device.to_host(counts).tolist()
+    if loud or unlike > max(FEW, n // FEW_SHARE):
+        flags[:] = 1
+
+
+def _common_position(device: Device, state: tuple[Any, ...], size: int) -> int:
+    """Return a position whose state is shared by most of a sample, if any state is."""
+    places = np.linspace(0, size - 1, SAMPLE).astype(np.int64)
+    there = device.xp.asarray(places)
+    columns = [device.to_host(column[there]).tolist() for column in state]
+    rows = list(zip(*columns, strict=True))
+    return int(places[rows.index(max(rows, key=rows.count))])

@@ -1,0 +1,93 @@
+"""The vertices of a graph whose frame is on the device: looked up and given back there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cugraph_ws.backends.cuda.cudf_frames import (
+    Validity,
+    as_series,
+    empty_mask,
+    id_column,
+    ids_of_range,
+    move_to_device,
+)
+from cugraph_ws.backends.cuda.numbering import Integers, name_vertices, read_scalars
+from cugraph_ws.frames.base import Column, VertexNumbers
+from cugraph_ws.frames.ids import conform, read_ids
+from cugraph_ws.graph.vertices import Vertices
+from cugraph_ws.runtime.device import as_host, device
+
+__all__ = ["DeviceVertices"]
+
+FEW = 4096  # ids from the host that are found by a search each, and checked there
+
+
+class DeviceVertices(Vertices):
+    """All vertices of a graph, their ids and attributes on the device.
+
+    What callers give on the host is moved there; what comes from the device stays.
+    """
+
+    on_device: ClassVar[bool] = True
+
+    def everyone(self) -> dict[str, Any]:
+        """Return the ids of all vertices as result columns."""
+        numbering = self.numbering
+        if not isinstance(numbering, Integers):
+            return super().everyone()
+        (name,), (kind,) = self.names, self.types
+        return {name: ids_of_range(numbering.ids, 0, self.size, kind)}
+
+    def _outputs(self, numbers: VertexNumbers) -> list[Any]:
+        places = device().xp.asarray(numbers.numbers)
+        if isinstance(self.numbering, Integers) and self.numbering.ids is not None:
+            mask = empty_mask(len(places))
+            named, nulls, _ = name_vertices(places, self.numbering.ids, mask)
+            (kind,) = self.types
+            return [id_column(named, Validity(len(places), nulls, mask), kind, fresh=True)]
+        valid = Validity.of(places >= 0)
+        return [
+            id_column(part, valid, kind, fresh=part is not places)
+            for kind, part in zip(self.types, self.numbering.decode(places), strict=True)
+        ]
+
+    def _plain(self, number: int) -> list[Any]:
+        columns = self._outputs(VertexNumbers(device().xp.asarray([number])))
+        return [as_series(column).to_arrow()[0].as_py() for column in columns]
+
+    def _encode(self, columns: Sequence[Column], argument: str) -> Any:
+        column, kind = columns[0], self.types[0]
+        if (
+            not isinstance(self.numbering, Integers)
+            or column.on_device
+            or kind.family != "integer"
+            or not 0 < len(column) <= FEW
+        ):
+            return super()._encode(columns, argument)
+        numbers = self.numbering.find(conform(read_ids(column), kind))
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            self._refuse_unknown(self._shown(columns, int(unknown[0])), len(unknown), argument)
+        return numbers
+
+    @property
+    def _xp(self) -> Any:
+        return device().xp
+
+    def _here(self, column: Column) -> Column:
+        return move_to_device(column)
+
+    def _place(self, array: Any, on_device: bool) -> Any:
+        return device().xp.asarray(array) if on_device else as_host(array)
+
+    def _scalar(self, value: Any) -> int:
+        return int(read_scalars(value)[0])
+
+    def _bytes(self, column: Column) -> int:
+        if hasattr(column.values, "memory_usage"):
+            return int(column.values.memory_usage(index=False, deep=True))
+        return int(column.values.nbytes)

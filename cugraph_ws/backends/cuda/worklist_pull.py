@@ -1,0 +1,182 @@
+"""The CUDA engine where active vertices call those who gather: frontiers of any program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends.cuda.executor import CudaExecutor
+from cugraph_ws.backends.cuda.frontier import (
+    ALONE,
+    ALONE_ARCS,
+    BLOCK,
+    CONTROL,
+    LAUNCH_ARCS,
+    MODES,
+    NO_LIMIT,
+    PULL_PART,
+)
+from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.backends.cuda.schedule import room_for_long_rows
+from cugraph_ws.backends.planner import Filter, WantedDirection
+from cugraph_ws.contract import Choice, Counts
+from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.program.binding import BoundProgram
+
+__all__ = ["CudaRelayExecutor"]
+
+ROOM_SHARE = 4  # a list has room for this part of the vertices; more are better in order
+GATHER_PART = 8  # part of all arcs from which everyone gathers, where no reading ends early
+MOST_WARPS = 64  # of a multiprocessor
+NOBODY = -1  # is left to one block
+
+
+class CudaRelayExecutor(CudaExecutor):
+    """One program on a whole graph, by frontiers whose receivers gather; see `CudaExecutor`.
+
+    For programs that do not gather from all in-neighbours, whatever their state and their combine.
+    Where the plan asks for a pull, everyone gathers from active in-neighbours in a launch of its own,
+    by the schedules of dense supersteps.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program, its types and its arguments.
+    part : DevicePartition
+        Adjacency, edge attributes and constants of the whole graph.
+    wanted : {"auto", "push"}
+        What supersteps are held to.
+    filter : {"auto", "online", "ballot"}
+        How those called are listed: while they are called, in order of position afterwards, or the
+        former while there is room.  Where the order would show in sums of floats, "auto" is "ballot".
+
+    Raises
+    ------
+    GraphMemoryError
+        If the out-neighbours would not fit.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        part: DevicePartition,
+        *,
+        wanted: WantedDirection = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
+    ) -> None:
+        super().__init__(bound, part, frontier=True, relays=True)
+        graph = part.graph
+        here, n, index = self._device, graph.size, graph.numbers.dtype
+        xp = here.xp
+        self._out = graph.csr
+        self._marks = xp.zeros(-(-n // 32), np.uint32)
+        self._queue = room_for_long_rows(here, graph)
+        pieces = len(self._queue[0])
+        self._parts = (
+            tuple(xp.empty(pieces, kind) for kind in bound.types.message),
+            xp.empty(pieces, np.uint8),
+        )
+        self._lists = [xp.empty(n, index) for _ in range(3)]
+        warps = MOST_WARPS * here.multiprocessors
+        self._shares = xp.empty(warps, np.int64)
+        self._totals = xp.empty(warps * self._width, np.float64)
+        self._frontiers = xp.zeros(CONTROL, np.int64)
+        self._history = xp.zeros(0, np.int64)
+        self._began = self._pulled = self._turned = False
+        if filter == "auto" and _order_shows(bound):
+            filter = "ballot"  # noqa: A001
+        room = {"auto": n // ROOM_SHARE, "online": n, "ballot": 0}[filter]
+        share = PULL_PART if bound.program.combine == "any" else GATHER_PART
+        self._settings = (
+            NO_LIMIT if wanted == "push" else max(1, graph.arcs // share), room,
+            NOBODY if filter == "ballot" or bound.program.aggregates else ALONE, ALONE_ARCS,
+            LAUNCH_ARCS,
+        )  # fmt: skip
+
+    def _take_stock(self) -> None:
+        """Make ready for the first superstep, from the states and flags that are there."""
+        super()._take_stock()
+        self._began = self._turned = False
+        self._list()
+
+    def _list(self) -> None:
+        """List who is flagged, and count their out-arcs."""
+        self._frontiers[:] = 0
+        self._launch(0, 0, 0)
+
+    def _launch(self, number: int, supersteps: int, leave: int) -> None:
+        """Run so many supersteps, or fewer."""
+        graph, here, now = self._graph, self._device, self._now
+        self._frontiers[layout.LISTED : layout.WOKEN] = 0  # the last launch has left its counters
+        self._history = here.xp.zeros(3 * supersteps, np.int64)
+        arguments = (
+            graph.size, graph.arcs, (self._out.offsets, self._out.indices),
+            (graph.csc.offsets, graph.csc.indices), self._edges, self._states[now],
+            self._states[1 - now], self._constants, (self._flags[now], self._flags[1 - now]),
+            self._marks, self._queue, self._parts, tuple(self._lists), self._bound.values, self._sums,
+            number, supersteps, leave or NO_LIMIT, self._settings, self._shares, self._totals,
+            self._frontiers, self._history,
+        )  # fmt: skip
+        items = max(graph.size, graph.arcs)
+        self._kernels.prepare_together("relay", items, BLOCK, *arguments)()
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Launch as many supersteps as the plan chose; they end when nobody has news."""
+        if self._graph.size == 0:
+            return
+        if choice.number != self._number:  # resumed
+            self._number = choice.number
+            self._sums[:] = self._device.xp.asarray(sums)
+        self._began = True
+        self._pulled = choice.direction == "pull"
+        if not self._pulled:
+            self._launch(choice.number, choice.supersteps, choice.arcs)
+            return
+        if self._turned:  # flags have changed places since the arguments were marshalled
+            self._prepare()
+            self._turned = False
+        self._control[:] = 0
+        self._control[layout.NUMBER] = choice.number
+        self._launches[self._now]()
+        self._now = 1 - self._now
+        self._list()
+
+    def counts(self) -> Counts:
+        """Return what the supersteps since the last call did."""
+        if self._graph.size == 0:
+            return Counts()
+        here = self._device
+        control = here.to_host(self._frontiers)
+        sent, self._active = self._active, int(control[layout.COUNT])
+        counts = Counts(
+            active=self._active,
+            arcs=int(control[layout.AHEAD]),
+            sums=here.to_host(self._sums) if len(self._sums) else np.zeros(0),
+        )
+        if not self._began:
+            return counts
+        if self._pulled:
+            self._number += 1
+            counts.read = self._graph.arcs
+            counts.history, counts.modes = [(sent, self._graph.arcs)], [("pull", "bitmap")]
+            return counts
+        done = int(control[layout.STEPS])
+        history = here.to_host(self._history).reshape(-1, 3)[:done]
+        self._number += done
+        if done % 2:
+            self._flags.reverse()
+            self._lists[:2] = self._lists[1::-1]
+            self._turned = not self._turned
+        counts.read = int(history[:, 1].sum())
+        counts.history = [(active, arcs) for active, arcs, _ in history.tolist()]
+        counts.modes = [MODES[mode] for mode in history[:, 2].tolist()]
+        return counts
+
+
+def _order_shows(bound: BoundProgram) -> bool:
+    """Tell whether the order in which messages are combined may change what they come to."""
+    picks = bound.accumulates or bound.program.combine in ("min", "max", "any")
+    kinds: list[Any] = [np.dtype(kind) for kind in bound.types.message]
+    return not picks and any(kind.kind == "f" for kind in kinds)

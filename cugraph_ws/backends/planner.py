@@ -1,0 +1,189 @@
+"""What runs next, and why: the direction of a superstep, from the work that each would cost.
+
+Everything chosen here can be forced by an argument of `run()`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from cugraph_ws.contract import Choice, Counts, Direction, Strategy
+from cugraph_ws.errors import InputError
+from cugraph_ws.program.analysis import why_not_monotone
+from cugraph_ws.program.binding import BoundProgram
+
+__all__ = ["Filter", "Plan", "WantedDirection", "gathers_from_all", "gathers_only"]
+
+WantedDirection = Literal["auto", "push", "pull", "gather"]
+Filter = Literal["auto", "online", "ballot"]
+
+# After Beamer, Asanović, Patterson (2012): pull while the frontier's arcs exceed this part of the
+# arcs of vertices not yet settled.  Theirs is a 14th, and they go on pulling while the frontier
+# shrinks; here arcs are counted anew after each superstep, so neither is needed.
+PULL_SHARE = 4
+# A pull that cannot stop early reads every arc; a push of more than half of them costs more, for
+# its locks and its scattered writes.
+DENSE_SHARE = 2
+# Frontiers of fewer arcs go to one thread in a fused loop: handing work to another costs about
+# as long as it takes to read so many.
+FUSED_ARCS = 1 << 17
+
+
+class Plan:
+    """Chooses the direction of each superstep of one run.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its traits.
+    arcs : int
+        Number of arcs of the graph.
+    direction : {"auto", "push", "pull", "gather"}
+        A direction to hold to. `gather` reads all in-neighbours of every vertex each superstep.
+    fused : bool
+        Whether supersteps may be fused.
+    priorities : bool
+        Whether the program's priorities are honoured.
+    in_place : bool
+        Whether dense supersteps write into the state that they read.
+
+    Attributes
+    ----------
+    strategy : Strategy
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        arcs: int,
+        *,
+        direction: WantedDirection = "auto",
+        fused: bool = True,
+        priorities: bool = True,
+        in_place: bool = False,
+    ) -> None:
+        program = bound.program
+        if direction not in ("auto", "push", "pull", "gather"):
+            raise InputError(
+                f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
+            )
+        dense, why = gathers_from_all(bound), "every in-neighbour counts in every superstep"
+        if dense and direction in ("push", "pull"):
+            raise gathers_only(bound, direction)
+        if direction == "gather" and not dense:
+            if program.combine not in ("min", "max") or not bound.order_free:
+                raise InputError(
+                    f"direction='gather': {program.name} counts the messages of active vertices only; "
+                    "use 'auto', 'push' or 'pull'"
+                )
+            dense, why = True, "direction='gather'"
+        self._wanted = direction
+        self._fused = fused
+        self._one_by_one = bound.accumulates
+        # Only a push keeps vertices for later.
+        pushes = not dense and bound.accumulates and direction in ("auto", "push")
+        self.strategy = Strategy(
+            "dense" if dense else "frontier",
+            why if dense else "only messages of active vertices count",
+            active_only=not dense,
+            in_place=in_place,
+            ordered=priorities and pushes and "priority" in program.functions,
+            out_of_order=in_place if dense else bound.accumulates,
+        )
+        self._settles = "settled" in program.functions
+        self._arcs = arcs
+        self._unexplored = arcs
+        self._sent = 0  # arcs of the last frontier
+        self._last: Direction = "push"
+
+    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+        """Return what to run next.
+
+        Parameters
+        ----------
+        counts : Counts
+            What the last superstep left.
+        number : int
+            Number of the next superstep, from 0.
+        left : int
+            How many supersteps are allowed still.
+
+        Returns
+        -------
+        Choice
+            The direction, and how many supersteps a fused call may take.
+        """
+        if not self.strategy.active_only:
+            return Choice("gather", number=number)
+        # A vertex of a program that settles is active once: what is left is what was not read.
+        self._unexplored -= counts.read if self._last == "fused" else self._sent
+        self._sent = counts.arcs
+        self._last = self._direction(counts)
+        if self._last == "fused":
+            return Choice("fused", left, number, FUSED_ARCS)
+        return Choice(self._last, number=number)
+
+    def _direction(self, counts: Counts) -> Direction:
+        if self._wanted == "pull":
+            return "pull"
+        if not self._one_by_one:
+            # One thread scatters; beyond a share of all arcs every core reading is faster.
+            heavy = counts.arcs > max(FUSED_ARCS, self._arcs // 8)
+            return "pull" if self._wanted == "auto" and heavy else "scatter"
+        if self._wanted == "auto" and not self.strategy.ordered and self._should_pull(counts):
+            return "pull"
+        small = self._fused and counts.arcs <= FUSED_ARCS
+        return "fused" if small else "push"
+
+    def _should_pull(self, counts: Counts) -> bool:
+        if not self._settles:
+            return counts.arcs > max(FUSED_ARCS, self._arcs // DENSE_SHARE)
+        return counts.arcs > max(FUSED_ARCS, self._unexplored // PULL_SHARE)
+
+
+def gathers_only(bound: BoundProgram, direction: str) -> InputError:
+    """Return the error for a direction that needs messages of active vertices alone.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its traits.
+    direction : str
+        What was asked for.
+    """
+    program = bound.program
+    why = ""
+    if program.idempotent:
+        reason = why_not_monotone(program, bound.types.state)
+        why = (
+            f"; that its answer does not depend on the order of messages is not proved ({reason}): if it "
+            "does not, declare asynchronous = True"
+        )
+    return InputError(
+        f"direction={direction!r}: {program.name} gathers from all in-neighbours in every superstep; use "
+        f"'auto' or 'gather'{why}"
+    )
+
+
+def gathers_from_all(bound: BoundProgram) -> bool:
+    """Tell whether every superstep has to gather from all in-neighbours.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its traits.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Where messages may come in any order, gathering from all or from the active ones leads to the same
+    states, and the plan is free.
+    """
+    if bound.order_free or bound.program.combine == "any":
+        return False
+    if bound.program.contributors is not None:
+        return bound.program.contributors == "all"
+    return True

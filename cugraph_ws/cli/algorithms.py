@@ -1,0 +1,433 @@
+"""The commands of the known algorithms: options in, a run, a result out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cugraph_ws.run.loop import Result
+
+__all__ = ["COMMANDS", "components_command"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TOLERANCE = option_flag("tol", 1e-6)
+DEGREE_TYPE = click.option(
+    "--degree-type",
+    type=click.Choice(["both", "in", "out"]),
+    default="both",
+    show_default=True,
+    help="Which edges count where the graph is directed.",
+)
+
+
+def _values(name: str, help_text: str, *, required: bool = False) -> Callable[[F], F]:
+    """Add `--name` and `--name-file`, of which one may be given: a value for each vertex."""
+
+    def decorate(function: F) -> F:
+        file = click.option(
+            f"--{name}-file", type=A_FILE, metavar="FILE", help="The same, from a file of vertices."
+        )
+        more = " (This or the file is required.)" if required else ""
+        word = click.option(f"--{name}", metavar="NUMBER|COLUMN", help=help_text + more)
+        return word(file(function))
+
+    return decorate
+
+
+def _set(name: str, help_text: str) -> Callable[[F], F]:
+    """Add `--name`, which can be repeated, and `--name-file`: a set of vertices."""
+
+    def decorate(function: F) -> F:
+        file = click.option(
+            f"--{name}-file", type=A_FILE, metavar="FILE", help="More of them, from a file."
+        )
+        return click.option(f"--{name}", multiple=True, metavar="ID", help=help_text)(
+            file(function)
+        )
+
+    return decorate
+
+
+def _given_values(name: str, word: str | None, file: Path | None, *, required: bool = False) -> Any:
+    """Return what functions take for vertex values: a frame, a number or a column's name."""
+    if word is not None and file is not None:
+        raise click.UsageError(f"give --{name} or --{name}-file, not both")
+    if file is not None:
+        return _vertex_file(file)
+    if word is None:
+        if required:
+            raise click.UsageError(f"give --{name} or --{name}-file")
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
+def _given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> pa.Table | None:
+    """Return the ids of a set of vertices; None where none are given."""
+    import pyarrow as pa
+
+    given = [job.vertex_ids(words, f"--{name}")] if words else []
+    if file is not None:
+        given.append(job.ids_in(file, f"--{name}-file"))
+    return pa.concat_tables(given) if given else None
+
+
+def _vertex_file(path: Path) -> pa.Table:
+    from cugraph_ws.frames.readers import read_frame
+
+    return read_frame(path)
+
+
+TO = click.option(
+    "--to", multiple=True, metavar="ID", help="Write the paths to these vertices instead."
+)
+EACH = click.option("--each", is_flag=True, help="A search of its own from each start.")
+
+
+def _paths(job: Job, targets: tuple[str, ...]) -> Callable[[Result], pa.Table] | None:
+    """Return what makes paths of a search's result, None where none are asked for."""
+    if not targets:
+        return None
+    from cugraph_ws.algorithms.paths import shortest_path
+
+    return lambda result: shortest_path(result, job.vertex_ids(targets, "--to"))
+
+
+def _one_search(job: Job, each: bool, targets: tuple[str, ...]) -> None:
+    if each and targets:
+        raise click.UsageError("--to follows one search; leave --each out")
+    if targets and job.on_cluster:
+        raise click.UsageError("--to is for one machine; leave --workers and --scheduler out")
+
+
+@click.command("bfs")
+@job_options
+@_set("start", "Vertex to start from; can be repeated.")
+@click.option("--depth-limit", type=click.IntRange(min=0), help="Most hops.")
+@EACH
+@TO
+def bfs_command(
+    job: Job,
+    start: tuple[str, ...],
+    start_file: Path | None,
+    depth_limit: int | None,
+    each: bool,
+    to: tuple[str, ...],
+) -> None:
+    """Count hops from the nearest start.
+
+    Result: vertex, distance, predecessor; with --each the start before them; with --to the paths.
+    """
+    from cugraph_ws.algorithms.bfs import BFS
+    from cugraph_ws.algorithms.multi_source import MultiSource
+
+    _need(start, start_file)
+    _one_search(job, each, to)
+    with job.graph(weighted=False) as graph:
+        starts = _given_set(job, "start", start, start_file)
+        if each:
+            loop = MultiSource(
+                BFS, "start", starts, engine=job.options.engine, max_iter=depth_limit
+            )
+            job.run(graph, loop)
+            return
+        paths = _paths(job, to)
+        job.run(graph, BFS, limited=True, make=paths, start=starts, max_iter=depth_limit)
+
+
+@click.command("sssp")
+@job_options
+@_set("start", "Vertex where paths begin; can be repeated.")
+@click.option("--cutoff", type=float, help="Greatest length of a path.")
+@EACH
+@TO
+def sssp_command(
+    job: Job,
+    start: tuple[str, ...],
+    start_file: Path | None,
+    cutoff: float | None,
+    each: bool,
+    to: tuple[str, ...],
+) -> None:
+    """Measure shortest paths.
+
+    Edges are as long as their weights, and 1 without any.  Result: vertex, distance, predecessor;
+    with --each the start before them; with --to the paths.
+    """
+    from cugraph_ws.algorithms.multi_source import MultiSource
+    from cugraph_ws.algorithms.sssp import SSSP
+
+    _need(start, start_file)
+    _one_search(job, each, to)
+    with job.graph() as graph:
+        starts = _given_set(job, "start", start, start_file)
+        if each:
+            job.run(
+                graph, MultiSource(SSSP, "start", starts, engine=job.options.engine, cutoff=cutoff)
+            )
+            return
+        job.run(graph, SSSP, make=_paths(job, to), start=starts, cutoff=cutoff)
+
+
+@click.command("widest-path")
+@job_options
+@_set("start", "Vertex where paths begin; can be repeated.")
+@TO
+def widest_path_command(
+    job: Job, start: tuple[str, ...], start_file: Path | None, to: tuple[str, ...]
+) -> None:
+    """Measure widest paths.
+
+    A path is as wide as its narrowest edge; edges are as wide as their weights, and 1 without any.
+    Result: vertex, width, predecessor; with --to the paths.
+    """
+    from cugraph_ws.algorithms.widest_path import WidestPath
+
+    _need(start, start_file)
+    _one_search(job, False, to)
+    with job.graph() as graph:
+        starts = _given_set(job, "start", start, start_file)
+        job.run(graph, WidestPath, make=_paths(job, to), start=starts)
+
+
+def _need(words: Sequence[str], file: Path | None, name: str = "start") -> None:
+    if not words and file is None:
+        raise click.UsageError(f"give --{name} or --{name}-file")
+
+
+VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_out_weight")
+
+
+@click.command("pagerank")
+@job_options
+@click.option("--alpha", type=float, default=0.85, show_default=True, help="Odds to follow edges.")
+@_values("personalization", "Where the surfer goes otherwise, by vertex.")
+@_values("nstart", "First ranks.")
+@_values("dangling", "Where the surfer goes from vertices without out-edges.")
+@_values("precomputed-vertex-out-weight", "Sums of the vertices' out-weights.")
+@option_flag("max_iter", 100)
+@TOLERANCE
+def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
+    """Rank vertices by a random surfer's time.
+
+    Result: vertex, pagerank.
+    """
+    from cugraph_ws.algorithms.pagerank import PageRank
+
+    values = {
+        name: _given_values(name.replace("_", "-"), given[name], given[f"{name}_file"])
+        for name in VERTEX_VALUES
+    }
+    with job.graph() as graph:
+        job.run(graph, PageRank, rank_by="pagerank", alpha=alpha, **values)
+
+
+@click.command("weakly-connected-components")
+@job_options
+def components_command(job: Job) -> None:
+    """Label connected components.
+
+    The label is the component's smallest vertex.  Result: vertex, labels.
+    """
+    from cugraph_ws.algorithms.components import WeaklyConnectedComponents
+
+    with job.graph(weighted=False) as graph:
+        job.run(graph, WeaklyConnectedComponents())
+
+
+@click.command("core-number")
+@job_options
+@DEGREE_TYPE
+def core_number_command(job: Job, degree_type: Any) -> None:
+    """Find the core number of each vertex.
+
+    Result: vertex, core_number.
+    """
+    from cugraph_ws.algorithms.core import CoreNumber
+
+    with job.graph(weighted=False) as graph:
+        job.run(graph, CoreNumber(degree_type), rank_by="core_number")
+
+
+@click.command("k-core")
+@job_options
+@click.option("-k", type=click.IntRange(min=0), help="The core; default: the innermost.")
+@DEGREE_TYPE
+def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
+    """Extract the edges of a core.
+
+    Its vertices have K or more neighbours among themselves.  Result: edges.
+    """
+    from cugraph_ws.algorithms.core import k_core
+    from cugraph_ws.cli.output import deliver
+
+    if job.trace is not None:
+        raise click.UsageError("k-core writes no trace; core-number does the same run and has one")
+    with job.graph() as graph:
+        deliver(job, k_core(graph, k, degree_type=degree_type, **job.options.given()))
+
+
+@click.command("heat")
+@job_options
+@_values("temperature", "First temperature of every vertex.", required=True)
+@_set("fixed", "Vertex that keeps its temperature; can be repeated.")
+@option_flag("max_iter", 10_000)
+@TOLERANCE
+def heat_command(
+    job: Job,
+    temperature: str | None,
+    temperature_file: Path | None,
+    fixed: tuple[str, ...],
+    fixed_file: Path | None,
+) -> None:
+    """Let heat flow until it rests.
+
+    Weights are the coefficients.  Result: vertex, temperature.
+    """
+    from cugraph_ws.algorithms.heat import Heat
+
+    initial = _given_values("temperature", temperature, temperature_file, required=True)
+    with job.graph() as graph:
+        kept = _given_set(job, "fixed", fixed, fixed_file)
+        job.run(graph, Heat, temperature=initial, fixed=kept)
+
+
+@click.command("circuit")
+@job_options
+@_values("sources", "Voltages of the vertices at which they are fixed.", required=True)
+@option_flag("max_iter", 10_000)
+@TOLERANCE
+def circuit_command(job: Job, sources: str | None, sources_file: Path | None) -> None:
+    """Compute voltages of a circuit.
+
+    Weights are conductances, and 1 without them.  Result: vertex, voltage.
+    """
+    from cugraph_ws.algorithms.circuit import Circuit
+
+    voltages = _given_values("sources", sources, sources_file, required=True)
+    with job.graph() as graph:
+        job.run(graph, Circuit, sources=voltages)
+
+
+@click.command("neural-network")
+@job_options
+@_values("activation", "First activation of every neuron.", required=True)
+@_set("fixed", "Neuron that keeps its activation; can be repeated.")
+@option_flag("max_iter", 1_000)
+@TOLERANCE
+def neural_network_command(
+    job: Job,
+    activation: str | None,
+    activation_file: Path | None,
+    fixed: tuple[str, ...],
+    fixed_file: Path | None,
+) -> None:
+    """Settle a network of neurons.
+
+    Weights are the synapses'.  Result: vertex, activation.
+    """
+    from cugraph_ws.algorithms.neural_network import NeuralNetwork
+
+    initial = _given_values("activation", activation, activation_file, required=True)
+    with job.graph() as graph:
+        kept = _given_set(job, "fixed", fixed, fixed_file)
+        job.run(graph, NeuralNetwork, activation=initial, fixed=kept)
+
+
+@click.command("belief-propagation")
+@job_options
+@click.option(
+    "--priors", multiple=True, metavar="COLUMN", help="Column of --vertices, one for each state."
+)
+@click.option("--priors-file", type=A_FILE, metavar="FILE", help="Vertices and a column a state.")
+@click.option(
+    "--coupling",
+    required=True,
+    metavar="MATRIX|COLUMN",
+    help='Rows between semicolons, as "2,1;1,2", or the edge column of Potts strengths.',
+)
+@click.option(
+    "--damping", type=float, default=0.0, show_default=True, help="Share of old messages."
+)
+@option_flag("max_iter", 100)
+@TOLERANCE
+def belief_propagation_command(
+    job: Job,
+    priors: tuple[str, ...],
+    priors_file: Path | None,
+    coupling: str,
+    damping: float,
+    max_iter: int,
+    tol: float,
+) -> None:
+    """Compute marginals of a random field.
+
+    Result: vertex, belief_0, belief_1 and so on, a column for each state.
+    """
+    from cugraph_ws.algorithms.belief_propagation import BeliefPropagation
+
+    if bool(priors) == (priors_file is not None):
+        raise click.UsageError("give --priors, once for each state, or --priors-file")
+    shared = _matrix(coupling)
+    with job.graph([coupling] if shared is None else [], weighted=False) as graph:
+        table = list(priors) if priors_file is None else _vertex_file(priors_file)
+        factor = coupling if shared is None else shared
+        job.run(graph, BeliefPropagation(table, factor, damping, tol, max_iter))
+
+
+def _matrix(text: str) -> list[list[float]] | None:
+    """Return the matrix that a word spells, None if it does not."""
+    try:
+        return [[float(cell) for cell in row.split(",")] for row in text.split(";")]
+    except ValueError:
+        return None
+
+
+@click.command("maximal-bipartite-matching")
+@job_options
+@_set("left", "Vertex on the left; can be repeated.")
+@click.option("--left-column", metavar="COLUMN", help="Column of --vertices, true on the left.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another one, another mate.")
+def matching_command(
+    job: Job, left: tuple[str, ...], left_file: Path | None, left_column: str | None, seed: int
+) -> None:
+    """Match the sides of a bipartite graph.
+
+    Result: vertex, mate.
+    """
+    from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
+
+    if left_column is None:
+        _need(left, left_file, "left")
+    elif left or left_file is not None:
+        raise click.UsageError("give --left-column or the vertices on the left, not both")
+    with job.graph(weighted=False) as graph:
+        side = left_column or _given_set(job, "left", left, left_file)
+        job.run(graph, MaximalBipartiteMatching(side, seed))
+
+
+COMMANDS = (
+    bfs_command,
+    sssp_command,
+    widest_path_command,
+    pagerank_command,
+    components_command,
+    core_number_command,
+    k_core_command,
+    heat_command,
+    circuit_command,
+    neural_network_command,
+    belief_propagation_command,
+    matching_command,
+)

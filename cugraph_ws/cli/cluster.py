@@ -1,0 +1,197 @@
+"""`--workers` and `--scheduler`: the same commands on a cluster, folders of Parquet in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cugraph_ws.errors import EngineError, FileError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from distributed import Client
+
+    from cugraph_ws.cli.options import Job
+
+__all__ = ["cluster_graph", "cluster_options"]
+
+PATIENCE = 20  # seconds for a scheduler to answer
+
+
+def cluster_options(job: Job) -> bool:
+    """Tell whether a job is for a cluster, and make sure that its options agree.
+
+    Parameters
+    ----------
+    job : Job
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    click.UsageError
+        If they do not.
+    """
+    tls = {"--tls-ca": job.tls_ca, "--tls-cert": job.tls_cert, "--tls-key": job.tls_key}
+    given = [name for name, path in tls.items() if path is not None]
+    if job.workers is not None and job.scheduler is not None:
+        raise click.UsageError("give --workers for a local cluster or --scheduler, not both")
+    if given and job.scheduler is None:
+        raise click.UsageError(f"{given[0]} is for --scheduler; give its address")
+    if given and len(given) < len(tls):
+        missing = ", ".join(name for name in tls if name not in given)
+        raise click.UsageError(f"{given[0]} is not enough; give {missing} too")
+    return job.workers is not None or job.scheduler is not None
+
+
+@contextmanager
+def cluster_graph(job: Job, attributes: Sequence[str], *, weighted: Any) -> Iterator[Any]:
+    """Join a cluster, have it read the edges, and build the graph.
+
+    Parameters
+    ----------
+    job : Job
+    attributes : sequence of str
+        Edge columns to keep beside the weight, where the files have them.
+    weighted : bool or callable
+        Whether the command reads weights, or what tells it of the files' columns.
+
+    Yields
+    ------
+    ClusterGraph
+        Closed when the `with` ends, as is the connection and a local cluster.
+
+    Raises
+    ------
+    EngineError
+        If Dask is not installed, or no scheduler answers.
+    FileError
+        If the edges are no Parquet.
+    """
+    from cugraph_ws.dask.local import need_dask
+
+    need_dask("pandas")
+    schema = _schema(job)
+    names = {*job.source, *job.destination, *attributes}
+    weight = job.weight_column(schema.names, weighted)
+    names |= set() if weight is None else {weight}
+    job.id_types = [_plain(schema, name) for name in job.source if name in schema.names]
+    with ExitStack() as stack:
+        client = stack.enter_context(_client(job))
+        from cugraph_ws.dask.graph import ClusterGraph
+
+        have = [name for name in schema.names if name in names]
+        edges = _reader(job).read_parquet(
+            job.edges, columns=have, split_row_groups=True if job.edges.is_file() else "infer"
+        )
+        graph = ClusterGraph(
+            edges,
+            _one_or_list(job.source),
+            _one_or_list(job.destination),
+            weight,
+            directed=not job.undirected,
+            vertices=_vertices(job),
+            attributes=[name for name in job.wanted(attributes, weight) if name in have],
+            duplicates=job.duplicates,
+            self_loops=job.self_loops,
+            client=client,
+        )
+        with graph:
+            yield graph
+
+
+@contextmanager
+def _client(job: Job) -> Iterator[Client]:
+    """Start a local cluster, or connect to a scheduler."""
+    from distributed import Client
+    from distributed.security import Security
+
+    from cugraph_ws.dask.local import local_cluster
+    from cugraph_ws.runtime.threads import number_of_threads
+
+    if job.workers is not None:
+        threads = max(1, number_of_threads() // job.workers)
+        with local_cluster(job.workers, threads_per_worker=threads, silence_logs="CRITICAL") as own:
+            yield own
+        return
+    assert job.scheduler is not None
+    security = None
+    if job.tls_ca is not None:
+        security = Security(
+            tls_ca_file=str(job.tls_ca),
+            tls_client_cert=str(job.tls_cert),
+            tls_client_key=str(job.tls_key),
+            require_encryption=True,
+        )
+    is_file = job.scheduler.endswith(".json")
+    if is_file and not Path(job.scheduler).is_file():
+        raise FileError(f"{job.scheduler}: there is no such file; check the path")
+    where = {"scheduler_file" if is_file else "address": job.scheduler}
+    try:
+        client = Client(**where, security=security, timeout=PATIENCE)
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise EngineError(
+            f"--scheduler {job.scheduler}: no scheduler can be reached ({reason}); check the address, and "
+            "--tls-ca, --tls-cert and --tls-key if it is a tls:// one"
+        ) from error
+    with client:
+        yield client
+
+
+def _schema(job: Job) -> pa.Schema:
+    """Return the columns of the edge files, by the first of them."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = job.edges
+    if not path.exists():
+        raise FileError(f"{path}: there is no such file; check the path")
+    first = min(path.rglob("*.parquet"), default=None) if path.is_dir() else path
+    if first is None:
+        raise FileError(f"{path}: the folder has no .parquet files; give another one")
+    if job.format not in (None, "parquet"):
+        raise FileError(f"{path}: a cluster reads Parquet alone; leave --format out")
+    try:
+        return parquet.read_schema(first)
+    except (OSError, pa.ArrowException) as error:
+        raise FileError(
+            f"{first}: is not a Parquet file; a cluster reads Parquet alone: a folder of files, or one"
+        ) from error
+
+
+def _plain(schema: pa.Schema, name: str) -> Any:
+    kind = schema.field(name).type
+    return getattr(kind, "value_type", kind)
+
+
+def _reader(job: Job) -> Any:
+    """Return what reads Parquet into frames: cuDF's where the GPUs are asked for."""
+    import importlib
+
+    gpu = job.options.engine == "cuda" and importlib.util.find_spec("dask_cudf") is not None
+    return importlib.import_module("dask_cudf" if gpu else "dask.dataframe")
+
+
+def _vertices(job: Job) -> Any:
+    """Return the vertex frame: spread as well if it is a folder."""
+    from cugraph_ws.frames.readers import read_frame
+
+    if job.vertices is None:
+        return None
+    if job.vertices.is_dir():
+        return _reader(job).read_parquet(job.vertices)
+    return read_frame(job.vertices).to_pandas()
+
+
+def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
+    return names[0] if len(names) == 1 else list(names)
+
+
+# ------------------------------------------------------------------------------------- results

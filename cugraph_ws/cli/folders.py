@@ -1,0 +1,188 @@
+"""Results of a cluster on the terminal and in folders: a file for each partition."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cugraph_ws.errors import FileError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["check_folder", "ranked", "top_rows", "write_folder"]
+
+
+def check_folder(path: Path) -> Path:
+    """Make sure, before any work is done, that a folder of results can be written.
+
+    Parameters
+    ----------
+    path : Path
+        May be there if it holds nothing but Parquet files: it is replaced.
+
+    Returns
+    -------
+    Path
+        Without links.
+
+    Raises
+    ------
+    FileError
+        If it holds anything else, is a file, or its folder is missing or not to be written to.
+    """
+    path = path.resolve()
+    if path.suffix.lower() in (".csv", ".tsv", ".gz"):
+        raise FileError(f"{path}: a cluster writes folders of Parquet files; name one, as ranks/")
+    if path.exists() and not path.is_dir():
+        raise FileError(f"{path}: is a file, and a cluster writes folders; give another path")
+    if not path.parent.is_dir():
+        raise FileError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.is_dir() and any(_is_foreign(one) for one in path.iterdir()):
+        raise FileError(f"{path}: the folder holds other files than Parquet; give another path")
+    temporary = _beside(path)
+    try:
+        temporary.mkdir()
+        temporary.rmdir()
+    except OSError as error:
+        raise FileError(
+            f"{path}: cannot be written ({error.strerror or error}); give another path"
+        ) from error
+    return path
+
+
+def _is_foreign(path: Path) -> bool:
+    return path.suffix != ".parquet" or not path.is_file()
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{uuid.uuid4().hex}.part")
+
+
+def write_folder(frame: Any, path: Path) -> int:
+    """Have the workers write a Dask frame's partitions, a Parquet file each.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+    path : Path
+        Of a folder that all workers see; it appears, or is replaced, when all files are there.
+
+    Returns
+    -------
+    int
+        Rows written.
+
+    Raises
+    ------
+    FileError
+        If a worker cannot write there, or writes where this process does not look.
+    """
+    from distributed import get_client
+
+    path = check_folder(path)
+    temporary = _beside(path)
+    temporary.mkdir()
+    try:
+        client = get_client()
+        parts = client.compute(frame.to_delayed())
+        names = [temporary / f"part-{place:05}.parquet" for place in range(len(parts))]
+        rows = client.gather(client.map(_write, parts, names, pure=False))
+        missing = [name for name in names if not name.is_file()]
+        if missing:
+            raise FileError(
+                f"{path}: workers have written files that are not here; give a folder on a disk that all "
+                "workers and this process share"
+            )
+        _replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return sum(rows)
+
+
+def _replace(temporary: Path, path: Path) -> None:
+    """Put a folder in the place of one that may be there."""
+    old = _beside(path)
+    try:
+        if path.exists():
+            os.rename(path, old)
+        try:
+            os.rename(temporary, path)
+        except OSError:
+            if old.exists():
+                os.rename(old, path)
+            raise
+    except OSError as error:
+        raise FileError(
+            f"{path}: cannot be written ({error.strerror or error}); give another path"
+        ) from error
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(part: Any, path: Path) -> int:
+    """Write a partition, on the worker that holds it; return its rows."""
+    from cugraph_ws.frames.writers import write_frame
+
+    if not path.parent.is_dir():
+        raise FileError(
+            f"{path.parent.parent}: a worker does not see this folder; give one on a disk that all share"
+        )
+    write_frame(part, path)
+    return len(part)
+
+
+def top_rows(frame: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]:
+    """Return the first rows of a Dask frame, and how many there are.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+    rows : int
+        The most to return.
+    rank_by : str, optional
+        Column whose greatest values come first; default: order of vertices.
+
+    Returns
+    -------
+    pyarrow.Table
+    int
+    """
+    import pyarrow as pa
+    from distributed import get_client
+
+    client = get_client()
+    parts = client.compute(frame.to_delayed())
+    found = client.gather(client.map(_top, parts, rows=rows, rank_by=rank_by, pure=False))
+    tables = [table for table, _ in found]
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    return ranked(whole, rank_by).slice(0, rows), sum(number for _, number in found)
+
+
+def _top(part: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]:
+    """Return the same of a partition, on the worker that holds it."""
+    import narwhals as nw
+
+    table = nw.from_native(part, eager_only=True).to_arrow()
+    return ranked(table, rank_by).slice(0, rows), table.num_rows
+
+
+def ranked(frame: pa.Table, rank_by: str | None) -> pa.Table:
+    """Sort a frame for people: the greatest values first, of equal ones the least vertex.
+
+    Parameters
+    ----------
+    frame : pyarrow.Table
+    rank_by : str, optional
+        The column; the frame stays as it is without one.
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    if rank_by is None:
+        return frame
+    others = [name for name in frame.column_names if name != rank_by]
+    return frame.sort_by([(rank_by, "descending"), *((name, "ascending") for name in others)])

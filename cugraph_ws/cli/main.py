@@ -1,0 +1,103 @@
+"""The command line: every function as a command, files in, files out.
+
+This file is the frame: the group of commands, and what becomes of errors.  Nothing heavy is
+imported before a command does its work, so that `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from cugraph_ws.cli import algorithms as cli_algorithms
+from cugraph_ws.cli import generate as cli_generate
+from cugraph_ws.cli import info as cli_info
+from cugraph_ws.cli import run as cli_run
+from cugraph_ws.cli.options import Settings, debug_option
+from cugraph_ws.errors import CugraphWsError
+from cugraph_ws.runtime.paths import argument_text
+
+__all__ = ["commands", "main"]
+
+PROGRAM = "cugraph-ws"
+OK, FAILED, INTERRUPTED = 0, 1, 130  # 2, for a wrong command line, is click's own
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name=PROGRAM, prog_name=PROGRAM)
+@debug_option
+def commands() -> None:
+    r"""Run graph algorithms and your own vertex programs on files of edges.
+
+    Edges are Parquet, CSV, SNAP text or Matrix Market, also gzipped.  Results are written with
+    -o to Parquet or CSV, and without it their top rows are shown.
+
+    \b
+    Exit codes: 0 done; 1 something is wrong with the input, the output or the run;
+    2 something is wrong with the command line; 130 interrupted.
+    """
+
+
+for _command in (
+    *cli_algorithms.COMMANDS,
+    cli_run.run_command,
+    cli_generate.generate_group,
+    cli_info.info_command,
+):
+    commands.add_command(_command)
+commands.add_command(cli_algorithms.components_command, "wcc")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command line and end the process with its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after the program's name; default those of this process.
+    """
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: Sequence[str] | None) -> int:
+    settings = Settings()
+    _let_output_pass()
+    if arguments is None:
+        arguments = [argument_text(word) for word in sys.argv[1:]]
+    try:
+        code = commands.main(arguments, prog_name=PROGRAM, obj=settings, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt) as error:  # click turns Ctrl-C into Abort
+        return _failed(error.__cause__ or error, INTERRUPTED, settings)
+    except Exception as error:  # whatever it is, the user gets one line
+        return _failed(error, FAILED, settings)
+    return code if isinstance(code, int) else OK  # click's own for --help, --version
+
+
+def _let_output_pass() -> None:
+    """Have letters that the terminal's encoding does not know escaped, not raised about."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors != "backslashreplace":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _failed(error: BaseException, code: int, settings: Settings) -> int:
+    """Say in one line on stderr what went wrong, or with --debug all of it."""
+    if settings.debug:
+        traceback.print_exception(error)
+    line = " ".join(str(error).split())
+    if code == INTERRUPTED:
+        line = line or "interrupted"
+    elif not isinstance(error, CugraphWsError):
+        line = f"internal error: {type(error).__name__}: {line} (--debug shows where)"
+    click.echo(f"{PROGRAM}: {line}", err=True)
+    return code
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,527 @@
+"""What the commands share: options, the way from a file to a graph, and from a result to a file."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cugraph_ws.run.options import Choice, Count, Flag, Number, Options, declared
+from cugraph_ws.runtime.paths import native_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cugraph_ws.graph.graph import Graph
+    from cugraph_ws.run.loop import Result
+    from cugraph_ws.run.progress import Progress
+
+__all__ = [
+    "Job",
+    "Settings",
+    "debug_option",
+    "job_options",
+    "option_flag",
+    "program_options",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+WEIGHT = "weight"  # the column that is read by default
+
+
+class FileArgument(click.Path):
+    """A path, in any locale."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path as Python's own functions take it."""
+        return super().convert(native_path(value), param, ctx)
+
+
+A_FILE = FileArgument(path_type=Path)
+
+
+@dataclass
+class Settings:
+    """What holds for the whole command line."""
+
+    debug: bool = False
+
+
+def _remember_debug(context: click.Context, option: click.Parameter, value: bool) -> None:
+    del option
+    settings = context.find_object(Settings)
+    if value and settings is not None:
+        settings.debug = True
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_remember_debug,
+    help="Show the traceback of an error.",
+)
+
+
+@dataclass
+class Job:
+    """One command's files and settings; the fields are the options of `job_options`.
+
+    `given` has those flags that are options of the run (`cugraph_ws.run.options`), by name.
+    """
+
+    given: dict[str, Any]
+    edges: Path
+    format: str | None
+    source: tuple[str, ...]
+    destination: tuple[str, ...]
+    weight: str | None
+    unweighted: bool
+    undirected: bool
+    duplicates: str
+    self_loops: str
+    vertices: Path | None
+    trace: Path | None
+    partial: bool
+    progress: bool | None
+    quiet: bool
+    rows: int
+    output: Path | None
+    workers: int | None
+    scheduler: str | None
+    tls_ca: Path | None
+    tls_cert: Path | None
+    tls_key: Path | None
+    id_types: list[Any] = field(default_factory=list, init=False)
+
+    def check_outputs(self) -> None:
+        """Make sure that everything to be written can be, before anything is read."""
+        from cugraph_ws.frames.writers import check_writable
+
+        if self.on_cluster and self.output is not None:
+            from cugraph_ws.cli.folders import check_folder
+
+            check_folder(self.output)
+        elif self.output is not None:
+            check_writable(self.output)
+        if self.trace is not None:
+            check_writable(self.trace)
+        if self.options.checkpoint is not None:
+            check_writable(Path(self.options.checkpoint), any_name=True)
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether the job is for the workers of a cluster."""
+        from cugraph_ws.cli.cluster import cluster_options
+
+        return cluster_options(self)
+
+    def wanted(self, attributes: Sequence[str], weight: str | None) -> list[str]:
+        """Return the edge columns to keep beside the weight."""
+        refused = {weight, WEIGHT} if self.unweighted else {weight}
+        return [name for name in attributes if name not in refused]
+
+    def weight_column(
+        self, columns: Sequence[str], weighted: bool | Callable[[Sequence[str]], bool]
+    ) -> str | None:
+        """Return the column of the weights: of the options, or the one named "weight".
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Those of the edge file.
+        weighted : bool or callable
+            Whether the command reads weights, or what tells it of the columns.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        click.UsageError
+            If --weight comes with --unweighted.
+        """
+        if self.unweighted and self.weight is not None:
+            raise click.UsageError("give --weight or --unweighted, not both")
+        reads = weighted(columns) if callable(weighted) else weighted
+        if self.weight is not None or self.unweighted or not reads:
+            return self.weight
+        ids = (*self.source, *self.destination)
+        return WEIGHT if WEIGHT in columns and WEIGHT not in ids else None
+
+    def graph(
+        self,
+        attributes: Sequence[str] = (),
+        *,
+        weighted: bool | Callable[[Sequence[str]], bool] = True,
+    ) -> AbstractContextManager[Graph]:
+        """Read the files and build the graph, which is there in a `with`.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            Edge columns to keep beside the weight, where the file has them.
+        weighted : bool or callable
+            Whether the command reads weights, or what tells it of the file's columns.
+        """
+        from cugraph_ws.frames.readers import read_edges, read_frame
+        from cugraph_ws.graph.graph import Graph
+
+        self.check_outputs()
+        if self.on_cluster:
+            from cugraph_ws.cli.cluster import cluster_graph
+
+            return cluster_graph(self, attributes, weighted=weighted)
+        edges = read_edges(self.edges, self.format)
+        vertices = None
+        if self.vertices is not None:
+            vertices = read_frame(self.vertices)
+        weight = self.weight_column(edges.column_names, weighted)
+        have = [name for name in self.wanted(attributes, weight) if name in edges.column_names]
+        graph = Graph(
+            edges,
+            _one_or_list(self.source),
+            _one_or_list(self.destination),
+            weight,
+            directed=not self.undirected,
+            vertices=vertices,
+            attributes=have,
+            duplicates=self.duplicates,  # type: ignore[arg-type]  # click has checked the choice
+            self_loops=self.self_loops,  # type: ignore[arg-type]
+        )
+        self.id_types = [_plain(edges.schema.field(name).type) for name in self.source]
+        return graph
+
+    @functools.cached_property
+    def options(self) -> Options:
+        """The options of the run."""
+        given = dict(self.given)
+        if self.on_cluster:  # workers may have started in another folder
+            for name in ("checkpoint", "resume"):
+                given[name] = given[name] and given[name].absolute()
+        shown: Progress = self.progress is not False and not self.quiet
+        return Options(progress="always" if self.progress else shown, **given)
+
+    def run(
+        self,
+        graph: Graph,
+        program: Any,
+        *,
+        rank_by: str | None = None,
+        limited: bool = False,
+        make: Callable[[Result], pa.Table] | None = None,
+        **parameters: Any,
+    ) -> None:
+        """Run a program, and write or show its result and trace.
+
+        Parameters
+        ----------
+        graph : Graph
+        program : VertexProgram or Loop
+        rank_by : str, optional
+            Column whose greatest values are shown first.
+        limited : bool
+            Whether `max_iter` is a limit that was asked for, and no failure to converge.
+        make : callable, optional
+            Makes what is delivered of the result; default: its frame.
+        **parameters
+            The program's own.
+        """
+        from cugraph_ws.cli.output import deliver_result
+        from cugraph_ws.errors import ConvergenceError, Interrupted
+        from cugraph_ws.run.run import run
+
+        try:
+            result = run(program, graph, **self.options.given(), **parameters)
+        except Interrupted as interrupted:
+            done = interrupted.result
+            if self.partial and done is not None:
+                deliver_result(self, graph, done, rank_by, make)
+            after = "" if done is None else f" after {done.iterations:,} supersteps"
+            raise Interrupted(f"{program.name} was interrupted{after}", done) from None
+        if not (result.converged or self.partial or (limited and result.stopped == "max_iter")):
+            left = "" if math.isnan(result.residual) else f", residual {result.residual:.2g}"
+            raise ConvergenceError(
+                f"{program.name} was stopped by {result.stopped} after {result.iterations:,} "
+                f"supersteps{left}; raise --max-iter, --tol or --timeout, or take the state so far "
+                "with --partial",
+                result,
+            )
+        deliver_result(self, graph, result, rank_by, make)
+
+    def vertex_id(self, text: str, argument: str) -> Any:
+        """Return the vertex id that a word of the command line means.
+
+        The parts of an id of several columns are separated by commas.
+        """
+        parts = [part[0].as_py() for part in self._parts(text, argument)]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    def vertex_ids(self, texts: Sequence[str], argument: str) -> pa.Table:
+        """Return the vertex ids that words of the command line mean, in the types of the file."""
+        import pyarrow as pa
+
+        ids = [self._parts(text, argument) for text in texts]
+        columns = zip(*ids, strict=True) if ids else ([] for _ in self.source)
+        return pa.table(
+            {
+                name: pa.chunked_array(list(column), kind)
+                for name, kind, column in zip(self.source, self.id_types, columns, strict=True)
+            }
+        )
+
+    def ids_in(self, path: Path, argument: str) -> pa.Table:
+        """Return the vertex ids of a file: named as ids are, or else its first columns."""
+        import pyarrow as pa
+
+        from cugraph_ws.errors import InputError
+        from cugraph_ws.frames.readers import read_frame
+
+        table = read_frame(path)
+        for names in (("vertex",), self.source, table.column_names[: len(self.source)]):
+            if len(names) == len(self.source) and set(names) <= set(table.column_names):
+                break
+        else:
+            raise InputError(f"{argument}: {path} lacks columns {', '.join(self.source)}; add them")
+        try:
+            columns = [
+                table[name].cast(kind) for name, kind in zip(names, self.id_types, strict=True)
+            ]
+        except pa.ArrowInvalid as error:
+            raise InputError(
+                f"{argument}: {path} has other ids than the edges, {self.id_types}: {error}"
+            ) from error
+        return pa.table(dict(zip(self.source, columns, strict=True)))
+
+    def _parts(self, text: str, argument: str) -> list[pa.Array]:
+        import csv
+
+        from cugraph_ws.errors import InputError
+
+        if len(self.id_types) == 1:
+            return [_parsed(text, self.id_types[0], argument)]
+        parts = next(csv.reader([text]), [])
+        if len(parts) != len(self.id_types):
+            raise InputError(
+                f"{argument}: {text!r} has {len(parts)} parts and an id has {len(self.id_types)}; "
+                f"separate {', '.join(self.source)} by commas"
+            )
+        kinds = zip(parts, self.id_types, strict=True)
+        return [_parsed(part, kind, argument) for part, kind in kinds]
+
+
+def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
+    return names[0] if len(names) == 1 else list(names)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, whether they are listed in a dictionary or not."""
+    return getattr(kind, "value_type", kind)
+
+
+def _parsed(text: str, kind: pa.DataType, argument: str) -> pa.Array:
+    import pyarrow as pa
+
+    from cugraph_ws.errors import InputError
+
+    try:
+        return pa.array([text.strip()]).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(
+            f"{argument}: {text!r} is not of the type of the vertex ids, {kind}; "
+            "give an id as the file has it"
+        ) from None
+
+
+def _choice(*names: str) -> click.Choice[str]:
+    return click.Choice(names)
+
+
+def option_flag(name: str, default: Any = None) -> Callable[[F], F]:
+    """Return what gives a command the flag of an option of the run, as it is declared.
+
+    Parameters
+    ----------
+    name : str
+        Of the option.
+    default : Any
+        The command's own default.
+
+    Returns
+    -------
+    callable
+        A decorator.
+    """
+    one = declared()[name]
+    flag, text = f"--{name.replace('_', '-')}", one.summary.replace("`", "")
+    if default is None:
+        default = one.default
+    else:
+        text = f"{text.partition(';')[0].rstrip('.')}."
+    settings: dict[str, Any] = {"default": default, "show_default": default is not None}
+    kind = one.kind
+    if isinstance(kind, Flag):
+        flag = f"{flag}/--no-{name.replace('_', '-')}"
+    elif isinstance(kind, Choice):
+        settings["type"] = click.Choice(kind.words)
+    elif isinstance(kind, Count):
+        settings["type"] = click.IntRange(min=kind.least, max=kind.most)
+    elif isinstance(kind, Number):
+        settings |= {"type": float, "metavar": kind.unit and kind.unit.upper()}
+    else:
+        settings |= {"type": A_FILE, "metavar": "FILE"}
+    return click.option(flag, help=text, **settings)
+
+
+def program_options(command: F) -> F:
+    """Give a command the flags of all options that vertex programs have."""
+    for name in reversed(declared("program", "gpu")):
+        command = option_flag(name)(command)
+    return command
+
+
+FORMATS = _choice("parquet", "csv", "tsv", "snap", "matrix-market")
+DUPLICATES = _choice("keep", "sum", "min", "max", "mean", "first", "error")
+
+GRAPH_OPTIONS = (
+    click.option("--format", type=FORMATS, help="Of the edges; default: told from the file."),
+    click.option(
+        "--source",
+        multiple=True,
+        default=("source",),
+        metavar="COLUMN",
+        help="Column of the edges' sources (default: source); repeated, ids of several columns.",
+    ),
+    click.option(
+        "--destination",
+        multiple=True,
+        default=("destination",),
+        metavar="COLUMN",
+        help="Column of the edges' destinations (default: destination).",
+    ),
+    click.option(
+        "--weight",
+        metavar="COLUMN",
+        help="Column of the weights; default: weight, if there is one and weights matter.",
+    ),
+    click.option("--unweighted", is_flag=True, help="Read no weights, not even a column weight."),
+    click.option("--undirected", is_flag=True, help="Every edge goes both ways."),
+    click.option(
+        "--duplicates",
+        type=DUPLICATES,
+        default="keep",
+        show_default=True,
+        help="What becomes of parallel edges.",
+    ),
+    click.option(
+        "--self-loops",
+        type=_choice("keep", "drop", "error"),
+        default="keep",
+        show_default=True,
+        help="What becomes of edges from a vertex to itself.",
+    ),
+    click.option(
+        "--vertices",
+        type=A_FILE,
+        metavar="FILE",
+        help="Vertices, isolated ones too, and columns of attributes.",
+    ),
+)
+RUN_OPTIONS = (
+    *map(option_flag, [name for name in declared("run") if name != "progress"]),
+    click.option("--trace", type=A_FILE, metavar="FILE", help="Write a row for each superstep."),
+    click.option(
+        "--partial",
+        is_flag=True,
+        help="Write the state so far where a run is stopped before its end.",
+    ),
+)
+CLUSTER_OPTIONS = (
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Run on a cluster of N workers on this machine; EDGES and -o are Parquet folders.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS|FILE",
+        help="Run on a Dask cluster: tcp://…, tls://… or a scheduler file, .json.",
+    ),
+    click.option("--tls-ca", type=A_FILE, metavar="FILE", help="Certificate of its authority."),
+    click.option("--tls-cert", type=A_FILE, metavar="FILE", help="One's own certificate."),
+    click.option("--tls-key", type=A_FILE, metavar="FILE", help="One's own key."),
+)
+OUTPUT_OPTIONS = (
+    click.option(
+        "--progress/--no-progress",
+        default=None,
+        help="Always or never; default: where stderr is a terminal.",
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
+    click.option(
+        "--rows",
+        type=click.IntRange(min=0),
+        default=20,
+        show_default=True,
+        help="Rows to show where there is no -o.",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        type=A_FILE,
+        metavar="FILE",
+        help="Write the result: .parquet, .csv or .tsv, the last two also with .gz; a cluster "
+        "writes a folder.",
+    ),
+    debug_option,
+)
+
+
+def job_options(command: F) -> Callable[..., Any]:
+    """Add the options that all runs have, after the command's own, and hand them over as a `Job`.
+
+    Options of the run that the command adds and does not take itself go into the `Job` as well.
+
+    To be the topmost decorator but for `click.command` and arguments before the edges.
+
+    Parameters
+    ----------
+    command : callable
+        Takes a `Job`, then its own options by name.
+
+    Returns
+    -------
+    callable
+        What click can make a command of.
+    """
+    names = [entry.name for entry in fields(Job) if entry.init and entry.name != "given"]
+    taken = inspect.signature(command).parameters  # by the command itself
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        job = Job(
+            **{name: given.pop(name) for name in names},
+            given={
+                name: given.pop(name) for name in declared() if name in given and name not in taken
+            },
+        )
+        return command(job, **given)
+
+    common: list[click.Parameter] = []
+    for decorate in (*GRAPH_OPTIONS, *RUN_OPTIONS, *CLUSTER_OPTIONS, *OUTPUT_OPTIONS):
+        holder = decorate(lambda: None)
+        common += holder.__click_params__  # type: ignore[attr-defined]  # where click keeps them
+    edges = click.Argument(["edges"], type=A_FILE)
+    own = getattr(command, "__click_params__", [])
+    wrapped.__click_params__ = [*reversed(common), *own, edges]  # type: ignore[attr-defined]
+    return wrapped

@@ -1,0 +1,134 @@
+"""Results on the terminal: the top rows as a table, and one line of summary."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cugraph_ws.cli.options import Job
+    from cugraph_ws.graph.graph import Graph
+    from cugraph_ws.run.loop import Result
+
+__all__ = ["deliver", "deliver_result", "say", "show_table"]
+
+
+def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
+    """Write a result to the job's output, or show its top rows.
+
+    Parameters
+    ----------
+    job : Job
+    frame : pyarrow.Table, or Dask frame
+    rank_by : str, optional
+        Column whose greatest values come first where rows are shown; default: order of vertices.
+    """
+    from cugraph_ws.cli.folders import ranked, top_rows, write_folder
+    from cugraph_ws.frames.writers import write_frame
+    from cugraph_ws.runtime.dispatch import is_dask_frame
+
+    if job.output is not None and is_dask_frame(frame):
+        say(job, f"{write_folder(frame, job.output):,} rows in {job.output}")
+        return
+    if job.output is not None:
+        write_frame(frame, job.output)
+        say(job, f"{frame.num_rows:,} rows in {job.output}")
+        return
+    if is_dask_frame(frame):
+        top, whole = top_rows(frame, job.rows, rank_by)
+    else:
+        top, whole = ranked(frame, rank_by), frame.num_rows
+    show_table(top.slice(0, job.rows))
+    hidden = whole - min(job.rows, whole)
+    if hidden:
+        say(job, f"and {hidden:,} more rows; -o FILE writes all")
+
+
+def deliver_result(
+    job: Job,
+    graph: Graph,
+    result: Result,
+    rank_by: str | None = None,
+    make: Callable[[Result], pa.Table] | None = None,
+) -> None:
+    """Write or show what a run gave, write its trace, and sum it up.
+
+    Parameters
+    ----------
+    job : Job
+    graph : Graph
+        What it ran on.
+    result : Result
+    rank_by : str, optional
+        As for `deliver`.
+    make : callable, optional
+        Makes what is delivered of the result; default: its frame.
+    """
+    if job.trace is not None:
+        from cugraph_ws.frames.writers import write_frame
+
+        write_frame(result.trace, job.trace)
+    deliver(job, result.frame if make is None else make(result), rank_by)
+    if result.stopped != "converged":
+        click.echo(f"stopped by {result.stopped} after {result.iterations:,} supersteps", err=True)
+        return
+    size = f"{graph.number_of_vertices:,} vertices, {graph.number_of_edges:,} edges"
+    residual = "" if math.isnan(result.residual) else f", residual {result.residual:.2g}"
+    say(job, f"{size}: {result.iterations:,} supersteps{residual}")
+
+
+def say(job: Job, line: str) -> None:
+    """Write a line to stderr where somebody watches.
+
+    Parameters
+    ----------
+    job : Job
+        Which may be a quiet one.
+    line : str
+        What to say.
+    """
+    if not job.quiet and sys.stderr.isatty():
+        click.echo(line, err=True)
+
+
+def show_table(table: pa.Table) -> None:
+    """Show a table on stdout: drawn on a terminal, cells between tabs in a pipe.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        All of it is shown.
+    """
+    columns = [[_cell(value) for value in column.to_pylist()] for column in table.columns]
+    rows = zip(*columns, strict=True)
+    if not sys.stdout.isatty():
+        click.echo("\t".join(table.column_names))
+        for row in rows:
+            click.echo("\t".join(row))
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=SIMPLE_HEAD)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        numeric = str(column.type).startswith(("int", "uint", "float", "double"))
+        drawn.add_column(Text(name), justify="right" if numeric else "left")
+    for row in rows:
+        drawn.add_row(*map(Text, row))
+    Console().print(drawn)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, float):
+        return "null" if math.isnan(value) else f"{value:.6g}"
+    return " ".join(str(value).split("\t"))

@@ -1,0 +1,150 @@
+"""`cugraph-ws run my_program.py:WidestPath edges.parquet source=berlin`: a program of one's own."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cugraph_ws.cli.options import Job, job_options, program_options
+from cugraph_ws.errors import CugraphWsError, FileError, InputError, ProgramError
+from cugraph_ws.run import options
+from cugraph_ws.runtime.paths import native_path
+
+if TYPE_CHECKING:
+    from cugraph_ws.program.decorator import VertexProgram
+
+__all__ = ["load_program", "run_command"]
+
+
+@click.command("run")
+@click.argument("program", metavar="FILE.py:PROGRAM")
+@job_options
+@click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
+@program_options
+def run_command(job: Job, program: str, parameters: tuple[str, ...]) -> None:
+    """Run a vertex program of your own.
+
+    The program is a class under @ws.vertex_program in a Python file.  What it declares is given
+    as NAME=VALUE: a number, a vertex id, vertex ids between commas (ids of several columns
+    between semicolons), the name of a column of --vertices, or @FILE for a file of vertices.
+    """
+    from cugraph_ws.program.conventions import needs_weight
+
+    job.check_outputs()
+    loaded = load_program(program)
+    weighted = functools.partial(needs_weight, loaded)
+    with job.graph(tuple(loaded.edges), weighted=weighted) as graph:
+        given = _parse(job, loaded, parameters)
+        job.run(graph, loaded, limited=job.options.max_iter is not None, **given)
+
+
+def load_program(text: str) -> VertexProgram:
+    """Import a user's file and return a program in it.
+
+    Parameters
+    ----------
+    text : str
+        `path/to/file.py:Name`.
+
+    Returns
+    -------
+    VertexProgram
+        The program of that name.
+
+    Raises
+    ------
+    FileError
+        If there is no such file.
+    ProgramError
+        If it cannot be imported.
+    InputError
+        If it has no such program.
+    """
+    from cugraph_ws.program.decorator import VertexProgram
+
+    file, _, name = text.rpartition(":")
+    path = native_path(file)
+    if path.suffix != ".py" or not name:
+        raise InputError(f"{text!r} names no program; write it as path/to/file.py:Program")
+    if not path.is_file():
+        raise FileError(f"{path}: there is no such file; check the path")
+    module = _import(path)
+    program = getattr(module, name, None)
+    if not isinstance(program, VertexProgram):
+        found = [key for key, value in vars(module).items() if isinstance(value, VertexProgram)]
+        raise InputError(
+            f"{path} has no vertex program {name!r}; it has: {', '.join(found) or 'none'}"
+        )
+    return program
+
+
+def _import(path: Path) -> ModuleType:
+    """Import a file as Python would run it: its folder comes first on the path."""
+    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    before = sys.modules.get(path.stem)
+    sys.modules[path.stem] = module  # annotations are evaluated, and code is cached, through it
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except CugraphWsError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ProgramError(
+            f"{path} cannot be imported: {type(error).__name__}: {error}; run it with Python to see"
+        ) from error
+    finally:
+        sys.path.remove(folder)
+        if before is not None:
+            sys.modules[path.stem] = before
+    return module
+
+
+def _parse(job: Job, program: VertexProgram, words: Sequence[str]) -> dict[str, Any]:
+    """Turn NAME=VALUE into what the program's declarations want."""
+    given: dict[str, Any] = {}
+    for word in words:
+        name, separator, text = word.partition("=")
+        if not separator:
+            raise click.UsageError(f"{word!r} is no parameter; write it as NAME=VALUE")
+        if name in given:
+            raise click.UsageError(f"{name} is given twice")
+        if name in options.declared():
+            raise click.UsageError(
+                f"{name} is an option of the run; give it as --{name.replace('_', '-')}"
+            )
+        declared = program.parameters.get(name, program.constants.get(name))
+        given[name] = _value(job, name, declared, text)
+    return given
+
+
+def _value(job: Job, name: str, declared: Any, text: str) -> Any:
+    """Return a parameter's value; what the program does not declare, it refuses itself."""
+    from cugraph_ws.frames.readers import read_frame
+    from cugraph_ws.program.declarations import VertexParameter, VertexSet
+
+    if isinstance(declared, VertexParameter):
+        return job.vertex_id(text, name)
+    if text.startswith("@"):
+        path = Path(text[1:])
+        return job.ids_in(path, name) if isinstance(declared, VertexSet) else read_frame(path)
+    if isinstance(declared, VertexSet):
+        separator = "," if len(job.id_types) == 1 else ";"
+        return job.vertex_ids(next(csv.reader([text], delimiter=separator), []), name)
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

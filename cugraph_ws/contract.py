@@ -1,0 +1,367 @@
+"""Engines: how one program runs on one partition.  Arrays go in, arrays come out.
+
+An engine provides an `Executor`.  The loop in `run.py` and the exchanges in `cluster/` know no
+more of it than this file says; which loop over edges runs, and where, is the engine's own affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Choice",
+    "Counts",
+    "Direction",
+    "Executor",
+    "Parcel",
+    "Planner",
+    "Schedule",
+    "Setup",
+    "Strategy",
+    "choose_engine",
+]
+
+Direction = Literal["gather", "pull", "push", "fused", "scatter"]
+Schedule = Literal["dense", "frontier", "worklist"]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How a backend runs a program on a graph, from the first superstep to the last.
+
+    Attributes
+    ----------
+    schedule : {"dense", "frontier", "worklist"}
+        `dense`: vertices go through the rows of a layout.  `frontier`: active vertices push, or are pulled
+        from.  `worklist`: active vertices call their out-neighbours, which gather.
+    why : str
+        What decided, for people.
+    active_only : bool
+        Whether only active vertices are heard; else every in-neighbour counts in every superstep.
+    in_place : bool
+        Whether supersteps write into the state that they read.
+    ordered : bool
+        Whether priorities are taken into account.
+    out_of_order : bool
+        Whether a superstep may read what it has written, or take messages one by one.
+    layout : str
+        The rows that are gathered.
+    """
+
+    schedule: Schedule
+    why: str
+    active_only: bool = False
+    in_place: bool = False
+    ordered: bool = False
+    out_of_order: bool = False
+    layout: str = "csc"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the plan wants next.
+
+    Attributes
+    ----------
+    direction : {"gather", "pull", "push", "fused", "scatter"}
+        `gather`: every vertex reads all in-neighbours.  `pull`: every vertex reads its active
+        in-neighbours.  `push`: active vertices change their out-neighbours.  `fused`: the same
+        for several supersteps in one call.  `scatter`: through inboxes, each message once.
+    supersteps : int
+        The most that a fused call may take.
+    number : int
+        Number of the superstep, from 0; programs read it as `p.superstep`.
+    arcs : int
+        A fused call returns once the frontier has more arcs; its first superstep runs anyway.
+    last : bool
+        Whether no superstep may follow.
+    """
+
+    direction: Direction
+    supersteps: int = 1
+    number: int = 0
+    arcs: int = 0
+    last: bool = False
+
+
+@dataclass
+class Counts:
+    """What a superstep did, and what it leaves for the next.
+
+    Attributes
+    ----------
+    active : int
+        Vertices that changed in a way that is news to their out-neighbours.
+    arcs : int
+        Their out-arcs: the work of a push.
+    waiting : int
+        Vertices in later priority buckets.
+    read : int
+        Arcs read.
+    total_change, greatest_change : float
+        The L1 and the maximum norm of the change of the program's residual field.
+    history : list of (int, int)
+        For each superstep in the call: active vertices that sent, and arcs read.
+    sums : ndarray of float64, shape (aggregates,)
+        The program's aggregates over the states as they are now.
+    changes : list of (float, float)
+        Both norms for each superstep, where a call took several dense ones.
+    modes : list of (str, str)
+        Direction and filter of each superstep, where a call chose them by itself.
+    """
+
+    active: int = 0
+    arcs: int = 0
+    waiting: int = 0
+    read: int = 0
+    total_change: float = 0.0
+    greatest_change: float = 0.0
+    history: list[tuple[int, int]] = field(default_factory=list)
+    sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    changes: list[tuple[float, float]] = field(default_factory=list)
+    modes: list[tuple[str, str]] = field(default_factory=list)
+
+    @staticmethod
+    def merged(parts: Sequence[Counts]) -> Counts:
+        """Return the counts of all partitions together."""
+        if len(parts) == 1:
+            return parts[0]
+        steps = max(len(part.history) for part in parts)
+        padded = [part.history + [(0, 0)] * (steps - len(part.history)) for part in parts]
+        return Counts(
+            active=sum(part.active for part in parts),
+            arcs=sum(part.arcs for part in parts),
+            waiting=sum(part.waiting for part in parts),
+            read=sum(part.read for part in parts),
+            # floats in order, as a GPU adds them up
+            total_change=reduce(add, [part.total_change for part in parts]),
+            greatest_change=float(np.max([part.greatest_change for part in parts])),
+            sums=reduce(np.add, [part.sums for part in parts]),
+            history=[
+                (sum(row[0] for row in rows), sum(row[1] for row in rows))
+                for rows in zip(*padded, strict=True)
+            ],
+        )
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """What one partition sends another.
+
+    Attributes
+    ----------
+    places : ndarray or None
+        Which of the vertices that the receiver holds as ghosts; None: all of them.
+    fields : tuple of ndarray
+        Their values.
+    active : ndarray of bool or None
+        Which of them are active; None: all.
+    useful : int
+        How many of the vertices have changed, or become active, in the last superstep.
+    bits : ndarray of uint8 or None
+        Instead of `places`, a bit for each vertex that the receiver holds; then `fields` have one entry,
+        that of all whose bit is set.
+    """
+
+    places: npt.NDArray[Any] | None
+    fields: tuple[npt.NDArray[Any], ...]
+    active: npt.NDArray[np.bool_] | None = None
+    useful: int = 0
+    bits: npt.NDArray[np.uint8] | None = None
+
+    @property
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """What travels: fields, and places or activity where there are some."""
+        told = (self.places, self.active, self.bits)
+        return [*self.fields, *(array for array in told if array is not None)]
+
+    def unfolded(self) -> Parcel:
+        """Return a parcel of bits as one of places, any other as it is."""
+        if self.bits is None:
+            return self
+        places = np.flatnonzero(np.unpackbits(self.bits))
+        fields = tuple(np.repeat(column, len(places)) for column in self.fields)
+        return Parcel(places, fields, None, self.useful)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes sent."""
+        return sum(int(array.nbytes) for array in self.arrays)
+
+    @property
+    def width(self) -> int:
+        """Bytes of the values of one vertex."""
+        return sum(array.dtype.itemsize for array in self.fields)
+
+    def only(self, places: npt.NDArray[Any]) -> Parcel:
+        """Return what a parcel of all vertices says of some of them.
+
+        Parameters
+        ----------
+        places : array of int
+            Which, in the order in which they are wanted.
+        """
+        active = None if self.active is None else self.active[places]
+        fields = tuple(column[places] for column in self.fields)
+        return Parcel(None, fields, active, self.useful)
+
+
+class Executor(Protocol):
+    """One program on one partition.
+
+    State arrays hold the partition's owned vertices first, then its ghosts: copies of remote
+    in-neighbours, which an exchange keeps up to date and marks active.  Supersteps compute owned
+    vertices only.
+
+    Attributes
+    ----------
+    tells_at_once : bool
+        Whether it knows what has changed when it packs, and can choose itself what is less to send.
+    """
+
+    tells_at_once: bool
+
+    def start(self) -> None:
+        """Give every vertex, ghosts too, its first state and find out who is active."""
+
+    def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
+        """Run what the plan chose; `sums` are the aggregates over all partitions.
+
+        An engine may return before the work is done; `counts` waits for it.
+        """
+
+    def pack(
+        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, forest: bool = False
+    ) -> Parcel:
+        """Return the state of the owned vertices `boundary`, which one peer holds as ghosts.
+
+        With `refine`, of those only whose ghosts are out of date since the last superstep: that
+        are active now, or, after a dense one, whose state has changed; None, for executors that
+        `tells_at_once`, is whichever takes fewer bytes.  With `forest`, return whether they have a
+        place in the predecessor forest instead.
+
+        An engine may return before the parcel is filled, and the length known; `seal` waits for it.
+        """
+
+    def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        """Return what `pack` has returned since the last superstep, each of the length that is filled.
+
+        One wait serves all of them, and `counts`.
+        """
+
+    def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
+        """Bring the ghosts at positions [first, last) up to date; those that came are active."""
+
+    def counts(self) -> Counts:
+        """Return what the last superstep did and, ghosts' arcs included, left to do."""
+
+    def begin_forest(self) -> int:
+        """Choose predecessors where a strictly better one exists; return how many are missing."""
+
+    def grow_forest(self) -> int:
+        """Attach undecided owned vertices to what has been attached since; return how many."""
+
+    def predecessors(self) -> npt.NDArray[np.int64]:
+        """Return each owned vertex's predecessor as a vertex number, −1 for none."""
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the state fields of the owned vertices, in the order of the partition's numbers."""
+
+    def queue(self) -> npt.NDArray[np.int64]:
+        """Return for each owned vertex its place in the frontier from 1, −1 if later, else 0."""
+
+    def schedule(self) -> npt.NDArray[np.float64]:
+        """Return the numbers by which the executor orders its work."""
+
+    def restore(
+        self,
+        columns: dict[str, npt.NDArray[Any]],
+        queue: npt.NDArray[np.int64],
+        schedule: npt.NDArray[np.float64],
+    ) -> None:
+        """Go on from a checkpoint; columns and queue are by position, ghosts included."""
+
+
+def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cuda"]:
+    """Return the engine that an `engine=` argument stands for.
+
+    Parameters
+    ----------
+    name : {"auto", "cpu", "python", "cuda"}
+        What the user asked for.
+    graph : Graph, optional
+        By which "auto" decides: a graph in device memory is computed there.
+
+    Returns
+    -------
+    {"cpu", "python", "cuda"}
+        The engine.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine.
+    EngineError
+        If there is no GPU for it, or a package is missing.
+    """
+    from cugraph_ws.errors import InputError
+
+    if not isinstance(name, str) or name not in ("auto", "cpu", "python", "cuda"):
+        raise InputError(
+            f"engine={name!r} is not known; choose 'auto', 'cpu', 'cuda', or 'python' (slow, for debugging)"
+        )
+    if name == "auto":
+        name = "cuda" if graph is not None and graph.device_resident else "cpu"
+    if name == "cuda":
+        from cugraph_ws.runtime.device import device
+
+        device()  # raises if there is none
+        return "cuda"
+    return "python" if name == "python" else "cpu"
+
+
+class Planner(Protocol):
+    """Decides how a program runs, and what runs next."""
+
+    strategy: Strategy
+
+    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+        """Return what to run next.
+
+        Parameters
+        ----------
+        counts : Counts
+            What the last superstep left.
+        number : int
+            Number of the next superstep, from 0.
+        left : int
+            How many supersteps are allowed still.
+        """
+
+
+@dataclass
+class Setup:
+    """What a backend provides for one run.
+
+    Attributes
+    ----------
+    planner : Planner
+    executors : list of Executor
+        One for each partition that is computed here.
+    exchange : Exchange
+        Between them, or with other ranks.
+    partitions : list of Partition
+        Of a graph that is cut here; else empty, and its arrays are by position of the whole.
+    """
+
+    planner: Planner
+    executors: list[Executor]
+    exchange: Any
+    partitions: list[Any] = field(default_factory=list)

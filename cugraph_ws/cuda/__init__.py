@@ -1,1 +1,0 @@
-"""Graphs and engines on a GPU: memory, machine code, launches."""

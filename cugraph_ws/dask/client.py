@@ -1,0 +1,609 @@
+"""The client's side of a crew: tasks out, results in, and what happens when a worker is lost.
+
+Every member is a Dask task pinned to its worker, so that Dask's scheduler starts it, Dask's memory
+holds what it returns, and Dask frees that when nobody wants it any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NoReturn
+
+from dask._task_spec import Task, TaskRef, parse_input
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from distributed import Client, Future, get_client, wait
+from distributed.protocol.pickle import loads
+
+from cugraph_ws.dask.direct_start import Summons
+from cugraph_ws.dask.faults import BROKEN, PausedWorkers
+from cugraph_ws.dask.tasks import TOPIC, Duty, part_of, search_of, summary_of
+from cugraph_ws.dask.worker import CrewPlugin
+from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
+from cugraph_ws.runtime.communicator import RunAbandonedError
+from cugraph_ws.runtime.interrupts import HeldInterrupts
+
+__all__ = [
+    "Crewed",
+    "LeftBeforeError",
+    "Piece",
+    "ask_workers",
+    "current_client",
+    "placed",
+    "run_crew",
+    "submit_together",
+    "workers_of",
+]
+
+# Of clients whose workers have the plugin, those that come later too: what first members have told,
+# by run
+_EQUIPPED: weakref.WeakKeyDictionary[Client, dict[str, list[bytes]]] = weakref.WeakKeyDictionary()
+
+FIRST_LOOK = 0.1  # seconds until it is looked who is there at all
+LOOK = 0.5  # seconds between two looks at who is left
+ANSWER = 3.0  # seconds in which a worker that others say is lost must answer
+GRACE = 20.0  # seconds in which the members left must give a lost run up
+START = 10.0  # seconds in which a cluster without workers may start one
+LONG = 3e-2  # seconds of a call of which most is waiting for GPUs
+LATER = 1e-2  # seconds by which its tasks are submitted later
+# Tasks whose names begin so are short, says Dask's configuration: no other worker steals them
+SPLIT = "split-stage"
+
+
+AGAIN = (
+    "Run it again: the graph is built anew from its frame, by the workers that are there; with "
+    "checkpoint= a run goes on by itself"
+)
+
+
+class LeftBeforeError(WorkerLostError):
+    """A worker had left before the run began, and nobody had noticed."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A task to be.
+
+    Attributes
+    ----------
+    key : str
+        Its name.
+    function : callable
+    arguments : tuple
+        Futures among them, also in lists and dicts, become their values; so does a `TaskRef` to
+        another piece.
+    worker : str, optional
+        Where it runs, and nowhere else; where its arguments are, if not given.
+    """
+
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    worker: str | None = None
+
+
+def submit_together(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
+    """Submit tasks in one message: a client sends no second one within ten milliseconds.
+
+    Parameters
+    ----------
+    client : Client
+    pieces : sequence of Piece
+
+    Returns
+    -------
+    list of Future
+        One for each piece.
+    """
+    layers, needed = {}, {}
+    for piece in pieces:
+        task = Task(piece.key, piece.function, *map(parse_input, piece.arguments))
+        pinned = {} if piece.worker is None else {"workers": [piece.worker]}
+        layers[piece.key] = MaterializedLayer(
+            {piece.key: task}, annotations={"allow_other_workers": False, "retries": 0, **pinned}
+        )
+        needed[piece.key] = {key for key in task.dependencies if key in layers}
+    graph = HighLevelGraph(layers, needed)
+    futures: list[Future[Any]] = client.get(graph, list(layers), sync=False, fifo_timeout="100 ms")
+    _hasten(client)
+    return futures
+
+
+def _hasten(client: Client) -> None:
+    """Have what a client has to tell the scheduler go at once.
+
+    It would wait for up to ten milliseconds after the last message, often that a frame is released.
+    Dask has no public way; where this one is gone, the message waits.
+    """
+    told: Any = getattr(client, "scheduler_comm", None)
+    loop: Any = client.loop
+
+    def now() -> None:
+        if hasattr(told, "next_deadline") and hasattr(told, "waker"):
+            told.next_deadline = None
+            told.waker.set()
+
+    loop.add_callback(now)  # after the message, which takes the same way
+
+
+class Crewed:
+    """The members' tasks of one run.
+
+    Parameters
+    ----------
+    client : Client
+    addresses : sequence of str
+        The workers.
+    task : callable
+        What a member does; takes a `Duty` first.
+    arguments : sequence of tuple
+        What else each member is given; futures among it, also in lists, become their values.
+    name : str
+        For messages and the names of tasks.
+    losses : sequence of str
+        What each worker would take with it.
+    nccl : bool
+        Whether members have a GPU each, and their arrays are there.
+    frames : bool
+        Whether members return `Returned`.
+    early : sequence of tuple, optional
+        For each member a callable that returns what does the same before its task is there, or None,
+        and what it is given between a `Duty` and the worker; see `CrewPlugin.call`.
+    advice : str
+        What to do if a worker is lost.
+    lasts : float
+        How many seconds that is likely to take.  To take in a task keeps a worker's interpreter busy for
+        two milliseconds: of a long call it may come when the member waits for its GPU.
+
+    Attributes
+    ----------
+    futures : list of Future
+        What the members return.
+    first : list of Future
+        The members' parts of the first frame that they return, if `frames`.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        addresses: Sequence[str],
+        task: Callable[..., Any],
+        arguments: Sequence[tuple[Any, ...]],
+        name: str,
+        losses: Sequence[str],
+        *,
+        nccl: bool = False,
+        frames: bool = False,
+        early: Sequence[tuple[Any, ...]] | None = None,
+        advice: str = AGAIN,
+        lasts: float = 0.0,
+    ) -> None:
+        self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
+        self._client, self._addresses = client, tuple(addresses)
+        self._name, self._losses, self._advice = name, losses, advice
+        self._unheard: str | None = None  # a wish that the run is still to be told
+        self._over = False  # whether all are done, or have been told to give up
+        self._seconds = FIRST_LOOK  # until the next look at who is left
+        self._paused = PausedWorkers(client, name)
+        if client not in _EQUIPPED:
+            _equip(client)
+        if frames:
+            _EQUIPPED[client][self.run] = []
+        duties = [Duty(self.run, rank, self._addresses, nccl) for rank in range(len(addresses))]
+        keys = [f"{self.run}-{duty.rank}" for duty in duties]
+        self._summons: Summons | None = None  # while members may answer before Dask does
+        if early is not None:
+            work = [
+                partial(function, duty, *given)
+                for duty, (function, *given) in zip(duties, early, strict=True)
+            ]
+            self._summons = Summons.of(client, self._addresses, keys, work)
+        if self._summons is not None and lasts > LONG:
+            with HeldInterrupts() as interrupts:
+                self._summons.wait(LATER)
+            self._unheard = "interrupt" if interrupts.pressed else None
+        members = [
+            Piece(key, task, (duty, *given), address)
+            for key, duty, given, address in zip(
+                keys, duties, arguments, self._addresses, strict=True
+            )
+        ]
+        # Asked for before there is an answer: workers need not wait for the client to ask.
+        references = [TaskRef(member.key) for member in members if frames]
+        parts = self._parts(references, 0)
+        futures = submit_together(client, members + parts)
+        self.futures, self.first = futures[: len(members)], futures[len(members) :]
+
+    def parts(self, which: int) -> list[Future[Any]]:
+        """Have the members' parts of one of the frames that they return taken out, where they are."""
+        if which == 0:
+            return self.first
+        return submit_together(self._client, self._parts(self.futures, which))
+
+    def searches(self, number: int) -> list[Future[Any]]:
+        """Have the first frame cut into searches: the first one's rows of all members, and so on.
+
+        Parameters
+        ----------
+        number : int
+            Of the searches, whose rows each member has one after the other.
+        """
+        own = self.run.rpartition("-")[2]
+        pieces = [
+            Piece(f"{SPLIT}-cugraph_ws-{own}-{rank}-0-{which}", search_of, (rows, which, number))
+            for which in range(number)
+            for rank, rows in enumerate(self.first)
+        ]
+        return submit_together(self._client, pieces)
+
+    def _parts(self, returned: Sequence[Any], which: int) -> list[Piece]:
+        """Return what takes one of the frames out of what each member returns.
+
+        They stay on the worker that has the frame, were it ever so busy.
+        """
+        own = self.run.rpartition("-")[2]
+        return [
+            Piece(f"{SPLIT}-cugraph_ws-{own}-{rank}-{which}", part_of, (one, which))
+            for rank, one in enumerate(returned)
+        ]
+
+    def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
+        """Return what `summary_of` says of what the first member has returned."""
+        told = _EQUIPPED[self._client].get(self.run)
+        if self._summons is not None and self._summons.summary is not None:
+            told = [self._summons.summary]
+        if not told:
+            told = [self._client.submit(summary_of, self.futures[0], pure=False).result()]
+        summary: tuple[list[bytes], dict[str, Any], Any] = loads(told[0])
+        return summary
+
+    def wish(self, wish: str) -> None:
+        """Ask the run to end at its next meeting; `join` asks again where nobody has answered."""
+        heard = self._ask(self._addresses[:1], op="cugraph_ws_wish", run=self.run, wish=wish)
+        self._unheard = None if all(heard) else wish
+
+    def join(self) -> list[Future[Any]]:
+        """Wait until every member is done.
+
+        Returns
+        -------
+        list of Future
+            One for each member, all of them finished; those of members that began early soon will be.
+
+        Raises
+        ------
+        WorkerLostError
+            If a worker is lost; the members left have given up.
+        Exception
+            What a member raised.
+        """
+        interrupted = False
+        done = False
+        # Ctrl-C is noted: raised wherever the caller's thread is, it may be lost in a finalizer.
+        with HeldInterrupts() as interrupts:
+            while not done:
+                try:
+                    if self._unheard is not None:
+                        self.wish(self._unheard)
+                    done = self._look()
+                    pressed = interrupts.pressed
+                except KeyboardInterrupt:
+                    if interrupted:
+                        self._give_up("the run was interrupted")
+                        raise
+                    pressed = True
+                if pressed and not interrupted:
+                    interrupted = True
+                    self._unheard = "interrupt"
+        self._over = True
+        return self.futures
+
+    @property
+    def _scheduler(self) -> Any:
+        """What the scheduler answers to."""
+        return self._client.scheduler
+
+    def _look(self) -> bool:
+        """Wait a little; tell whether all are done, raise if something is wrong."""
+        waiting = [future for future in self.futures if not future.done()]
+        if waiting and self._summons is not None:
+            if self._summons.wait(self._seconds):
+                if self._summons.done:
+                    return True
+                self._summons = None  # Dask knows more
+                return False
+        elif waiting:
+            with suppress(TimeoutError), self._client.as_current():  # wait() looks for one
+                wait(waiting, timeout=self._seconds)
+        finished = all(future.status == "finished" for future in self.futures)
+        if finished:
+            return True
+        failed = any(future.status in ("error", "cancelled", "lost") for future in self.futures)
+        left = set(self._client.nthreads())
+        lost = [one for one in self._addresses if one not in left]
+        if failed or lost:
+            early = bool(lost) and self._seconds == FIRST_LOOK
+            self._fail(lost, LeftBeforeError if early else WorkerLostError)
+        self._seconds = LOOK
+        try:
+            self._paused.refuse(self._not_begun)
+        except GraphMemoryError:
+            self._give_up("a worker is paused", self._paused.stuck)
+            self.release()
+            raise
+        return False
+
+    def _not_begun(self, paused: Sequence[str]) -> list[str]:
+        """Return those of some workers whose members have not begun."""
+        theirs = [one for one in paused if one in self._addresses]
+        if not theirs:
+            return []
+        asking = self._scheduler.broadcast
+        told = self._client.sync(
+            asking,
+            msg={"op": "cugraph_ws_begun", "run": self.run},
+            workers=theirs,
+            on_error="return",
+        )
+        return [one for one in theirs if told.get(one) is False]
+
+    def _fail(self, lost: list[str], kind: type[WorkerLostError]) -> None:
+        """End the members that are left, and raise why."""
+        lost = lost + self._forget_silent(lost)
+        self._give_up("another member failed", lost)
+        try:
+            self._explain(lost, kind)
+        finally:
+            self.release()  # an error holds its traceback, that this frame, and that the tasks
+
+    def _errors(self) -> list[BaseException]:
+        """Return what members have raised."""
+        return [future.exception() for future in self.futures if future.status == "error"]
+
+    def _blamed(self) -> list[str]:
+        """Return the workers that members say are lost."""
+        told = [str(error) for error in self._errors() if isinstance(error, WorkerLostError)]
+        named = [re.compile(rf"{re.escape(one)}(?!\d)") for one in self._addresses]
+        return [
+            one
+            for one, name in zip(self._addresses, named, strict=True)
+            if any(name.search(text) for text in told)
+        ]
+
+    def _forget_silent(self, lost: Sequence[str]) -> list[str]:
+        """Have the scheduler forget workers that members say are lost and that do not answer.
+
+        One that is stopped, or cut off, keeps its connection: Dask would give it tasks for minutes.
+        """
+        blamed = [one for one in self._blamed() if one not in lost]
+        answers = self._ask(blamed, op="cugraph_ws_ping")
+        silent = [one for one, answer in zip(blamed, answers, strict=True) if not answer]
+        for address in silent:
+            self._client.sync(self._scheduler.unregister, address=address, stimulus_id=self.run)
+        return silent
+
+    def _ask(self, addresses: Sequence[str], **message: Any) -> list[bool]:
+        """Send workers a message; tell which of them answer before long."""
+        told = ask_workers(self._client, [(address, message) for address in addresses])
+        return [bool(answer) for answer in told]
+
+    def abandon(self) -> None:
+        """Have members that are still at work give up."""
+        if not self._over:
+            self._give_up("the caller has gone")
+
+    def release(self) -> None:
+        """Let go of the members' tasks, and of what they returned; frames have tasks of their own."""
+        _EQUIPPED[self._client].pop(self.run, None)
+        for future in self.futures:
+            future.release()
+        # Dask keeps whom it told of progress, who has this: frames would never be freed.
+        self.futures, self.first = [], []
+
+    def _explain(self, lost: list[str], kind: type[WorkerLostError]) -> NoReturn:
+        """Raise what explains a failure best."""
+        errors = self._errors()
+        own = [
+            error for error in errors if not isinstance(error, (RunAbandonedError, WorkerLostError))
+        ]
+        told = [error for error in errors if isinstance(error, WorkerLostError)]
+        if not lost:
+            broken = [error for error in own if isinstance(error, BROKEN)]
+            if len(own) > len(broken):
+                raise next(error for error in own if error not in broken)
+            told += [_broken(self._name, error) for error in broken]
+            lost = self._blamed()
+        if not lost:
+            raise (told or [WorkerLostError(f"{self._name} was cancelled")])[0]
+        ranks = [self._addresses.index(one) for one in lost]
+        what = "; ".join(
+            f"worker {one} was lost, and with it {self._losses[rank]}"
+            for one, rank in zip(lost, ranks, strict=True)
+        )
+        raise kind(f"{self._name}: {what}. {self._advice}") from next(iter(told), None)
+
+    def _give_up(self, reason: str, lost: Sequence[str] = ()) -> None:
+        """Wake all members that are left, wait for them, and let their results go."""
+        self._over = True
+        left = set(self._client.nthreads()) - set(lost)
+        alive = [one for one in self._addresses if one in left]
+        self._ask(alive, op="cugraph_ws_abandon", run=self.run, reason=reason)
+        theirs = [
+            future
+            for future, address in zip(self.futures, self._addresses, strict=True)
+            if address in left and not future.done()
+        ]
+        if theirs:
+            # Who computes still will not have its result kept.
+            with suppress(TimeoutError), self._client.as_current():
+                wait(theirs, timeout=GRACE)
+        self._client.cancel([future for future in self.futures if not future.done()], force=True)
+        self._ask(alive, op="cugraph_ws_end", run=self.run)  # also where no member has begun
+
+
+def ask_workers(
+    client: Client, messages: Sequence[tuple[str, Mapping[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Send workers a message each, by way of the scheduler, and wait for answers, not for long.
+
+    Parameters
+    ----------
+    client : Client
+    messages : sequence of (str, mapping)
+        For each its worker's address, and what it says.
+
+    Returns
+    -------
+    list of dict
+        For each message the answer by address; empty if there was none in time.
+    """
+    scheduler: Any = client.scheduler
+
+    async def answer(address: str, message: Mapping[str, Any]) -> dict[str, Any]:
+        told = scheduler.broadcast(msg=message, workers=[address], on_error="raise")
+        asking = asyncio.ensure_future(told)
+        until = time.monotonic() + ANSWER
+        there = True
+        while there and not asking.done() and time.monotonic() < until:
+            await asyncio.wait([asking], timeout=FIRST_LOOK)
+            # Dask tries to reach one for long that is known to have gone.
+            there = asking.done() or address in await scheduler.ncores()
+        if not asking.done():
+            asking.cancel()
+        with suppress(Exception, asyncio.CancelledError):
+            found: dict[str, Any] = await asking
+            return found
+        return {}
+
+    async def ask() -> list[dict[str, Any]]:
+        return list(await asyncio.gather(*(answer(*one) for one in messages)))
+
+    told: list[dict[str, Any]] = client.sync(ask) if messages else []
+    return told
+
+
+def _equip(client: Client) -> None:
+    """Have all workers of a client keep what crews need, and the client hear what they tell."""
+    client.register_plugin(CrewPlugin())
+    told: dict[str, list[bytes]] = {}
+
+    def hear(event: tuple[float, dict[str, Any]]) -> None:
+        _, message = event
+        box = told.get(message["run"])
+        if box is not None:  # or another client's, or nobody waits for it any more
+            box.append(message["summary"])
+
+    client.subscribe_topic(TOPIC, hear)
+    _EQUIPPED[client] = told
+
+
+def run_crew(
+    client: Client,
+    addresses: Sequence[str],
+    task: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    name: str,
+    losses: Sequence[str],
+    *,
+    nccl: bool = False,
+    advice: str = AGAIN,
+) -> list[Future[Any]]:
+    """Run a task on every member and wait; see `Crewed`."""
+    return Crewed(client, addresses, task, arguments, name, losses, nccl=nccl, advice=advice).join()
+
+
+def _broken(name: str, error: BaseException) -> WorkerLostError:
+    """Return what to raise for a connection that broke on a worker, if nothing explains it better."""
+    return WorkerLostError(f"{name}: a worker's connection broke ({error}); run it again")
+
+
+def current_client() -> Client:
+    """Return the client that is there.
+
+    Returns
+    -------
+    Client
+
+    Raises
+    ------
+    EngineError
+        If there is none; the message has the lines that make one.
+    """
+    try:
+        return get_client()
+    except ValueError:
+        raise EngineError(
+            "a Dask frame needs a Dask client: `from distributed import Client; client = Client()`, or "
+            "`with cugraph_ws.local_cluster():`"
+        ) from None
+
+
+def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]:
+    """Return the addresses of the workers to use.
+
+    Parameters
+    ----------
+    client : Client
+    wanted : sequence of str, optional
+        Which of them; all that there are, if not given.
+
+    Returns
+    -------
+    list of str
+        In a fixed order.
+
+    Raises
+    ------
+    EngineError
+        If there is none, or one that is wanted is not there.
+    """
+    there = sorted(client.nthreads())
+    if not there:
+        with suppress(TimeoutError):
+            client.wait_for_workers(1, timeout=START)
+        there = sorted(client.nthreads())
+    if not there:
+        raise EngineError(
+            f"the cluster has no workers, nor had one come within {START:.0f} s; start some"
+        )
+    if wanted is None:
+        return there
+    missing = [one for one in wanted if one not in there]
+    if missing:
+        raise EngineError(
+            f"worker {missing[0]} is not there; the cluster has {', '.join(there) or 'none'}"
+        )
+    return list(wanted)
+
+
+def placed(
+    client: Client, parts: Sequence[Future[Any]], addresses: Sequence[str]
+) -> list[list[int]]:
+    """Share partitions out among members: to whom holds them, the others evenly.
+
+    Parameters
+    ----------
+    client : Client
+    parts : sequence of Future
+        Finished.
+    addresses : sequence of str
+
+    Returns
+    -------
+    list of list of int
+        Places of partitions for each member, ascending.
+    """
+    holders: Mapping[Any, Sequence[str]] = client.who_has(list(parts))
+    shares: list[list[int]] = [[] for _ in addresses]
+    for place, part in enumerate(parts):
+        here = [addresses.index(one) for one in holders.get(part.key, ()) if one in addresses]
+        candidates = here or range(len(addresses))
+        shares[min(candidates, key=lambda rank: len(shares[rank]))].append(place)
+    return shares

@@ -1,0 +1,179 @@
+"""What Dask raises when workers or the client are gone, said as errors of the library's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+from distributed import Client
+from distributed.comm.core import CommClosedError
+from distributed.scheduler import KilledWorker
+
+from cugraph_ws.errors import CugraphWsError, EngineError, GraphMemoryError, WorkerLostError
+from cugraph_ws.runtime.memory import format_bytes
+
+__all__ = [
+    "BROKEN",
+    "FrameLostError",
+    "OfTheFrameError",
+    "PausedWorkers",
+    "is_closed",
+    "refuse_killed_for_memory",
+    "translated",
+]
+
+LOOK = 2.0  # seconds between two looks which workers are paused
+PAUSED = 20.0  # seconds that a paused worker is waited for
+MEMORY = "worker-restart-memory"  # the topic under which Dask's nannies tell whom they have ended
+BROKEN = (CommClosedError, CancelledError, TimeoutError)  # a connection, or what depended on one
+
+
+class FrameLostError(WorkerLostError):
+    """Partitions of the user's frame are lost: to try again does not bring them back."""
+
+
+class OfTheFrameError(Exception):
+    """Carries what the user's own tasks have raised, of whatever type, past `translated`.
+
+    Parameters
+    ----------
+    error : Exception
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def is_closed(client: Client) -> bool:
+    """Tell whether a client has been closed, or is being closed."""
+    return client.status in ("closing", "closed")
+
+
+@contextmanager
+def translated(client: Client, name: str) -> Iterator[None]:
+    """Raise errors of the library's for what Dask raises when the client or workers are gone.
+
+    Parameters
+    ----------
+    client : Client
+    name : str
+        What is going on, for messages.
+
+    Raises
+    ------
+    EngineError
+        If the client has been closed.
+    WorkerLostError
+        If a connection broke, or tasks were cancelled; FrameLostError if workers died over the user's
+        own tasks.
+    Exception
+        What the user's own tasks have raised, as it is.
+    """
+    try:
+        yield
+    except OfTheFrameError as carrier:
+        raise carrier.error from None
+    except Exception as error:
+        if is_closed(client):
+            raise EngineError(
+                f"{name}: the Dask client was closed while workers were at it; keep the client open until "
+                "the result has been computed, and make the graph again with a new client"
+            ) from error
+        if isinstance(error, CugraphWsError):
+            raise
+        if isinstance(error, KilledWorker):
+            raise FrameLostError(
+                f"{name}: {error.allowed_failures + 1} workers in turn died over partition "
+                f"{error.task!r} of the frame; give workers more memory, or the frame more partitions"
+            ) from error
+        if isinstance(error, BROKEN):
+            raise WorkerLostError(
+                f"{name}: a connection to the cluster broke ({type(error).__name__}: {error}); "
+                "see whether scheduler and workers are there, and run it again"
+            ) from error
+        raise
+
+
+class PausedWorkers:
+    """Notices workers that Dask does not let begin anything, since their memory is nearly full.
+
+    Parameters
+    ----------
+    client : Client
+    name : str
+        What goes on, for messages.
+
+    Attributes
+    ----------
+    stuck : list of str
+        Paused workers that something waited for at the last look.
+    """
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client, self._name = client, name
+        self._since: dict[str, float] = {}
+        self.stuck: list[str] = []
+        self._next = time.monotonic() + LOOK
+
+    def refuse(self, are_stuck: Callable[[list[str]], list[str]]) -> None:
+        """Raise GraphMemoryError if something has waited for paused workers for long.
+
+        Parameters
+        ----------
+        are_stuck : callable
+            Takes the addresses of paused workers, and returns those that something waits for.
+        """
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + LOOK
+        told = self._client.scheduler_info(n_workers=-1)["workers"]
+        stuck = are_stuck([one for one, facts in told.items() if facts["status"] == "paused"])
+        self._since = {one: self._since.get(one, now) for one in stuck}
+        self.stuck = stuck
+        for one, since in self._since.items():
+            if now - since >= PAUSED:
+                raise GraphMemoryError(
+                    f"{self._name}: Dask has paused worker {one}, since its memory is nearly full "
+                    f"({format_bytes(told[one]['metrics']['memory'])} of "
+                    f"{format_bytes(told[one]['memory_limit'])}), so that nothing begins there; give workers "
+                    "more memory (memory_limit=), use more of them, or free what they hold"
+                )
+
+
+def refuse_killed_for_memory(
+    client: Client, name: str, addresses: Sequence[str], error: WorkerLostError
+) -> None:
+    """Raise GraphMemoryError if a nanny has ended one of these workers because of its memory.
+
+    A worker that is started again would be ended again.
+
+    Parameters
+    ----------
+    client : Client
+    name : str
+        What went on, for messages.
+    addresses : sequence of str
+        Of workers, some of which are lost.
+    error : WorkerLostError
+        What is known of the loss.
+    """
+    events: Any = ()
+    with suppress(*BROKEN):
+        events = client.get_events(MEMORY)
+    for _, event in events:
+        if event.get("worker") in addresses:
+            _refuse(name, event, error)
+
+
+def _refuse(name: str, event: dict[str, Any], error: WorkerLostError) -> NoReturn:
+    """Raise GraphMemoryError for what a nanny has told."""
+    raise GraphMemoryError(
+        f"{name}: worker {event['worker']} was ended because its memory was full: it held "
+        f"{format_bytes(event['rss'])}; give workers more memory (memory_limit=), use more of them, or leave "
+        "out weight= and attributes="
+    ) from error

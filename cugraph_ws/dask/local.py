@@ -1,0 +1,90 @@
+"""A cluster on this machine, for trying out and for one machine with several GPUs."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from cugraph_ws.arguments import check_count
+from cugraph_ws.errors import EngineError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["local_cluster", "need_dask"]
+
+# A terminal's Ctrl-C is for the process that runs the client; it ends the workers when it ends.
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+
+
+def need_dask(*others: str) -> None:
+    """Make sure that Dask is installed.
+
+    Parameters
+    ----------
+    *others : str
+        Packages of the same extra that are needed besides.
+
+    Raises
+    ------
+    EngineError
+        If it is not.
+    """
+    if any(importlib.util.find_spec(name) is None for name in ("dask", "distributed", *others)):
+        raise EngineError("Dask is not installed; pip install cugraph-ws[dask]")
+
+
+@contextmanager
+def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client]:
+    """Start Dask workers on this machine: one for each GPU, or for each core where there is none.
+
+    Parameters
+    ----------
+    workers : int, optional
+        How many; as many as there are GPUs or cores, if not given.
+    **options : Any
+        What `dask_cuda.LocalCUDACluster` or `distributed.LocalCluster` takes beside.  Without one that
+        begins with `rmm_`, workers with GPUs and RMM take memory from the driver's pool
+        (`rmm_async=True`) instead of asking the driver for every array, where it keeps one.
+
+    Yields
+    ------
+    Client
+        The current one, until the `with` ends; the workers end then too.
+
+    Raises
+    ------
+    EngineError
+        If Dask is not installed.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> with ws.local_cluster(2) as client:  # doctest: +SKIP
+    ...     ranks = ws.pagerank(dask_edges).compute()
+    """
+    need_dask()
+    from distributed import Client, LocalCluster
+
+    from cugraph_ws.runtime.device import has_device
+    from cugraph_ws.runtime.driver import installed_gpus
+
+    if workers is not None:
+        check_count("workers", workers, least=1)
+    options.setdefault("dashboard_address", "127.0.0.1:0")  # a port that is free
+    if has_device() and importlib.util.find_spec("dask_cuda") is not None:
+        from dask_cuda import LocalCUDACluster
+
+        asked = any(name.startswith("rmm_") for name in options)
+        if not asked and importlib.util.find_spec("rmm") is not None:
+            options["rmm_async"] = all(gpu.pools for gpu in installed_gpus())
+        started = LocalCUDACluster(n_workers=workers, **options)
+    else:
+        if workers is not None:
+            options.setdefault("threads_per_worker", 1)
+        options.setdefault("preload", [DEAF])
+        started = LocalCluster(n_workers=workers, processes=True, **options)
+    with started as cluster, Client(cluster) as client:
+        yield client

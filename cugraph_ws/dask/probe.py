@@ -1,0 +1,286 @@
+"""`cluster_scan`: what a cluster is made of, how fast it is, and how to use it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from cugraph_ws.dask.local import need_dask
+from cugraph_ws.runtime.memory import format_bytes
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["ClusterScan", "cluster_scan"]
+
+CRAWLS = 1 / 16  # of the fastest worker's speed: below, a worker is waited for more than it helps
+ROOM = 2.0  # times its share of the memory is the most of a graph that a worker is given
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ClusterScan:
+    """What `cluster_scan` found; `str()` of it is readable.
+
+    Attributes
+    ----------
+    workers : DataFrame or list of dict
+        A row for each worker: `worker` (address), `node` (host), `threads`, `memory_limit` and
+        `memory_free` (bytes, of its process), `gpu` (name, None without one), `gpu_memory`
+        (bytes), `capability`, `multiprocessors`, `engine` ("cuda", or "cpu" where the GPU is
+        missing or shared), `arcs_per_second` in supersteps, `speed` (relative, mean 1) and
+        `weight` (in the proposal; 0: not in it).  A list where pandas is not installed.
+    links : DataFrame or list of dict
+        A row for every two workers: `first`, `second` (addresses), `between` ("same process",
+        "same host" or "network"), `wire` between their GPUs ("NVLink, 18 lanes", "PCIe (PHB)", or
+        "" where it is not known), `bytes_per_second` each way while both send, and `latency`
+        (seconds for both to hear of each other).
+    speeds : list of float
+        Relative speeds, mean 1, in the order of the workers asked for.
+    transport : {"nccl", "dask"}
+        How the proposed workers exchange: over NCCL if each has a GPU of its own.
+    proposal : dict
+        `workers` and `balance`, as `Graph` takes them.
+    """
+
+    workers: Any = field(repr=False)
+    links: Any = field(repr=False)
+    speeds: list[float]
+    transport: Literal["nccl", "dask"]
+    proposal: dict[str, Any]
+
+    def __str__(self) -> str:
+        workers, links = _rows(self.workers), _rows(self.links)
+        nodes = len({row["node"] for row in workers})
+        lines = [f"{_count(len(workers), 'worker')} on {_count(nodes, 'node')}"]
+        for row in workers:
+            memory = f"{format_bytes(row['memory_free'])} of {format_bytes(row['memory_limit'])}"
+            gpu = f", {row['gpu']} ({row['engine']})" if isinstance(row["gpu"], str) else ""
+            lines.append(
+                f"  {row['worker']} on {row['node']}: {_count(row['threads'], 'thread')}, {memory} "
+                f"free{gpu}, {row['arcs_per_second'] / 1e6:,.0f} M arcs/s, speed {row['speed']:.2f}"
+            )
+        for between in dict.fromkeys((row["between"], row["wire"]) for row in links):
+            alike = [row for row in links if (row["between"], row["wire"]) == between]
+            rates = [row["bytes_per_second"] for row in alike]
+            waits = [1e6 * row["latency"] for row in alike]
+            lines.append(
+                f"  {_count(len(alike), 'link')}, {', '.join(filter(None, between))}: "
+                f"{format_bytes(min(rates))}/s to {format_bytes(max(rates))}/s, "
+                f"{min(waits):,.0f} to {max(waits):,.0f} µs"
+            )
+        weights = ", ".join(f"{weight:.2f}" for weight in self.proposal["balance"])
+        used = _count(len(self.proposal["workers"]), "worker")
+        return "\n".join([*lines, f"proposed: {used}, balance {weights}, over {self.transport}"])
+
+
+def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = None) -> ClusterScan:
+    """Look a cluster over, measure it, and propose how to use it.
+
+    Every two workers exchange a few parcels, over what runs use too; then all of them compute
+    supersteps of PageRank on a small generated graph, for half a second, at the same time.
+
+    Parameters
+    ----------
+    client : Client, optional
+        The current one if not given.
+    workers : sequence of str, optional
+        Addresses of the workers to look at; all if not given.
+
+    Returns
+    -------
+    ClusterScan
+        The proposal leaves out workers without a GPU where others have one, and those with less
+        than a sixteenth of the fastest one's speed.  Weights are in proportion to speed, and none
+        is more than twice the worker's share of the memory: a graph of half of all memory fits.
+
+    Raises
+    ------
+    EngineError
+        If Dask is not installed, there is no client, or a worker is not there.
+    WorkerLostError
+        If a worker is lost meanwhile.
+
+    References
+    ----------
+    Hameed et al., "Towards efficient graph traversal using a multi-GPU cluster", IJACSA 7 (2016):
+    ClustScan and SetConfigs.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> scan = ws.cluster_scan()  # doctest: +SKIP
+    >>> graph = ws.Graph(dask_edges, **scan.proposal)  # doctest: +SKIP
+    """
+    need_dask()
+    from cugraph_ws.dask.client import current_client, run_crew, workers_of
+    from cugraph_ws.dask.survey import survey_member
+
+    client = current_client() if client is None else client
+    addresses = workers_of(client, workers)
+    futures = run_crew(
+        client,
+        addresses,
+        survey_member,
+        [()] * len(addresses),
+        "cluster_scan",
+        ["what it was measuring"] * len(addresses),
+    )
+    try:
+        found: list[dict[str, Any]] = client.gather(futures)
+    finally:
+        for future in futures:
+            future.release()
+    return assess(addresses, found)
+
+
+def assess(addresses: Sequence[str], found: Sequence[Row]) -> ClusterScan:
+    """Put together what workers have found.
+
+    Parameters
+    ----------
+    addresses : sequence of str
+        The workers'.
+    found : sequence of mapping
+        What each one's `survey_member` returned.
+
+    Returns
+    -------
+    ClusterScan
+    """
+    rates = [one["arcs_per_second"] for one in found]
+    speeds = [rate * len(rates) / sum(rates) for rate in rates]
+    gpus = any(one["engine"] == "cuda" for one in found)
+    able = [rank for rank, one in enumerate(found) if one["engine"] == ("cuda" if gpus else "cpu")]
+    fastest = max(speeds[rank] for rank in able)
+    used = [rank for rank in able if speeds[rank] >= CRAWLS * fastest]
+    memory = [_memory(found[rank]) for rank in used]
+    weights = dict(zip(used, bounded([speeds[rank] for rank in used], memory), strict=True))
+    names = _names([one["facts"]["node"] for one in found])
+    rows = [
+        {
+            "worker": address,
+            "node": names[one["facts"]["node"]],
+            **{name: one["facts"][name] for name in ("threads", "memory_limit", "memory_free")},
+            **_gpu(one["facts"]["gpu"]),
+            "engine": one["engine"],
+            "arcs_per_second": one["arcs_per_second"],
+            "speed": speeds[rank],
+            "weight": weights.get(rank, 0.0),
+        }
+        for rank, (address, one) in enumerate(zip(addresses, found, strict=True))
+    ]
+    links = [
+        {
+            "first": addresses[one],
+            "second": addresses[other],
+            "between": _between(found[one]["facts"], found[other]["facts"]),
+            "wire": _wire(found[one], found[other]),
+            # Both have measured it; who was disturbed less may have been lucky.
+            "bytes_per_second": min(found[one]["links"][other][0], found[other]["links"][one][0]),
+            "latency": max(found[one]["links"][other][1], found[other]["links"][one][1]),
+        }
+        for other in range(len(found))
+        for one in range(other)
+    ]
+    return ClusterScan(
+        workers=_frame(rows),
+        links=_frame(links),
+        speeds=speeds,
+        transport="nccl" if gpus else "dask",
+        proposal={
+            "workers": [addresses[rank] for rank in used],
+            "balance": [weights[rank] for rank in used],
+        },
+    )
+
+
+def bounded(speeds: Sequence[float], memory: Sequence[float]) -> list[float]:
+    """Return weights in proportion to speed, as far as memory lets them.
+
+    Parameters
+    ----------
+    speeds : sequence of float
+        Above 0.
+    memory : sequence of float
+        Bytes, of which some must be above 0.
+
+    Returns
+    -------
+    list of float
+        Mean 1, each above 0.  What is cut off is shared out among the others, by their speed.
+    """
+    size = len(speeds)
+    whole = sum(memory)
+    most = [max(ROOM * size * own / whole, 1e-3) if whole else float(size) for own in memory]
+    weights = [0.0] * size
+    free = list(range(size))
+    left = float(size)
+    while free:
+        share = left / sum(speeds[rank] for rank in free)
+        full = [rank for rank in free if speeds[rank] * share > most[rank]]
+        for rank in full or free:
+            weights[rank] = most[rank] if full else speeds[rank] * share
+            left -= weights[rank]
+        free = [rank for rank in free if rank not in full] if full else []
+    return weights
+
+
+def _memory(one: Row) -> int:
+    """Return the bytes that a worker's share of a graph may take."""
+    if one["engine"] == "cuda":
+        return int(one["facts"]["gpu"]["memory"])
+    return int(one["facts"]["memory_free"])
+
+
+def _names(nodes: Sequence[Any]) -> dict[Any, str]:
+    """Name nodes by their hosts' names; several of one name are numbered."""
+    known: dict[str, list[Any]] = {}
+    for node in dict.fromkeys(nodes):
+        known.setdefault(node[0], []).append(node)
+    return {
+        node: name if len(alike) == 1 else f"{name} ({place})"
+        for name, alike in known.items()
+        for place, node in enumerate(alike, start=1)
+    }
+
+
+def _gpu(gpu: Row | None) -> dict[str, Any]:
+    if gpu is None:
+        return dict.fromkeys(("gpu", "gpu_memory", "capability", "multiprocessors"))
+    return {
+        "gpu": gpu["name"],
+        "gpu_memory": gpu["memory"],
+        "capability": ".".join(map(str, gpu["capability"])),
+        "multiprocessors": gpu["multiprocessors"],
+    }
+
+
+def _between(one: Row, other: Row) -> str:
+    if one["node"] != other["node"]:
+        return "network"
+    return "same process" if one["process"] == other["process"] else "same host"
+
+
+def _wire(one: Row, other: Row) -> str:
+    if one["engine"] != "cuda" or other["engine"] != "cuda":
+        return ""
+    return str(one["wires"].get(other["facts"]["gpu"]["uuid"], ""))
+
+
+def _frame(rows: list[dict[str, Any]]) -> Any:
+    if importlib.util.find_spec("pandas") is None:
+        return rows
+    import pandas as pd
+
+    return pd.DataFrame(rows)
+
+
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    return frame if isinstance(frame, list) else frame.to_dict("records")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,0 +1,481 @@
+"""On a Dask worker: shares of graphs, and mail between the members of crews.
+
+Both hang on the worker, as a plugin, and end with it; nothing is kept by the process.  Mail goes from
+worker to worker over Dask's own connections, TLS included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import psutil
+from dask import config
+from distributed import Worker, get_worker
+from distributed.comm.addressing import get_address_host
+from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.protocol.pickle import dumps, loads
+from distributed.protocol.serialize import to_serialize
+
+from cugraph_ws.dask.control_channel import Transport
+from cugraph_ws.dask.direct_start import EarlyStarts
+from cugraph_ws.dask.links import LinkPool
+from cugraph_ws.errors import CugraphWsError, WorkerLostError
+from cugraph_ws.runtime.communicator import RunAbandonedError, plain
+
+__all__ = ["CrewPlugin", "DaskCrew", "office"]
+
+NAME = "cugraph_ws"
+FAILED = "Compute Failed"  # how Dask's page for a task that has raised begins
+LOOK = 1.0  # seconds between two looks for what has gone wrong
+PATIENCE = 5.0  # seconds without mail, after which the others are asked whether they live
+MISSES = 2  # questions without an answer, of PATIENCE seconds each, until a worker counts as lost
+REMEMBERED = 4096  # ended runs whose late mail is thrown away
+PROGRAMS = 64  # that a worker keeps
+OWNED = 30.0  # seconds in which the worker must have heard of the task whose work is done
+
+
+class QuietErrors(logging.Filter):
+    """Keeps pages of Dask's own off the worker's log where the client raises the library's error.
+
+    A task of a member that raises an error of the library's says what its user has to do, or that
+    another member has failed.  Errors in the user's own functions are logged as ever.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether a record is logged."""
+        told = record.args
+        if not str(record.msg).startswith(FAILED) or not isinstance(told, tuple) or len(told) < 4:
+            return True
+        ours = str(told[0]).startswith((f"{NAME}-", f"split-stage-{NAME}-"))
+        return not (ours and str(told[3]).lstrip("\"'").startswith(_names_of(CugraphWsError)))
+
+
+def _names_of(kind: type[BaseException]) -> tuple[str, ...]:
+    """Return how errors of the library's begin as text."""
+    names = [f"{RunAbandonedError.__name__}("]
+    kinds = [kind]
+    while kinds:
+        one = kinds.pop()
+        names.append(f"{one.__name__}(")
+        kinds += one.__subclasses__()
+    return tuple(names)
+
+
+QUIET = QuietErrors()  # one for all workers of a process
+
+
+class CrewPlugin(WorkerPlugin):
+    """What a worker keeps for crews; registered with every worker by the driver.
+
+    Attributes
+    ----------
+    shards : dict
+        Shares of graphs, by the key of the task whose result stands for them: they go when Dask
+        lets go of that.
+    news : dict
+        By the key of a task: a topic, and what is to be told under it once the task is done.  It
+        travels with the word that the task is done, and arrives before that.
+    links : LinkPool
+        Links between this worker's GPU and others.
+    early : EarlyStarts
+        What a client has had begin before its task came.
+    programs : dict
+        Programs that have come, by what they were pickled to, the latest last: what binding finds out
+        about one is kept with it.
+    """
+
+    name = NAME
+    idempotent = True
+
+    def __init__(self) -> None:
+        self.shards: dict[Any, Any] = {}
+        self.news: dict[Any, tuple[str, Any]] = {}
+
+    def setup(self, worker: Worker) -> None:
+        """Open the post office."""
+        self.worker = worker
+        logging.getLogger("distributed.worker").addFilter(QUIET)
+        self.links = LinkPool()
+        self.early = EarlyStarts()
+        self.programs: dict[bytes, Any] = {}
+        self._changed = threading.Condition()
+        self._mail: dict[tuple[str, int], dict[int, Any]] = {}
+        self._wishes: dict[str, str] = {}
+        self._abandoned: dict[str, str] = {}
+        self._begun: set[str] = set()  # runs that a member is at work for
+        self._ended: deque[str] = deque(maxlen=REMEMBERED)
+        worker.handlers["cugraph_ws_call"] = self.call
+        worker.handlers["cugraph_ws_post"] = self.receive
+        worker.handlers["cugraph_ws_ping"] = self.ping
+        worker.handlers["cugraph_ws_begun"] = self.has_begun
+        worker.handlers["cugraph_ws_wish"] = self.wish
+        worker.handlers["cugraph_ws_abandon"] = self.abandon
+        worker.handlers["cugraph_ws_end"] = self.end
+        worker.handlers["cugraph_ws_find"] = self.find
+
+    def teardown(self, worker: Worker) -> None:
+        """Let go of everything."""
+        self.links.close()
+        self.shards.clear()
+
+    def transition(self, key: Any, start: str, finish: str, **facts: Any) -> None:
+        """Tell what a task has to tell; drop a share when Dask lets go of the task that it is of."""
+        news = self.news.pop(key, None)
+        if news is not None and finish == "memory":
+            self.worker.log_event(*news)
+        if finish in ("released", "forgotten", "cancelled"):
+            self.shards.pop(key, None)
+            if str(key).startswith(NAME):
+                self.early.drop(key)
+        at_work = start in ("executing", "long-running")
+        if at_work and finish in ("released", "cancelled") and str(key).startswith(NAME):
+            # Nobody wants it any more: its client is gone, and no member shall wait for another one.
+            self.abandon(_run_of(key), "its client is gone")
+
+    def program(self, content: bytes) -> Any:
+        """Return the program that was pickled, the same one each time."""
+        with self._changed:
+            program = self.programs.pop(content, None)
+            if program is None:
+                program = loads(content)
+            self.programs[content] = program
+            while len(self.programs) > PROGRAMS:
+                del self.programs[next(iter(self.programs))]
+        return program
+
+    async def call(self, key: str, work: bytes) -> list[Any] | None:
+        """Begin the work of a task that is on its way.
+
+        Parameters
+        ----------
+        key : str
+            Of the task.
+        work : bytes
+            What finds out what to do, pickled: takes the worker, and returns what returns what the task
+            will return, and what the client wants to know of it at once; or None.
+
+        Returns
+        -------
+        list or None
+            What the client wants to know; None if there is nothing to do before the task comes, if it
+            has come before, or has failed: it is the task that tells why.
+        """
+        do = loads(work)(self.worker)
+        early = None if do is None else self.early.begin(key, do)
+        if early is None:
+            return None
+        outcome, owned = map(asyncio.wrap_future, (early.outcome, early.owned))
+        both = [outcome, owned]
+        while (await asyncio.wait(both, timeout=OWNED))[1]:
+            if not owned.done() and key not in self.worker.state.tasks:
+                self.early.drop(key)  # nobody will ever ask for it
+                if not outcome.done():
+                    self.abandon(_run_of(key), "its client is gone")
+                return None  # or else the worker's threads have other work, or the call takes long
+        if outcome.exception() is not None or owned.exception() is not None:
+            return None
+        _, told = outcome.result()
+        return [told]
+
+    async def find(self, key: str, ids: bytes) -> bytes | None:
+        """Look ids up among those of a shard's own vertices.
+
+        Parameters
+        ----------
+        key : str
+            Of the task that built the shard.
+        ids : bytes
+            What `IdRanges.split` has for this rank, pickled.
+
+        Returns
+        -------
+        bytes or None
+            The vertex numbers, −1 where unknown, pickled; None where the shard is gone.
+        """
+        shard = self.shards.get(key)
+        if shard is None:
+            return None
+        look = partial(shard._vertices.numbering.find_own, loads(ids))
+        numbers: bytes = dumps(await asyncio.get_running_loop().run_in_executor(None, look))
+        return numbers
+
+    async def receive(
+        self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any
+    ) -> bool:
+        """Take mail in; it waits here until its run asks for it.  Tell whether the run goes on here."""
+        with self._changed:
+            if run in self._ended:
+                return False
+            self._mail.setdefault((run, step), {})[source] = (arrays, value)
+            self._changed.notify_all()
+        return True
+
+    async def ping(self) -> bool:
+        """Say that this worker lives."""
+        return True
+
+    def begin(self, run: str) -> None:
+        """Note that a member is at work here."""
+        with self._changed:
+            self._begun.add(run)
+
+    def has_begun(self, run: str) -> bool:
+        """Tell whether a member of a run is at work here, or has been."""
+        return run in self._begun or run in self._ended
+
+    def wish(self, run: str, wish: str) -> None:
+        """Ask a run to end at its next meeting."""
+        with self._changed:
+            if run not in self._ended:
+                self._wishes[run] = wish
+
+    def wished(self, run: str) -> str | None:
+        """Return what somebody has asked of a run."""
+        return self._wishes.get(run)
+
+    def abandon(self, run: str, reason: str) -> None:
+        """Wake the member here that waits for others in vain."""
+        with self._changed:
+            if run not in self._ended:
+                self._abandoned[run] = reason
+                self._changed.notify_all()
+
+    def end(self, run: str) -> None:
+        """Forget a run; a member that comes late goes at once."""
+        with self._changed:
+            if run not in self._ended:
+                self._ended.append(run)
+            self._changed.notify_all()
+            self._begun.discard(run)
+            self._wishes.pop(run, None)
+            self._abandoned.pop(run, None)
+            for key in [key for key in self._mail if key[0] == run]:
+                del self._mail[key]
+
+    def wait_for(self, run: str, step: int, number: int, seconds: float) -> dict[int, Any] | None:
+        """Return the mail of a meeting once all of it is here; None if it is not in time.
+
+        Raises
+        ------
+        RunAbandonedError
+            If the run is given up.
+        """
+        key = run, step
+
+        def is_over() -> bool:
+            given_up = run in self._abandoned or run in self._ended
+            return given_up or len(self._mail.get(key, ())) == number
+
+        with self._changed:
+            self._changed.wait_for(is_over, seconds)
+            if run in self._abandoned or run in self._ended:
+                raise RunAbandonedError(self._abandoned.get(run, "the run is over"))
+            return self._mail.pop(key, {}) if len(self._mail.get(key, ())) == number else None
+
+    def missing(self, run: str, step: int, ranks: Sequence[int]) -> list[int]:
+        """Return from whom there is no mail yet."""
+        with self._changed:
+            return [rank for rank in ranks if rank not in self._mail.get((run, step), {})]
+
+
+def _run_of(key: Any) -> str:
+    """Return the run that a member's task is of."""
+    return str(key).rpartition("-")[0]
+
+
+def office(worker: Worker | None = None) -> CrewPlugin:
+    """Return the plugin of a worker; of the one that this task runs on, if none is given."""
+    plugin = (get_worker() if worker is None else worker).plugins[NAME]
+    assert isinstance(plugin, CrewPlugin)
+    return plugin
+
+
+class DaskCrew:
+    """A member of a crew of Dask workers; see `cugraph_ws.runtime.communicator.Crew`.
+
+    Parameters
+    ----------
+    plugin : CrewPlugin
+        This worker's.
+    run : str
+        Names the run; all its mail bears it.
+    rank : int
+        The own place among `addresses`.
+    addresses : sequence of str
+        The members' workers.
+    """
+
+    def __init__(self, plugin: CrewPlugin, run: str, rank: int, addresses: Sequence[str]) -> None:
+        self.rank, self.size = rank, len(addresses)
+        self._plugin, self._run = plugin, run
+        self._addresses = list(addresses)
+        self._others = [one for one in range(self.size) if one != rank]
+        self._step = 0
+        self._unheard: set[int] = set()  # who has not taken this meeting's mail yet
+
+    @property
+    def on_device(self) -> bool:
+        """Whether arrays on the GPU arrive on the GPU: nobody else's do, over Dask's own links."""
+        return self.size == 1
+
+    @property
+    def wish(self) -> str | None:
+        """Why somebody outside wants the run to end."""
+        return self._plugin.wished(self._run)
+
+    @property
+    def room(self) -> int | None:
+        """Bytes that the worker may take until its nanny ends it; None where nobody would."""
+        manager = self._plugin.worker.memory_manager
+        limit, share = manager.memory_limit, config.get("distributed.worker.memory.terminate")
+        if not limit or not share:
+            return None
+        held: int = psutil.Process().memory_info().rss
+        return max(0, int(limit * share) - held)
+
+    @property
+    def transport(self) -> Transport:
+        """How connections beside Dask's are opened: where the worker is, with its TLS contexts."""
+        worker = self._plugin.worker
+        security = worker.security
+        return Transport(
+            self._run,
+            [get_address_host(self._addresses[self.rank]), get_address_host(worker.listen_address)],
+            security.get_listen_args("worker")["ssl_context"],
+            security.get_connection_args("worker")["ssl_context"],
+        )
+
+    def check(self) -> None:
+        """Raise RunAbandonedError if the run has been given up."""
+        self._plugin.wait_for(self._run, -1, 1, 0.0)
+
+    def is_called(self) -> bool:
+        """Tell whether another member is at the next meeting; raise as `check` does."""
+        self.check()
+        return len(self._plugin.missing(self._run, self._step + 1, self._others)) < len(
+            self._others
+        )
+
+    def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Give every member arrays of its own."""
+        told = self._meet({rank: (boxes[rank], None) for rank in self._others})
+        return [
+            list(boxes[rank]) if rank == self.rank else list(told[rank][0])
+            for rank in range(self.size)
+        ]
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Show every member a small value."""
+        own = plain(value)
+        told = self._meet(dict.fromkeys(self._others, ((), own)))
+        return [own if rank == self.rank else told[rank][1] for rank in range(self.size)]
+
+    def swap(self, rank: int, arrays: Sequence[Any]) -> list[Any]:
+        """Meet one member alone: give it arrays, and take those that it gives.
+
+        It counts as a meeting of both: members that sit out meet themselves, to keep in step.
+
+        Parameters
+        ----------
+        rank : int
+            The other one; the own rank gives back the own arrays.
+        arrays : sequence of ndarray
+
+        Returns
+        -------
+        list of ndarray
+            Not to be written to.
+        """
+        if rank == self.rank:
+            self._step += 1
+            return list(arrays)
+        return list(self._meet({rank: (arrays, None)})[rank][0])
+
+    def _meet(self, mail: Mapping[int, tuple[Sequence[Any], Any]]) -> dict[int, Any]:
+        """Send everybody mail, and wait for everybody's."""
+        if not mail:
+            return {}
+        self._step += 1
+        self._unheard = set(mail)
+        loop = self._plugin.worker.loop.asyncio_loop  # type: ignore[attr-defined]
+        posting = asyncio.run_coroutine_threadsafe(self._post_all(self._step, mail), loop)
+        asked = time.monotonic()
+        misses = dict.fromkeys(self._others, 0)
+        told = None
+        try:
+            while told is None or not posting.done():
+                if told is None:
+                    told = self._plugin.wait_for(self._run, self._step, len(mail), LOOK)
+                else:  # arrays belong to the caller again once they are sent
+                    self._wait_for_posting(posting)
+                if posting.done():
+                    posting.result()
+                if time.monotonic() - asked > PATIENCE:
+                    self._ask_whether_alive(misses, loop, waits=told is None)
+                    if not any(misses.values()):  # or ask again at once
+                        asked = time.monotonic()
+            return told
+        except BaseException:
+            posting.cancel()
+            raise
+
+    def _wait_for_posting(self, posting: Any) -> None:
+        """Wait a little for what is on its way, and notice if the run is given up meanwhile."""
+        try:
+            posting.result(LOOK)
+        except TimeoutError:
+            self.check()
+
+    def _ask_whether_alive(self, misses: dict[int, int], loop: Any, *, waits: bool) -> None:
+        """Ask those whose mail is missing, or who have not taken ours, whether they live.
+
+        Raises WorkerLostError if one has not answered several times in turn.
+        """
+        missing = set(self._plugin.missing(self._run, self._step, self._others)) if waits else set()
+        silent = sorted(missing | self._unheard)
+        asking = asyncio.run_coroutine_threadsafe(self._ping_all(silent), loop)
+        for rank, lives in zip(silent, asking.result(), strict=True):
+            misses[rank] = 0 if lives else misses[rank] + 1
+            if misses[rank] >= MISSES:
+                raise self._lost(rank, "does not answer")
+
+    async def _ping_all(self, ranks: Sequence[int]) -> list[bool]:
+        async def lives(rank: int) -> bool:
+            try:
+                remote = self._plugin.worker.rpc(self._addresses[rank])
+                await asyncio.wait_for(remote.cugraph_ws_ping(), PATIENCE)
+            except Exception:
+                return False
+            return True
+
+        return list(await asyncio.gather(*map(lives, ranks)))
+
+    async def _post_all(self, step: int, mail: Mapping[int, tuple[Sequence[Any], Any]]) -> None:
+        async def post(rank: int) -> None:
+            arrays, value = mail[rank]
+            try:
+                goes_on = await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_post(
+                    run=self._run,
+                    step=step,
+                    source=self.rank,
+                    arrays=[to_serialize(np.ascontiguousarray(array)) for array in arrays],
+                    value=value,
+                )
+            except OSError as error:
+                raise self._lost(rank, f"cannot be reached ({error})") from error
+            self._unheard.discard(rank)
+            if not goes_on:  # as for a worker that is started again, at the address that it had
+                raise RunAbandonedError(f"the run is over for worker {self._addresses[rank]}")
+
+        await asyncio.gather(*map(post, mail))
+
+    def _lost(self, rank: int, how: str) -> WorkerLostError:
+        return WorkerLostError(f"worker {self._addresses[rank]} {how}")

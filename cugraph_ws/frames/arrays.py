@@ -1,0 +1,200 @@
+"""Edges that come as arrays or as a matrix, as a frame whose columns are those arrays.
+
+Arrays on a GPU stay there, and results come back as cuDF frames; of arrays on the host, as pandas
+frames.  A library that results will need is asked for at once, not when the work is done.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import Column, Frame, FrameKind, is_on_device, open_values
+
+__all__ = ["ArrayFrame", "edges_of_arrays", "edges_of_matrix"]
+
+Array = Any  # of any library
+
+
+class ArrayFrame(Frame):
+    """A frame of arrays.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        Of one length, all on the host or all on the device.
+    argument : str
+        What they are, for errors.
+
+    Raises
+    ------
+    InputError
+        If they are not; or if the library of the result frames is not installed.
+    """
+
+    def __init__(self, columns: Mapping[str, Array], argument: str) -> None:
+        self.native = None
+        self.argument = argument
+        self.proxy = False
+        self._columns = {name: _open(name, values) for name, values in columns.items()}
+        places = {column.on_device for column in self._columns.values()}
+        lengths = {name: len(column) for name, column in self._columns.items()}
+        if len(places) > 1:
+            here = [name for name, column in self._columns.items() if not column.on_device]
+            raise InputError(
+                f"{argument}: {', '.join(here)} on the host, the other arrays on a GPU; move them to "
+                f"one place"
+            )
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{length:,} in {name}" for name, length in lengths.items())
+            raise InputError(f"{argument}: arrays of one length are needed, not {told}")
+        self.on_device = places == {True}
+        self.backend = "cudf" if self.on_device else "pandas"
+        _need(self.backend)
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._columns)
+
+    def kind_like(self, name: str) -> FrameKind:
+        """Return the kind to make results in."""
+        return FrameKind(self.backend)
+
+    def _read(self, name: str, argument: str) -> Column:
+        return replace(self._columns[name], argument=argument)
+
+
+def _open(name: str, values: Array) -> Column:
+    """Read an array as a column whose dtype is of the result frames' library, or None."""
+    column = open_values(values, name, on_device=True)
+    home = type(column.dtype).__module__.partition(".")[0]
+    return column if home in ("numpy", "pandas", "cudf") else replace(column, dtype=None)
+
+
+def edges_of_arrays(
+    source: Array, destination: Array, weight: Array | None, attributes: Mapping[str, Array] | None
+) -> ArrayFrame:
+    """Return arrays of edges as a frame.
+
+    Parameters
+    ----------
+    source, destination : array
+    weight : array, optional
+        Its column is named `weight`.
+    attributes : mapping of str to array, optional
+
+    Returns
+    -------
+    ArrayFrame
+
+    Raises
+    ------
+    InputError
+        See `ArrayFrame`; or if an attribute has a name that is taken.
+    """
+    columns = {"source": source, "destination": destination}
+    if weight is not None:
+        columns["weight"] = weight
+    if attributes is not None and not isinstance(attributes, Mapping):
+        raise InputError(
+            f"attributes: a dict of names and arrays is needed, not {type(attributes).__name__}"
+        )
+    for name, values in (attributes or {}).items():
+        if not isinstance(name, str):
+            raise InputError(f"attributes: {name!r} is no name of a column; names are text")
+        if name in columns:
+            raise InputError(f"attributes: {name!r} is the name of another column; choose another")
+        columns[name] = values
+    return ArrayFrame(columns, "arrays")
+
+
+def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFrame]:
+    """Return a sparse matrix as a frame of its entries, and one of all vertices.
+
+    Parameters
+    ----------
+    matrix : sparse array or matrix of SciPy or CuPy
+        Square; every stored entry is an edge from its row to its column, zeros too.
+    directed : bool
+        Otherwise it must be symmetric, and every pair of entries is one edge.
+
+    Returns
+    -------
+    edges, vertices : ArrayFrame
+        With the columns source, destination and weight, and vertex.
+
+    Raises
+    ------
+    InputError
+        If it is no such matrix.
+    """
+    if not hasattr(matrix, "tocoo") or len(getattr(matrix, "shape", ())) != 2:
+        raise InputError(
+            f"matrix: a sparse matrix of SciPy or CuPy is needed, not {type(matrix).__name__}; "
+            f"scipy.sparse.csr_array(matrix) makes one of a dense one"
+        )
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise InputError(
+            f"matrix: a square one is needed, not {rows:,} by {columns:,}; give the edges of a "
+            f"bipartite graph to Graph.from_arrays"
+        )
+    try:
+        entries = matrix.tocoo()
+    except (TypeError, ValueError) as error:  # entries of a dtype that its library has no code for
+        raise InputError(f"matrix: it cannot be read: {error}") from error
+    xp: Any = np
+    if is_on_device(entries.data):
+        from cugraph_ws.runtime.device import device
+
+        xp = device().xp
+    source, destination, weight = entries.row, entries.col, entries.data
+    if not directed:
+        kept = _upper(xp, source, destination, weight, rows)
+        source, destination, weight = source[kept], destination[kept], weight[kept]
+    wide = np.int32 if rows <= np.iinfo(np.int32).max else np.int64
+    edges = edges_of_arrays(source, destination, weight, None)
+    return edges, ArrayFrame({"vertex": xp.arange(rows, dtype=wide)}, "matrix")
+
+
+def _upper(xp: Any, source: Array, destination: Array, weight: Array, size: int) -> Array:
+    """Mark the entries on the diagonal and above, having refused a matrix without symmetry."""
+    sides = []
+    for one in (source < destination, source > destination):
+        ends = source[one], destination[one]
+        keys = xp.minimum(*ends).astype(np.int64) * size + xp.maximum(*ends)
+        order = xp.argsort(weight[one], kind="stable")  # parallel entries may come in any order
+        order = order[xp.argsort(keys[order], kind="stable")]
+        sides.append((keys[order], weight[one][order]))
+    (keys, weights), (other_keys, other_weights) = sides
+    same = len(keys) == len(other_keys)
+    if not (same and bool((keys == other_keys).all() & (weights == other_weights).all())):
+        raise InputError(
+            "matrix: directed=False needs a symmetric one; give directed=True, or add its transpose"
+        )
+    return source <= destination
+
+
+def _need(backend: str) -> None:
+    """Raise InputError if the library of the result frames is not installed."""
+    if backend in sys.modules or importlib.util.find_spec(backend) is not None:
+        return
+    if backend == "cudf":
+        raise InputError(
+            "results of a graph made of arrays on a GPU are cuDF frames, and cuDF is missing: "
+            "pip install 'cugraph-ws[cu13]' (or [cu12]), or copy the arrays to the host"
+        )
+    raise InputError(
+        "results of a graph made of arrays are pandas frames, and pandas is missing: "
+        "pip install 'cugraph-ws[pandas]', or give a pyarrow.table of the arrays"
+    )

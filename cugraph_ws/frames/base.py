@@ -1,0 +1,612 @@
+"""The only module that knows pandas, Polars, PyArrow and cuDF: columns out, frames back.
+
+`open_frame` recognises a frame and reads columns, without a copy where the memory allows it;
+`FrameKind.make` builds a frame of the same kind and flavour.  In between there are only NumPy
+arrays (numbers without nulls) and Arrow arrays (everything else).  A cuDF frame may also stay where
+it is, on the device: `frames_cudf`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.objects import from_objects
+from cugraph_ws.runtime.dispatch import provider
+
+__all__ = [
+    "Below",
+    "Column",
+    "Frame",
+    "FrameKind",
+    "Ids",
+    "Masked",
+    "VertexNumbers",
+    "is_cudf_frame",
+    "is_frame",
+    "is_on_device",
+    "join_dtypes",
+    "on_host",
+    "open_frame",
+    "open_values",
+]
+
+Array = npt.NDArray[Any]
+Backend = Literal["pandas", "polars", "pyarrow", "cudf"]
+
+_CUDA = 2  # DLPack's number of CUDA devices
+_UNREADABLE = (TypeError, ValueError, OverflowError, pa.ArrowException)
+_TIME_UNITS = {(unit, 1) for unit in ("s", "ms", "us", "ns")}
+_KINDS = "a pandas, Polars or cuDF DataFrame or a PyArrow Table"
+
+
+@dataclass(frozen=True)
+class VertexNumbers:
+    """A result column of vertex numbers, to be given back as ids; -1 becomes null.
+
+    Parameters
+    ----------
+    numbers : ndarray or device array of integers
+        Vertex numbers, -1 for none.
+    nullable : bool
+        Whether the column may have nulls in principle: pandas integers then have a nullable
+        dtype even where this one has none, so that a result's dtypes do not depend on its values.
+    """
+
+    numbers: Array
+    nullable: bool = False
+
+
+class Masked:
+    """A result column with nulls where `valid` is False.
+
+    Parameters
+    ----------
+    values : ndarray or device array
+    valid : array of bool, same shape, in the same place
+    """
+
+    def __init__(self, values: Array, valid: npt.NDArray[np.bool_]) -> None:
+        self.values = values
+        self._valid: npt.NDArray[np.bool_] | None = valid
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Which rows are not null."""
+        assert self._valid is not None
+        return self._valid
+
+    def filled(self, value: Any) -> Array:
+        """Return the values with another one, of their type, in place of nulls."""
+        filled: Array = np.where(self.valid, self.values, value)
+        return filled
+
+
+class Below(Masked):
+    """A result column with nulls where a number is as great as a limit: nobody has come there.
+
+    Parameters
+    ----------
+    values : ndarray or device array
+    limit : int or float
+        Of the values' type.
+    """
+
+    def __init__(self, values: Array, limit: float) -> None:
+        self.values = values
+        self.limit = limit
+        self._valid = None
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Which rows are not null."""
+        if self._valid is None:
+            self._valid = ~(self.values >= self.limit)
+        return self._valid
+
+
+@dataclass(frozen=True)
+class Ids:
+    """A result column of ids: their plain Arrow values, and the dtype that they came in as.
+
+    A dtype of None is the library's usual one for such values.
+    """
+
+    values: pa.Array
+    dtype: Any
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as read: a NumPy array where it holds numbers without nulls, Arrow's otherwise.
+
+    Attributes
+    ----------
+    name : str
+    argument : str
+        The argument that chose the column, for errors.
+    values : ndarray or pyarrow.ChunkedArray
+        May share memory with the frame.
+    dtype : object
+        The frame's own dtype of the column.
+    first_row : int
+        Which row of the whole frame the first value is of, where this is a part of a column; errors
+        name the rows of the whole.
+    """
+
+    name: str
+    argument: str
+    values: Any
+    dtype: Any
+    first_row: int = field(default=0, kw_only=True)
+    on_device: ClassVar[bool] = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __str__(self) -> str:
+        return f"column {self.name!r} ({self.argument})"
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The values' type, as Arrow names it."""
+        if isinstance(self.values, np.ndarray):
+            return pa.from_numpy_dtype(self.values.dtype)
+        return self.values.type
+
+    def refuse_nulls(self) -> None:
+        """Raise InputError naming the first row without a value."""
+        if isinstance(self.values, np.ndarray):
+            if self.values.dtype.kind not in "mM" or not np.isnat(self.values).any():
+                return
+            row = int(np.argmax(np.isnat(self.values)))
+        elif self.values.null_count:
+            row = pc.index(pc.is_null(self.values), True).as_py()
+        else:
+            return
+        row += self.first_row
+        raise InputError(f"{self}: row {row} is null; drop the rows without a value or fill them")
+
+    def value(self, row: int) -> Any:
+        """Return one value as a Python object, for errors."""
+        value = self.values[row]
+        return value.as_py() if isinstance(value, pa.Scalar) else value.item()
+
+
+class FrameKind:
+    """Which library a frame is of, and how to make another like it.
+
+    Parameters
+    ----------
+    backend : {"pandas", "polars", "pyarrow", "cudf"}
+    arrow_backed : bool
+        Whether pandas columns are to be Arrow's rather than NumPy's.
+    proxy : bool
+        Whether frames are to be `cudf.pandas` proxies.
+    """
+
+    def __init__(
+        self, backend: Backend, *, arrow_backed: bool = False, proxy: bool = False
+    ) -> None:
+        self.backend = backend
+        self.arrow_backed = arrow_backed
+        self.proxy = proxy
+
+    def make(self, columns: Mapping[str, Any]) -> Any:
+        """Return a frame of this kind.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray, device array, Masked, Ids or list of str
+            Columns of one length; for a cuDF frame also cuDF's own.
+
+        Returns
+        -------
+        DataFrame or Table
+        """
+        if self.backend == "cudf":
+            return self._wrap(provider("frames of cudf").make_frame(columns))
+        columns = {name: on_host(column) for name, column in columns.items()}
+        if self.backend == "pandas":
+            made = provider("frames of pandas").make_frame(columns, arrow_backed=self.arrow_backed)
+            return self._wrap(made)
+        plain = {name: _to_arrow(column) for name, column in columns.items()}
+        dtypes = {
+            name: column.dtype
+            for name, column in columns.items()
+            if isinstance(column, Ids) and column.dtype is not None
+        }
+        if self.backend == "polars":
+            return _make_polars(plain, dtypes)
+        for name, dtype in dtypes.items():
+            plain[name] = _cast_arrow(plain[name], dtype)
+        return pa.table(plain)
+
+    def _wrap(self, frame: Any) -> Any:
+        """Return the frame as a proxy, where one came in."""
+        if not self.proxy:
+            return frame
+        return importlib.import_module("cudf.pandas").as_proxy_object(frame)
+
+
+def is_on_device(data: Any) -> bool:
+    """Tell whether something is an array in a GPU's memory: of CuPy, Numba, PyTorch or others."""
+    try:
+        if hasattr(data, "__cuda_array_interface__"):
+            return True
+    except RuntimeError:  # PyTorch's, of a tensor that requires its gradient
+        return True
+    return _in_dlpack(data) and data.__dlpack_device__()[0] == _CUDA
+
+
+def _in_dlpack(data: Any) -> bool:
+    """Tell whether something is an array of a library that is known by DLPack's protocol only."""
+    return hasattr(data, "__dlpack_device__") and not isinstance(
+        data, (np.ndarray, np.generic, pa.Array)
+    )
+
+
+def on_host(column: Any) -> Any:
+    """Return a result column with its arrays copied from the device, where they are there."""
+    if isinstance(column, Below):
+        return Below(on_host(column.values), column.limit)
+    if isinstance(column, Masked):
+        return Masked(on_host(column.values), on_host(column.valid))
+    if isinstance(column, (np.ndarray, Ids, list)) or not is_on_device(column):
+        return column
+    from cugraph_ws.runtime.device import device
+
+    return device().to_host(device().xp.asarray(column))
+
+
+def _to_arrow(column: Array | Masked | Ids | list[str]) -> pa.Array:
+    if isinstance(column, Masked):
+        return pa.array(column.values, mask=~column.valid)
+    if isinstance(column, Ids):
+        return column.values
+    return pa.array(column)
+
+
+def _cast_arrow(values: pa.Array, dtype: pa.DataType) -> pa.Array:
+    if not pa.types.is_dictionary(dtype):
+        return values.cast(dtype)
+    encoded = values.cast(dtype.value_type).dictionary_encode()
+    if len(encoded.dictionary) > 2 ** (dtype.index_type.bit_width - 1):
+        return encoded  # more ids in all than one column's codes can count
+    indices = encoded.indices.cast(dtype.index_type)
+    return pa.DictionaryArray.from_arrays(indices, encoded.dictionary, ordered=dtype.ordered)
+
+
+def _make_polars(columns: Mapping[str, pa.Array], dtypes: Mapping[str, Any]) -> Any:
+    import polars as pl
+
+    frame = pl.DataFrame({name: pl.from_arrow(column) for name, column in columns.items()})
+    return frame.with_columns(
+        [pl.col(name).cast(dtype) for name, dtype in dtypes.items() if frame[name].dtype != dtype]
+    )
+
+
+class Frame:
+    """A frame of any kind that is supported, to read columns from.
+
+    Parameters
+    ----------
+    native : object
+        What the caller gave.
+    table : narwhals.DataFrame
+        The same, behind one interface (for cuDF, a copy of it as an Arrow table).
+    backend : {"pandas", "polars", "pyarrow", "cudf"}
+    argument : str
+        The caller's name for it, for errors.
+    proxy : bool
+        Whether it came as a `cudf.pandas` proxy.
+    """
+
+    on_device = False
+
+    def __init__(
+        self,
+        native: Any,
+        table: nw.DataFrame[Any],
+        backend: Backend,
+        argument: str,
+        *,
+        proxy: bool = False,
+    ) -> None:
+        self.native = native
+        self.backend: Backend = backend
+        self.argument = argument
+        self.proxy = proxy
+        self._table = table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._table.columns)
+
+    def kind_like(self, name: str) -> FrameKind:
+        """Return the kind to make results in; Arrow-backed where column `name` is."""
+        dtype = getattr(self._table.get_column(name).to_native(), "dtype", None)
+        arrow_backed = hasattr(dtype, "pyarrow_dtype")
+        return FrameKind(self.backend, arrow_backed=arrow_backed, proxy=self.proxy)
+
+    def column(self, name: str, argument: str) -> Column:
+        """Read a column.
+
+        Parameters
+        ----------
+        name : str
+        argument : str
+            The argument that named it, for errors.
+
+        Returns
+        -------
+        Column
+
+        Raises
+        ------
+        InputError
+            If there is no such column, or its values are of several kinds.
+        """
+        if name not in self.names:
+            close = difflib.get_close_matches(str(name), [str(have) for have in self.names], 1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            if any(isinstance(have, tuple) for have in self.names):
+                hint = "its labels have several levels: give it flat names; "
+            raise InputError(
+                f"{argument}={name!r}: {self.argument} has no such column; {hint}"
+                f"its columns are {', '.join(repr(have) for have in self.names) or 'none'}"
+            )
+        return self._read(name, argument)
+
+    def _read(self, name: str, argument: str) -> Column:
+        return _read(self._table.get_column(name), name, argument)
+
+    def release(self, names: Sequence[str]) -> None:
+        """Remove columns from the caller's own frame, and forget them here."""
+        present = [name for name in dict.fromkeys(names) if name in self.names]
+        self._table = self._table.drop(present)
+        if self.backend == "polars":
+            for name in present:
+                self.native.drop_in_place(name)
+        elif self.backend != "pyarrow":  # Arrow tables are immutable: only our reference goes
+            for name in present:
+                del self.native[name]
+        self.native = None
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether something has columns, as frames of all kinds do."""
+    return hasattr(type(_unwrap(data)), "columns")  # a lazy frame would compute its own
+
+
+def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
+    """Recognise a frame.
+
+    Parameters
+    ----------
+    data : pandas, Polars or cuDF DataFrame, or PyArrow Table
+        A `cudf.pandas` proxy is opened as what it stands for; a Frame is returned as it is.
+    argument : str
+        The caller's name for it, for errors.
+    on_device : bool
+        Whether columns of a cuDF frame are to stay on the device; else it is copied to the host.
+
+    Returns
+    -------
+    Frame
+
+    Raises
+    ------
+    InputError
+        If it is anything else; the message says how to make a frame of it.
+    """
+    if isinstance(data, Frame):
+        return data
+    proxy = hasattr(data, "_fsproxy_wrapped")
+    data = _unwrap(data)
+    if _is_cudf(data):
+        frame: Any = provider("frames of cudf").CudfFrame(data, argument, proxy=proxy)
+        opened: Frame = frame if on_device else frame.on_host()
+        return opened
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    try:
+        table = nw.from_native(data, eager_only=True)
+        table.columns  # noqa: B018 - reading them refuses two of one name
+    except TypeError:
+        raise InputError(_not_a_frame(data, argument)) from None
+    except ValueError as error:  # two columns of one name
+        raise InputError(f"{argument}: {error}; rename the columns") from error
+    backend = table.implementation.value
+    if backend not in ("pandas", "polars", "pyarrow"):
+        raise InputError(
+            f"{argument}: frames of {backend} are not supported; convert it to {_KINDS}"
+        )
+    return Frame(data, table, backend, argument, proxy=proxy)
+
+
+def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
+    """Read a Series, an Arrow array, a NumPy array or a list of values as a column.
+
+    Parameters
+    ----------
+    data : Series, pyarrow.Array, ndarray, device array or sequence
+    argument : str
+        The caller's name for it, for errors.
+    on_device : bool
+        Whether what is on the device is to stay there; else it is copied to the host.
+
+    Returns
+    -------
+    Column
+
+    Raises
+    ------
+    InputError
+        If it is not one-dimensional, or its values are of several kinds.
+    """
+    if type(data) is list and data and all(type(one) is int for one in data):
+        # By way of Arrow a search's start takes as long as a superstep.
+        with suppress(OverflowError):
+            return Column(argument, argument, np.array(data, np.int64), pa.int64())
+    data = _unwrap(data)
+    if _is_cudf(data):
+        if on_device:
+            on_gpu: Column = provider("frames of cudf").device_column(data, argument, argument)
+            return on_gpu
+        data = data.to_arrow()
+    elif is_on_device(data):
+        column: Column = provider("device columns").device_values(data, argument)
+        if on_device:
+            return column
+        data = on_host(column.values)
+    elif _in_dlpack(data):
+        data = np.from_dlpack(data)
+    if isinstance(data, pa.Array):
+        data = pa.chunked_array([data])
+    series = nw.from_native(data, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return _read(series, argument, argument)
+    if isinstance(data, np.ndarray) and data.dtype.kind in "iufbmM":
+        if data.ndim != 1:
+            raise InputError(f"{argument}: a one-dimensional array is needed, not {data.ndim}-d")
+        return _numbers(data, argument, argument)
+    if isinstance(data, (str, bytes, Mapping)):
+        raise InputError(f"{argument}={data!r}: give a list, an array or a Series of values")
+    try:
+        values = from_objects(list(data))
+    except _UNREADABLE as error:
+        raise InputError(f"{argument}: values of one kind are needed: {error}") from error
+    return Column(argument, argument, _simplify(pa.chunked_array([values])), values.type)
+
+
+def join_dtypes(dtypes: Sequence[Any]) -> Any:
+    """Return a dtype with the categories of several; None is the library's usual one."""
+    if any(dtype is None for dtype in dtypes):
+        return None
+    if all(dtype == dtypes[0] for dtype in dtypes):
+        return dtypes[0]
+    kind = type(dtypes[0])
+    if kind.__name__ != "CategoricalDtype":  # pandas' and cuDF's: one for each set of categories
+        return None
+    library = "cudf" if kind.__module__.startswith("cudf.") else "pandas"
+    return provider(f"frames of {library}").join_categories(dtypes)
+
+
+def _unwrap(data: Any) -> Any:
+    """Return what a `cudf.pandas` proxy stands for; anything else as it is."""
+    return getattr(data, "_fsproxy_wrapped", data)
+
+
+def is_cudf_frame(data: Any) -> bool:
+    """Tell whether something is a cuDF frame, or a `cudf.pandas` proxy of one."""
+    return _is_cudf(_unwrap(data))
+
+
+def _is_cudf(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "cudf" and hasattr(data, "to_arrow")
+
+
+def _not_a_frame(data: Any, argument: str) -> str:
+    kind = type(data).__name__
+    if isinstance(data, np.ndarray) or is_on_device(data):
+        remedy = (
+            "Graph.from_arrays(source, destination) takes arrays, and "
+            "pandas.DataFrame(array, columns=['source', 'destination']) makes a frame of one"
+        )
+    elif hasattr(data, "tocoo"):
+        remedy = "Graph.from_matrix(matrix) takes sparse matrices"
+    elif isinstance(data, (Mapping, list, tuple)):
+        remedy = "pandas.DataFrame(data), polars.DataFrame(data) or pyarrow.table(data) makes one"
+    elif hasattr(data, "collect"):
+        remedy = "it is lazy: .collect() it"
+    elif hasattr(data, "compute"):
+        remedy = "it is lazy: .compute() it"
+    else:
+        remedy = "convert it"
+    return f"{argument}: {_KINDS} is needed, not {kind}; {remedy}"
+
+
+def _read(series: nw.Series[Any], name: str, argument: str) -> Column:
+    native = series.to_native()
+    if isinstance(native, pa.ChunkedArray):
+        return Column(name, argument, _simplify(native), native.type)
+    if isinstance(native.dtype, np.dtype) and native.dtype.kind in "iufbmM":
+        return _numbers(native.to_numpy(), name, argument)
+    try:
+        values = _convert(series, native)
+    except _UNREADABLE as error:
+        raise InputError(
+            f"column {name!r} ({argument}): values of one kind are needed, and a dtype that Arrow "
+            f"knows: {error}"
+        ) from error
+    chunks = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return Column(name, argument, _simplify(chunks), native.dtype)
+
+
+def _numbers(values: Array, name: str, argument: str) -> Column:
+    """Return a NumPy array of numbers or times as a column, of a dtype that Arrow has too.
+
+    Kernels and Arrow read the machine's byte order only: they would take the bytes of other arrays
+    for other numbers.
+    """
+    column = Column(name, argument, values, values.dtype)
+    dtype = values.dtype.newbyteorder("=")
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        raise InputError(f"{column} holds {dtype}; cast it to float64")
+    if dtype.kind in "mM" and np.datetime_data(dtype) not in _TIME_UNITS:
+        return _in_seconds(column)
+    if values.dtype.isnative:
+        return column
+    return Column(name, argument, values.astype(dtype), dtype)
+
+
+def _in_seconds(column: Column) -> Column:
+    """Return times of a unit that Arrow does not have, such as days, as counts of seconds."""
+    times = column.values
+    kind, unit = times.dtype.name.partition("[")[0], np.datetime_data(times.dtype)[0]
+    exact = False
+    if unit != "generic" and (kind != "timedelta64" or unit not in "YM"):  # months have no length
+        seconds = times.astype(f"{kind}[s]")
+        exact = np.array_equal(seconds.astype(times.dtype), times, equal_nan=True)
+    if not exact:
+        raise InputError(f"{column} holds {times.dtype}; cast it to {kind}[s] or {kind}[ns]")
+    return Column(column.name, column.argument, seconds, seconds.dtype)
+
+
+def _convert(series: nw.Series[Any], native: Any) -> Any:
+    """Return a column as Arrow has it."""
+    if not series.implementation.is_pandas():
+        if series.dtype == nw.Object:
+            raise TypeError(f"{native.dtype} is none")
+        return native.to_arrow()
+    if native.dtype == object:
+        return from_objects(native.tolist(), nan_is_null=True)
+    if hasattr(native.dtype, "categories") and native.dtype.categories.dtype == object:
+        from_objects(native.dtype.categories.tolist())
+    return pa.Array.from_pandas(native)
+
+
+def _simplify(values: pa.ChunkedArray) -> Array | pa.ChunkedArray:
+    """Return numbers without nulls as a NumPy array, of the same memory where it is one chunk."""
+    kind = values.type
+    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if not numeric or values.null_count:
+        return values
+    return np.asarray(values.to_numpy())

@@ -1,0 +1,118 @@
+"""Matrix Market files: the entries of a sparse matrix as edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyarrow import compute
+
+from cugraph_ws.errors import FileError
+from cugraph_ws.frames.textfiles import Layout, TextFile
+from cugraph_ws.runtime.memory import available_memory, check_room
+
+__all__ = ["read_matrix_market"]
+
+FIELDS = {"pattern": None, "integer": pa.int64(), "real": pa.float64(), "double": pa.float64()}
+SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+
+
+def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
+    """Return the entries of a square coordinate matrix as edges from rows to columns.
+
+    Parameters
+    ----------
+    text : TextFile
+    names : sequence of str
+        Names for rows, columns and values.
+
+    Returns
+    -------
+    pyarrow.Table
+        Ids from 1, as in the file.  Entries off the diagonal of a symmetric matrix give an edge
+        in each direction.
+
+    Raises
+    ------
+    FileError
+        If the header, the sizes or the entries are not those of such a matrix.
+    GraphMemoryError
+        If the entries, in both directions where it is symmetric, would not fit in memory.
+
+    References
+    ----------
+    Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
+    """
+    field, symmetry = _header(text)
+    rows, columns, entries = _sizes(text)
+    if rows != columns:
+        raise FileError(
+            f"{text.path}: the matrix has {rows} rows and {columns} columns; rows and columns of "
+            "a graph are the same vertices, so give a square one"
+        )
+    named = list(names[:2]) if field == "pattern" else list(names[:3])
+    room = available_memory()
+    if text.compression is None:  # no entry is shorter than "1 1", whatever the size line says
+        possible = min(entries, text.path.stat().st_size // 4)
+        check_room(str(text.path), 8 * len(named) * possible, room)
+    table = text.table(Layout(" ", named, skip=1, comments=True))
+    if table.num_rows != entries:
+        raise FileError(
+            f"{text.path}: has {table.num_rows} entries where its size line promises {entries}; "
+            "the file may be cut short: make or fetch it again"
+        )
+    for name in named[:2]:
+        ids = table[name]
+        good = pa.types.is_integer(ids.type) and ids.null_count == 0
+        least, most = compute.min_max(ids).as_py().values()
+        if not good or (entries and not 1 <= least <= most <= rows):
+            raise FileError(f"{text.path}: column {name!r} holds something else than 1 to {rows}")
+    kind = FIELDS[field]
+    if kind is not None:
+        try:
+            values = table[named[2]].cast(kind)
+        except pa.ArrowInvalid as error:
+            raise FileError(f"{text.path}: values are not {field}: {error}") from error
+        table = table.set_column(2, named[2], values)
+    if symmetry == "general":
+        return table
+    check_room(str(text.path), 2 * table.nbytes, room)
+    return _mirrored(table, named, symmetry)
+
+
+def _header(text: TextFile) -> tuple[str, str]:
+    line = text.head.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    words = line.lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        raise FileError(
+            f"{text.path}: line 1 is {line[:60]!r}, not a %%MatrixMarket header; "
+            'give format="snap" if it is a list of edges'
+        )
+    layout, field, symmetry = words[2:]
+    if layout != "coordinate" or field not in FIELDS or symmetry not in SYMMETRIES:
+        raise FileError(
+            f"{text.path}: line 1 announces a matrix that is {' '.join(words[2:])}; an edge list "
+            f"is coordinate, one of {', '.join(FIELDS)}, and one of {', '.join(SYMMETRIES)}"
+        )
+    return field, symmetry
+
+
+def _sizes(text: TextFile) -> tuple[int, int, int]:
+    line = "".join(text.first_rows(1))
+    words = line.split()
+    if len(words) != 3 or not all(word.isdecimal() for word in words):
+        raise FileError(
+            f"{text.path}: line {text.line_of(1, comments=True)} is {line[:60]!r}; it should have "
+            "three whole numbers: rows, columns and entries"
+        )
+    rows, columns, entries = map(int, words)
+    return rows, columns, entries
+
+
+def _mirrored(table: pa.Table, named: list[str], symmetry: str) -> pa.Table:
+    source, destination = named[:2]
+    below = table.filter(compute.not_equal(table[source], table[destination]))
+    mirror = below.select([destination, source, *named[2:]]).rename_columns(named)
+    if symmetry == "skew-symmetric" and len(named) == 3:
+        mirror = mirror.set_column(2, named[2], compute.negate(mirror[named[2]]))
+    return pa.concat_tables([table, mirror])

@@ -1,0 +1,164 @@
+"""Frames and edges out, to Parquet or CSV: wholly or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import narwhals as nw
+import pyarrow as pa
+from pyarrow import csv
+
+from cugraph_ws.errors import FileError, InputError
+from cugraph_ws.runtime.atomic_files import new_beside, replacing, sweep
+from cugraph_ws.runtime.paths import native_path
+
+__all__ = ["check_writable", "write_chunks", "write_frame"]
+
+OUTPUTS = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+
+def check_writable(path: str | Path, *, any_name: bool = False) -> Path:
+    """Make sure, before any work is done, that a result can be written.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to write; its suffix is the format.
+    any_name : bool
+        Whether the suffix does not matter.
+
+    Returns
+    -------
+    Path
+        The file itself, where `path` is a link to it.
+
+    Raises
+    ------
+    FileError
+        If the suffix is no format, or the folder is missing or cannot be written to.
+    """
+    path = native_path(path)
+    if not any_name:
+        _suffix(path)
+    path = path.resolve()
+    with _errors_of(path):
+        if path.exists() and not path.is_file():
+            raise FileError(f"{path}: is not a regular file; give another path for the output")
+        if not path.parent.is_dir():
+            raise FileError(f"{path}: there is no folder {path.parent}; make it first")
+        temporary = new_beside(path)
+        temporary.touch(exist_ok=False)
+        temporary.unlink()
+        sweep(path.parent)
+    return path
+
+
+def write_frame(frame: Any, path: str | Path) -> None:
+    """Write a frame to a file, which appears when it is complete.
+
+    Parameters
+    ----------
+    frame : pandas, Polars, PyArrow or cuDF frame
+    path : str or Path
+        .parquet, .csv or .tsv; the last two also with .gz.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written; what was there before is still there.
+    """
+    path = check_writable(path)
+    try:
+        table = nw.from_native(frame, eager_only=True).to_arrow()
+    except TypeError:
+        raise InputError(
+            f"{type(frame).__name__} is not a frame; give one of pandas, Polars, PyArrow or cuDF"
+        ) from None
+    with _errors_of(path), replacing(path) as file, _writer(path, file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def write_chunks(chunks: Iterable[Mapping[str, Any]], path: str | Path) -> int:
+    """Write edges as they come, a row group for each chunk; memory holds one chunk.
+
+    Parameters
+    ----------
+    chunks : iterable of dict of ndarray
+        At least one; all with the same columns.
+    path : str or Path
+        As for `write_frame`.
+
+    Returns
+    -------
+    int
+        Rows written.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written; what was there before is still there.
+    """
+    path = check_writable(path)
+    tables = (pa.table(dict(chunk)) for chunk in chunks)
+    first = next(tables)
+    rows: int = first.num_rows
+    with _errors_of(path), replacing(path) as file, _writer(path, file, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
+            rows += table.num_rows
+    return rows
+
+
+def _suffix(path: Path) -> str:
+    name = path.name.lower()
+    for suffix in OUTPUTS:
+        if name.endswith(suffix):
+            return suffix
+    raise FileError(f"{path}: no format is known by this name; end it in {', '.join(OUTPUTS)}")
+
+
+@contextmanager
+def _errors_of(path: Path) -> Iterator[None]:
+    """Turn what the system says into an error that names the file."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(f"{path}: cannot be written ({reason}); give another path") from error
+
+
+@contextmanager
+def _writer(path: Path, file: IO[bytes], schema: pa.Schema) -> Iterator[Any]:
+    """Open the writer of a format, on an open file."""
+    suffix = _suffix(path)
+    if suffix in (".parquet", ".pq"):
+        from pyarrow import parquet
+
+        with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+            yield writer
+        return
+    options = csv.WriteOptions(delimiter="\t" if ".tsv" in suffix else ",")
+    with ExitStack() as open_:
+        stream: Any = file
+        if suffix.endswith(".gz"):
+            plain = open_.enter_context(pa.PythonFile(_Kept(file), mode="w"))
+            stream = open_.enter_context(pa.CompressedOutputStream(plain, "gzip"))
+        yield open_.enter_context(csv.CSVWriter(stream, schema, write_options=options))
+
+
+class _Kept:
+    """A file for Arrow to write to, which stays open when Arrow is done with it."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write, self.flush = file.write, file.flush
+
+    def close(self) -> None:
+        """Leave the file open."""

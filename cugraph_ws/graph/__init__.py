@@ -1,0 +1,1 @@
+"""Graphs: ids to numbers, edges grouped in rows, attributes, estimates of memory."""

@@ -1,0 +1,351 @@
+"""Rows of neighbours: how they are built from edges, transposed, and merged.
+
+Every build is a counting scatter over ranges of edges: count how often each row occurs in each
+range, turn the counts into the places where each range writes, then write.  It is stable and
+gives the same arrays for any number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.kernels.cpu.build import (
+    count_rows,
+    place_edges,
+    place_first_rows,
+    place_values,
+    start_cursors,
+    strip_marks,
+    transpose_rows,
+)
+from cugraph_ws.runtime.threads import cut_evenly, cut_offsets, number_of_threads, parallel
+
+__all__ = ["TURNS", "Adjacency", "EdgeList", "cursor_dtype", "index_dtype", "lengths", "pieces_of"]
+
+Array = npt.NDArray[Any]
+Ranges = list[tuple[int, int]]
+
+_NO_TABLE = np.empty(0, np.int32)
+_EDGES_A_THREAD = 1 << 16  # below this a second thread costs more than it brings
+_WIDENED = 1 << 16  # offsets at a time
+_LISTED = (2, 1 << 9)  # ends of edges that are listed before they are placed
+# Shares of the arcs that are placed after each turn, where columns of edges are given up as they are
+# placed.  An arc takes 4 bytes and its edge 8, so that columns and arcs never take more than at first.
+TURNS = (1 / 8, 3 / 8, 7 / 8, 1)
+_INT32_MAX = np.iinfo(np.int32).max
+
+
+def index_dtype(number_of_vertices: int) -> np.dtype[Any]:
+    """Return the dtype of neighbour lists: int32 while every vertex number fits."""
+    return np.dtype(np.int32 if number_of_vertices <= _INT32_MAX else np.int64)
+
+
+def lengths(offsets: Array) -> npt.NDArray[np.int64]:
+    """Return the lengths of rows, given where each begins and the last one ends; int64."""
+    return np.subtract(offsets[1:], offsets[:-1], dtype=np.int64)
+
+
+def cursor_dtype(arcs: int) -> np.dtype[Any]:
+    """Return the dtype of the places where arcs are written to: int32 while there are so few."""
+    return np.dtype(np.int32 if arcs <= _INT32_MAX else np.int64)
+
+
+def pieces_of(arcs: int, rows: int) -> int:
+    """How many ranges to cut a scatter into: each needs a cursor for every row.
+
+    The cap keeps all cursors within two bytes an arc.
+    """
+    return max(1, min(number_of_threads(), arcs // _EDGES_A_THREAD, arcs // (4 * rows + 1)))
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """For every vertex a row of neighbours.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (vertices + 1,)
+        Where each vertex's row starts in `indices`.  While a graph is built, int32 where that is enough.
+    indices : ndarray of int32 or int64, shape (arcs,)
+        Vertex numbers of the neighbours, ascending in every row; parallel edges in input order.
+        While an undirected graph is built, ~v stands for a neighbour v where the edge was given the
+        other way: see `strip_marks`.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    indices: Array
+
+    @property
+    def number_of_arcs(self) -> int:
+        """Number of neighbours in all rows; an undirected edge is two arcs, a self-loop one."""
+        return len(self.indices)
+
+    @cached_property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """Length of every row; int64, shape (vertices,)."""
+        return lengths(self.offsets)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both arrays."""
+        return self.offsets.nbytes + self.indices.nbytes
+
+    def rows(self) -> Array:
+        """Return the row that each arc is in; the dtype of `indices`, shape (arcs,)."""
+        numbers = np.arange(self._vertices, dtype=self.indices.dtype)
+        return np.repeat(numbers, self.degrees)
+
+    def count_targets(self) -> npt.NDArray[np.int64]:
+        """Return how often each vertex occurs in `indices`; int64, shape (vertices,)."""
+        pieces = cut_evenly(self.number_of_arcs, pieces_of(self.number_of_arcs, self._vertices))
+        dtype = cursor_dtype(self.number_of_arcs)
+        counts = np.zeros((max(1, len(pieces)), self._vertices), dtype)
+        _count(*self._targets, list(counts), pieces)
+        return np.asarray(counts.sum(axis=0, dtype=np.int64))
+
+    @property
+    def _vertices(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def _targets(self) -> tuple[Array, Array, int, Array, bool]:
+        """The arcs' targets, in the shape that the counting kernels take."""
+        return self.indices, self.indices, 0, _NO_TABLE, False
+
+    def transpose(self, *values: Array) -> tuple[Adjacency, list[Array]]:
+        """Turn rows of targets into rows of sources, or back.
+
+        Parameters
+        ----------
+        *values : ndarray, shape (arcs,)
+            Arrays in this adjacency's order that go along.
+
+        Returns
+        -------
+        adjacency : Adjacency
+            With ascending rows, whatever the order of this one's.
+        values : list of ndarray
+            The arrays in the new order.
+        """
+        arcs = self.number_of_arcs
+        row_ranges, ranges = self._ranges()
+        offsets, cursors, _ = _cursors(*self._targets, self._vertices, ranges)
+        out = np.empty(arcs, self.indices.dtype)
+        parallel(
+            transpose_rows,
+            [
+                (self.offsets, self.indices, cursor, out, low, high)
+                for cursor, (low, high) in zip(cursors, row_ranges, strict=False)
+            ],
+        )
+        moved = []
+        for array in values:
+            cursors = _again(offsets, cursors)
+            moved.append(_scatter(*self._targets, cursors, array, arcs, ranges))
+        del cursors
+        return Adjacency(_widened(offsets), out), moved
+
+    def carry(self, values: Array) -> Array:
+        """Return values in this adjacency's order in that of its transposition."""
+        _, ranges = self._ranges()
+        _, cursors, arcs = _cursors(*self._targets, self._vertices, ranges)
+        return _scatter(*self._targets, cursors, values, arcs, ranges)
+
+    def strip_marks(self) -> int:
+        """Take the marks of an undirected graph's arcs away, in place, once its rows are sorted.
+
+        Returns
+        -------
+        int
+            Pairs of vertices with edges that were given in one direction and others in the other.
+        """
+        ranges = cut_offsets(self.offsets, pieces_of(self.number_of_arcs, self._vertices))
+        return sum(parallel(strip_marks, [(self.offsets, self.indices, *one) for one in ranges]))
+
+    def _ranges(self) -> tuple[Ranges, Ranges]:
+        """Cut the rows for the threads: ranges of rows, and of the arcs in them."""
+        rows = cut_offsets(self.offsets, pieces_of(self.number_of_arcs, self._vertices))
+        return rows, [(int(self.offsets[low]), int(self.offsets[high])) for low, high in rows]
+
+
+@dataclass
+class EdgeList:
+    """Edges as two columns of ids, and how an id becomes a vertex number.
+
+    Attributes
+    ----------
+    sources, destinations : ndarray of int32 or int64, shape (edges,)
+        Both of one dtype; may be the caller's own columns, so they are only read.
+    low : int
+        Least id.
+    table : ndarray of int32 or int64
+        Vertex number of `low + i` at `i`; empty where the number is `id - low` itself.
+    number_of_vertices : int
+    own : bool
+        Whether the columns are vertex numbers that nobody else refers to: they may be overwritten.
+    """
+
+    sources: Array
+    destinations: Array
+    low: int
+    table: Array
+    number_of_vertices: int
+    own: bool = False
+
+    def rows_of_sources(self, values: list[Array], *, both: bool) -> tuple[Adjacency, list[Array]]:
+        """Group the edges by source, in input order, and their values with them.
+
+        With `both`, every edge goes into its destination's row as well, a self-loop once; there its
+        source v is marked as ~v.  The rows are not ascending: one transposition makes them so, and
+        `strip_marks` takes the marks away.  Offsets are int32 where that is enough.
+        """
+        vertices, edges = self.number_of_vertices, len(self.sources)
+        ranges = cut_evenly(edges, pieces_of(edges, vertices))
+        head = (self.sources, self.destinations, self.low, self.table, both)
+        offsets, cursors, arcs = _cursors(*head, vertices, ranges)
+        out = np.empty(arcs, index_dtype(vertices))
+        if self.own and not both and not values:
+            del head
+            self._place_by_rows(offsets, cursors, out, ranges)
+            return Adjacency(offsets, out), []
+        parallel(
+            place_edges,
+            [
+                (*head, cursor, out, low, high)
+                for cursor, (low, high) in zip(cursors, ranges, strict=False)
+            ],
+        )
+        placed = []
+        for array in values:
+            cursors = _again(offsets, cursors)
+            placed.append(_scatter(*head, cursors, array, arcs, ranges))
+        return Adjacency(offsets, out), placed
+
+    def _place_by_rows(
+        self,
+        offsets: Array,
+        cursors: list[Array],
+        out: Array,
+        ranges: Ranges,
+    ) -> None:
+        """Place the edges of the first rows, then those of the next, and give up those placed.
+
+        The edges that are left move together, so that columns shrink while rows fill.
+        """
+        sources, destinations = self.sources, self.destinations
+        self.sources = self.destinations = np.empty(0, sources.dtype)
+        arcs = len(out)
+        for share in TURNS:
+            bound = len(offsets)
+            if share < 1:  # where the last range writes, or has written: ascending either way
+                bound = int(np.searchsorted(offsets[1:], offsets.dtype.type(arcs * share)))
+            left = parallel(
+                place_first_rows,
+                [
+                    (
+                        sources,
+                        destinations,
+                        bound,
+                        cursor,
+                        out,
+                        np.empty(_LISTED, np.int64),
+                        low,
+                        high,
+                    )
+                    for cursor, (low, high) in zip(cursors, ranges, strict=False)
+                ],
+            )
+            at, kept = 0, []
+            for (low, _), count in zip(ranges, left, strict=False):
+                for column in (sources, destinations):
+                    column[at : at + count] = column[low : low + count]
+                kept.append((at, at + count))
+                at += count
+            ranges = kept
+            for column in (sources, destinations):
+                column.resize(at, refcheck=False)  # which gives the rest back
+
+
+def _cursors(
+    rows: Array, columns: Array, low: int, table: Array, both: bool, vertices: int, ranges: Ranges
+) -> tuple[Array, list[Array], int]:
+    """Count neighbours; return the rows' offsets, where each range writes in each row, and how many.
+
+    The cursors of the last range are `offsets[1:]` itself: once that range is placed they stand at the
+    rows' ends, and only then are the offsets right.  All are int32 where that is enough.
+    """
+    pieces = max(1, len(ranges))
+    dtype = cursor_dtype(len(rows) * (2 if both else 1))
+    offsets = np.zeros(vertices + 1, dtype)
+    before = np.zeros((pieces - 1, vertices), dtype)
+    cursors = [*before, offsets[1:]]
+    _count(rows, columns, low, table, both, cursors, ranges)
+    return offsets, cursors, start_cursors(before, offsets[1:])
+
+
+def _count(
+    rows: Array,
+    columns: Array,
+    low: int,
+    table: Array,
+    both: bool,
+    counts: list[Array],
+    ranges: Ranges,
+) -> None:
+    """Add each range's neighbours in every row to the range's own counts."""
+    parallel(
+        count_rows,
+        [
+            (rows, columns, low, table, both, count, first, last)
+            for count, (first, last) in zip(counts, ranges, strict=False)
+        ],
+    )
+
+
+def _widened(offsets: Array) -> npt.NDArray[np.int64]:
+    """Return offsets as int64, in the memory of those of 32 bits, to which nothing else may refer."""
+    if offsets.dtype == np.int64:
+        return offsets
+    size = len(offsets)
+    offsets.resize(2 * size, refcheck=False)
+    wide = offsets.view(np.int64)
+    for low in reversed(range(0, size, _WIDENED)):  # what is overwritten was read before
+        some = slice(low, min(low + _WIDENED, size))
+        wide[some] = offsets[some].astype(np.int64)
+    return wide
+
+
+def _again(offsets: Array, cursors: list[Array]) -> list[Array]:
+    """Return cursors that stand where ranges begin, of those that stand where they end.
+
+    A range ends in each row where the next one begins, and the first one begins with the row.
+    """
+    return [offsets[:-1].copy(), *cursors[:-1]]
+
+
+def _scatter(
+    rows: Array,
+    columns: Array,
+    low: int,
+    table: Array,
+    both: bool,
+    cursors: list[Array],
+    values: Array,
+    arcs: int,
+    ranges: Ranges,
+) -> Array:
+    """Carry `values` to the places that cursors give them, which move on."""
+    out = np.empty(arcs, values.dtype)
+    parallel(
+        place_values,
+        [
+            (rows, columns, low, table, both, cursor, values, out, first, last)
+            for cursor, (first, last) in zip(cursors, ranges, strict=False)
+        ],
+    )
+    return out

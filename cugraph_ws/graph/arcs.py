@@ -1,0 +1,221 @@
+"""A graph's edges in the orders that algorithms read them in, each made when first needed.
+
+They start as rows of sources in input order.  One transposition gives the CSC, with ascending
+rows, and the start is forgotten; another gives the CSR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import RLock
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.graph.adjacency import Adjacency, lengths
+from cugraph_ws.graph.duplicates import Merge, merge_parallel, repeats
+
+__all__ = ["Arcs", "Order"]
+
+Array = npt.NDArray[Any]
+Degrees = npt.NDArray[np.int64]
+Order = Literal["csc", "csr"]
+
+
+class Arcs:
+    """The edges of a graph; an undirected edge is two arcs, a self-loop one.
+
+    Safe to read from several threads: what one of them needs first, it makes for all.
+
+    Parameters
+    ----------
+    base : Adjacency
+        Rows of sources in input order.
+    values : dict of str to ndarray, shape (arcs,)
+        The edge columns that the graph carries, in that order.
+    directed : bool
+    marked : bool, optional
+        Whether arcs are marked where an edge was given the other way, see `Adjacency.strip_marks`; by
+        default those of an undirected graph are.
+    """
+
+    def __init__(
+        self,
+        base: Adjacency,
+        values: dict[str, Array],
+        *,
+        directed: bool,
+        marked: bool | None = None,
+    ) -> None:
+        self._directed = directed
+        self._marked = not directed if marked is None else marked
+        self._lock = RLock()
+        self._base: Adjacency | None = base
+        self._base_values = values
+        self._csc: Adjacency | None = None
+        self._csr: Adjacency | None = None
+        self._values: dict[tuple[str, Order], Array] = {}
+        self._out_degrees: Degrees | None = None
+        self._starts: Array | None = None  # where rows of sources began: what out-degrees come of
+        self._both_ways = 0
+
+    @classmethod
+    def of_csc(cls, csc: Adjacency, values: dict[str, Array], *, directed: bool) -> Arcs:
+        """Make one of a CSC, and the carried columns in its order."""
+        arcs = cls(csc, {}, directed=directed)
+        arcs._base, arcs._csc = None, csc
+        arcs._values = {(name, "csc"): array for name, array in values.items()}
+        return arcs
+
+    @property
+    def csc(self) -> Adjacency:
+        """In-neighbours of every vertex."""
+        with self._lock:
+            if self._csc is None:
+                assert self._base is not None
+                csc, moved = self._base.transpose(*self._base_values.values())
+                if self._marked:
+                    self._both_ways = csc.strip_marks()
+                self._csc = csc
+                for name, values in zip(self._base_values, moved, strict=True):
+                    self._values[name, "csc"] = values
+                self._starts = self._base.offsets
+                self._base, self._base_values = None, {}
+            return self._csc
+
+    @property
+    def csr(self) -> Adjacency:
+        """Out-neighbours of every vertex; of an undirected graph, the CSC itself."""
+        with self._lock:
+            if not self._directed:
+                return self.csc
+            if self._csr is None:
+                self._csr, _ = self.csc.transpose()
+            return self._csr
+
+    @property
+    def has_csr(self) -> bool:
+        """Whether the CSR is there, or is the CSC."""
+        return not self._directed or self._csr is not None
+
+    @property
+    def out_degrees(self) -> Degrees:
+        """Number of arcs out of every vertex, from whichever adjacency there is."""
+        with self._lock:
+            if self._base is not None:
+                return self._base.degrees
+            if self._out_degrees is None:
+                starts, self._starts = self._starts, None
+                self._out_degrees = self.csc.count_targets() if starts is None else lengths(starts)
+            return self._out_degrees
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is held now."""
+        adjacencies = [one for one in (self._base, self._csc, self._csr) if one is not None]
+        arrays = [*self._base_values.values(), *self._values.values()]
+        return sum(one.nbytes for one in adjacencies) + sum(array.nbytes for array in arrays)
+
+    def values(self, name: str, order: Order) -> Array:
+        """Return a carried column in an adjacency's order."""
+        with self._lock:
+            csc = self.csc
+            if order == "csc" or not self._directed:
+                return self._values[name, "csc"]
+            if (name, order) not in self._values:
+                self._values[name, order] = csc.carry(self._values[name, "csc"])
+            return self._values[name, order]
+
+    def merge(self, policy: Merge, repeated: npt.NDArray[np.bool_]) -> None:
+        """Merge parallel arcs, before anything but the CSC was read."""
+        with self._lock:
+            values = {name: array for (name, _), array in self._values.items()}
+            self._csc, merged = merge_parallel(self.csc, values, policy, repeated)
+            self._both_ways = 0
+            self._values = {(name, "csc"): array for name, array in merged.items()}
+            self._out_degrees = self._starts = None
+
+    @property
+    def both_ways(self) -> int:
+        """Pairs of vertices with edges that were given in either direction, if arcs were marked."""
+        with self._lock:
+            _ = self.csc  # counted while it is made
+            return self._both_ways
+
+    def once(self) -> npt.NDArray[np.bool_] | None:
+        """Mark one arc of each undirected edge, from the smaller vertex; None where all count."""
+        return None if self._directed else self.csc.indices <= self.csc.rows()
+
+    def count(self, marked: npt.NDArray[np.bool_]) -> int:
+        """Count the edges among marked arcs of the CSC."""
+        once = self.once()
+        return int(np.count_nonzero(marked if once is None else marked & once))
+
+    def count_loops(self) -> int:
+        """Count the edges from a vertex to itself."""
+        return int(np.count_nonzero(self.csc.indices == self.csc.rows()))
+
+    def count_isolated(self) -> int:
+        """Count the vertices without any edge."""
+        return int(np.count_nonzero((self.csc.degrees == 0) & (self.out_degrees == 0)))
+
+    def repeated(self) -> npt.NDArray[np.bool_]:
+        """Mark the arcs of the CSC that repeat the one before."""
+        return repeats(self.csc)
+
+    def count_repeated(self) -> int:
+        """Count the edges beside the first between the same two vertices."""
+        return self.count(self.repeated())
+
+    def weight_sums(self, name: str, *, incoming: bool) -> npt.NDArray[np.float64]:
+        """Sum a carried column over the arcs into or out of every vertex; may overflow."""
+        adjacency = self.csc if incoming else self.csr
+        weights = self.values(name, "csc" if incoming else "csr")
+        filled = np.flatnonzero(np.diff(adjacency.offsets))
+        sums = np.zeros(len(adjacency.offsets) - 1)
+        if len(filled):
+            with np.errstate(over="ignore"):
+                sums[filled] = np.add.reduceat(
+                    weights.astype(np.float64), adjacency.offsets[filled]
+                )
+        return sums
+
+    @staticmethod
+    def first_infinite(values: Array) -> int | None:
+        """Return the first place where an array is not finite, None where it is everywhere."""
+        finite = np.isfinite(values)
+        return None if finite.all() else int(np.argmin(finite))
+
+    def extreme(self, name: str, *, least: bool) -> tuple[Any, int]:
+        """Return the least or greatest value of a carried column, and an arc of the CSC with it."""
+        values = self.values(name, "csc")
+        arc = int(values.argmin() if least else values.argmax())
+        return values[arc], arc
+
+    def listed(
+        self, names: Sequence[str], keep: Any, among: Any
+    ) -> tuple[Array, Array, dict[str, Array]]:
+        """List edges; see `Graph.edge_frame`.
+
+        Returns
+        -------
+        sources, destinations : ndarray
+            Vertex numbers.
+        values : dict of str to ndarray
+            The carried columns.
+        """
+        csc, rows = self.csc, self.csc.rows()
+        marks = [one for one in (keep, self.once()) if one is not None]
+        if among is not None:
+            marks.append(among[csc.indices] & np.repeat(among, csc.degrees))
+        which: Any = slice(None)
+        if marks:
+            which = np.flatnonzero(np.logical_and.reduce(marks))
+        values = {name: self.values(name, "csc")[which] for name in names}
+        return csc.indices[which], rows[which], values
+
+    def ends(self, arc: int) -> tuple[int, int]:
+        """Return the source and the destination of an arc of the CSC."""
+        row = int(np.searchsorted(self.csc.offsets, arc, side="right")) - 1
+        return int(self.csc.indices[arc]), row

@@ -1,0 +1,122 @@
+"""Parallel edges in a sorted adjacency: found, counted, merged."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.graph.adjacency import Adjacency
+
+__all__ = ["Merge", "merge_parallel", "refuse_infinite", "repeats"]
+
+Array = npt.NDArray[Any]
+Merge = Literal["sum", "min", "max", "mean", "first"]
+
+
+def repeats(adjacency: Adjacency) -> npt.NDArray[np.bool_]:
+    """Tell which arcs repeat the one before them.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        With ascending rows.
+
+    Returns
+    -------
+    ndarray of bool, shape (arcs,)
+    """
+    repeated = np.zeros(adjacency.number_of_arcs, np.bool_)
+    np.equal(adjacency.indices[1:], adjacency.indices[:-1], out=repeated[1:])
+    starts = adjacency.offsets[:-1]
+    repeated[starts[starts < len(repeated)]] = False
+    return repeated
+
+
+def merge_parallel(
+    adjacency: Adjacency,
+    values: dict[str, Array],
+    policy: Merge,
+    repeated: npt.NDArray[np.bool_],
+) -> tuple[Adjacency, dict[str, Array]]:
+    """Make one arc of all that join the same two vertices in the same direction.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        With ascending rows, parallel arcs in input order.
+    values : dict of str to ndarray, shape (arcs,)
+    policy : {"sum", "min", "max", "mean", "first"}
+        What becomes of their values.
+    repeated : ndarray of bool, shape (arcs,)
+        As `repeats` gives it.
+
+    Returns
+    -------
+    adjacency : Adjacency
+    values : dict of str to ndarray
+        Of the same dtypes, but that the mean of integers is float64.  Sums of floats may have become
+        infinite; see `refuse_infinite`.
+
+    Raises
+    ------
+    InputError
+        If a sum of integers exceeds int64.
+    """
+    kept = ~repeated
+    counts = np.zeros(len(adjacency.offsets), np.int64)
+    filled = np.flatnonzero(adjacency.degrees)
+    if len(filled):
+        counts[filled + 1] = np.add.reduceat(kept, adjacency.offsets[filled], dtype=np.int64)
+    merged = Adjacency(np.cumsum(counts), adjacency.indices[kept])
+    return merged, {name: _reduce(name, array, kept, policy) for name, array in values.items()}
+
+
+def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge) -> Array:
+    if policy == "first":
+        return values[kept]
+    if not len(values):  # of a share of a graph: the dtype is that of the other shares
+        return values.astype(_mean_dtype(values) if policy == "mean" else values.dtype)
+    starts = np.flatnonzero(kept)
+    if policy == "min":
+        return np.asarray(np.minimum.reduceat(values, starts))
+    if policy == "max":
+        return np.asarray(np.maximum.reduceat(values, starts))
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is not finite
+        rough = np.add.reduceat(values, starts, dtype=np.float64)
+        if policy == "mean":
+            sizes = np.diff(starts, append=len(values))
+            return (rough / sizes).astype(_mean_dtype(values))
+        if values.dtype.kind == "f":
+            return rough.astype(values.dtype)
+    if np.abs(rough).max() > 2.0**62:  # well before 2**63: `rough` is rounded
+        raise InputError(
+            f"duplicates='sum': the sums of column {name!r} come near int64's limit; cast it to float64"
+        )
+    return np.asarray(np.add.reduceat(values, starts))
+
+
+def refuse_infinite(policy: str, name: str, value: Any, edge: str) -> NoReturn:
+    """Raise InputError for parallel edges whose values add up to no finite number.
+
+    Parameters
+    ----------
+    policy : str
+        What was to become of them.
+    name : str
+        The column.
+    value : float
+        What came out.
+    edge : str
+        The ids of the edges' ends.
+    """
+    raise InputError(
+        f"duplicates={policy!r}: the values of column {name!r} on the edges {edge} come to {value}; scale "
+        "the column down, or make it float64"
+    )
+
+
+def _mean_dtype(values: Array) -> np.dtype[Any]:
+    return np.dtype(np.float64) if values.dtype.kind == "i" else values.dtype

@@ -1,0 +1,226 @@
+"""From an edge frame to numbered edges grouped by source: everything that reads the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import Frame, FrameKind, open_frame
+from cugraph_ws.frames.ids import IdType, agree, read_ids
+from cugraph_ws.frames.values import read_numbers
+from cugraph_ws.graph.adjacency import EdgeList
+from cugraph_ws.graph.arcs import Arcs
+from cugraph_ws.graph.footprints import IdShape
+from cugraph_ws.graph.memory import check_memory, estimate_of_build
+from cugraph_ws.graph.numbering import Numbered, number_rows
+from cugraph_ws.graph.vertices import Vertices, id_columns
+from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.memory import available_memory
+
+__all__ = [
+    "Duplicates",
+    "Loops",
+    "ReadEdges",
+    "read_edges",
+    "refuse_loops",
+    "refuse_repeated",
+]
+
+Array = npt.NDArray[Any]
+Duplicates = Literal["keep", "sum", "min", "max", "mean", "first", "error"]
+Loops = Literal["keep", "drop", "error"]
+
+
+@dataclass
+class ReadEdges:
+    """What was read from an edge frame.
+
+    Attributes
+    ----------
+    kind : FrameKind
+    vertices : Vertices
+    arcs : Arcs or DeviceArcs
+        Where the frame was.
+    number_of_edges : int
+    self_loops : int or None
+        Of the frame; None where nobody counted them.
+    duplicates : int or None
+        Edges that were merged with others; None where that is still to be done.
+    """
+
+    kind: FrameKind
+    vertices: Vertices
+    arcs: Any
+    number_of_edges: int
+    self_loops: int | None
+    duplicates: int | None = None
+
+
+def read_edges(
+    edges: Any,
+    sources: Sequence[str],
+    destinations: Sequence[str],
+    carried: Sequence[str],
+    *,
+    weight: str | None,
+    both: bool,
+    vertices: Any,
+    self_loops: Loops,
+    duplicates: Duplicates,
+    consume: bool,
+) -> ReadEdges:
+    """Check an edge frame, number its vertices and group its edges; see `Graph`."""
+    frame = open_frame(edges, "edges", on_device=True)
+    extra = None
+    if vertices is not None:
+        extra = open_frame(vertices, "vertices", on_device=frame.on_device)
+    if frame.on_device:
+        read: ReadEdges = provider("device edges").read_device_edges(
+            frame,
+            sources,
+            destinations,
+            carried,
+            weight=weight,
+            both=both,
+            extra=extra,
+            self_loops=self_loops,
+            duplicates=duplicates,
+            consume=consume,
+        )
+        return read
+    rows, room, width = (
+        len(frame),
+        available_memory(),
+        4 * len(carried),
+    )  # no number is kept in less than four bytes
+    check_memory(estimate_of_build(rows, 0, [], both=both, value_bytes=width), room)
+
+    def watch(shape: IdShape) -> None:
+        least = estimate_of_build(rows, shape.distinct, [shape], both=both, value_bytes=width)
+        check_memory(least, room)
+
+    types, numbered = _number(frame, sources, destinations, extra, watch)
+    values = {
+        name: read_numbers(
+            frame.column(name, "weight" if name == weight else "attributes"), finite=name == weight
+        )
+        for name in carried
+    }
+    told = Vertices(sources, types, numbered.numbering)
+    check_memory(
+        estimate_of_build(
+            rows,
+            told.size,
+            [numbered.shape],
+            both=both,
+            value_bytes=sum(array.itemsize for array in values.values()),
+        ),
+        room,
+    )
+    if extra is not None:
+        told.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
+    kind = frame.kind_like(sources[0])
+    loops = None
+    if self_loops != "keep":
+        loops = _refuse_or_drop_loops(numbered, values, self_loops, told)
+    if consume:
+        frame.release([*sources, *destinations, *carried])
+    del frame
+    low, table, size = numbered.low, numbered.table, numbered.numbering.size
+    ends = numbered.columns
+    listed = EdgeList(ends[0], ends[1], low, table, size, numbered.own)
+    ends.clear()  # so that they can be given up as they are placed
+    number_of_edges = len(listed.sources)
+    base, placed = listed.rows_of_sources(list(values.values()), both=both)
+    arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=not both)
+    return ReadEdges(kind, told, arcs, number_of_edges, loops)
+
+
+def _number(
+    frame: Frame,
+    sources: Sequence[str],
+    destinations: Sequence[str],
+    extra: Frame | None,
+    watch: Callable[[IdShape], None],
+) -> tuple[list[IdType], Numbered]:
+    """Give numbers to the ids of sources, destinations and perhaps a vertex frame together."""
+    extra_names = [] if extra is None else id_columns(extra, sources)
+    types, parts = [], []
+    for which, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
+        ends = (frame.column(source, "source"), frame.column(destination, "destination"))
+        columns = [read_ids(column) for column in ends]
+        if extra is not None:
+            more = extra.column(extra_names[which], "vertices")
+            columns.append(read_ids(more, foreign=extra.backend != frame.backend))
+        kind, values = agree(columns)
+        types.append(kind)
+        parts.append(values)
+    rows = len(frame) + (0 if extra is None else len(extra))
+    return types, number_rows(parts, dense_up_to=8 * rows + (1 << 20), watch=watch)
+
+
+def _refuse_or_drop_loops(
+    numbered: Numbered, values: dict[str, Array], policy: Loops, vertices: Vertices
+) -> int:
+    """Apply a policy on self-loops to columns and values, in place; return how many there were."""
+    sources, destinations = numbered.columns[:2]
+    kept = sources != destinations
+    loops = len(kept) - int(np.count_nonzero(kept))
+    if not loops:
+        return 0
+    if policy == "error":
+        row = int(np.argmin(kept))
+        refuse_loops(row, vertices.describe(int(numbered.numbers(0)[row])), loops)
+    numbered.columns[:2] = [sources[kept], destinations[kept]]
+    for name in values:
+        values[name] = values[name][kept]
+    return loops
+
+
+def refuse_loops(row: int, vertex: str, loops: int) -> NoReturn:
+    """Raise InputError for self-loops.
+
+    Parameters
+    ----------
+    row : int
+        The first row that is one.
+    vertex : str
+        Its vertex, as errors show it.
+    loops : int
+        How many there are.
+
+    Raises
+    ------
+    InputError
+        Always.
+    """
+    raise InputError(
+        f"self_loops='error': row {row} joins {vertex} to itself, and {loops - 1} more rows "
+        f"are self-loops; choose 'keep' or 'drop'"
+    )
+
+
+def refuse_repeated(surplus: int, edge: str) -> NoReturn:
+    """Raise InputError for parallel edges.
+
+    Parameters
+    ----------
+    surplus : int
+        How many there are beside the first between the same two vertices.
+    edge : str
+        The ends of one of them, as errors show them.
+
+    Raises
+    ------
+    InputError
+        Always.
+    """
+    raise InputError(
+        f"duplicates='error': {surplus} edges repeat another, such as {edge}; choose what becomes of "
+        f"them: 'keep', 'sum', 'min', 'max', 'mean' or 'first'"
+    )

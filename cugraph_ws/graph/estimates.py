@@ -1,0 +1,269 @@
+"""How much memory a graph and a run would take, told of a frame, or of numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from cugraph_ws.arguments import (
+    check_choice,
+    check_columns,
+    check_count,
+    check_flag,
+    check_number,
+    shown,
+)
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import open_frame
+from cugraph_ws.frames.ids import agree, read_ids
+from cugraph_ws.graph.columns import AUTO, named_columns, weight_column
+from cugraph_ws.graph.footprints import IdShape, estimate_run, shape_of_ids
+from cugraph_ws.graph.interning import count_distinct
+from cugraph_ws.graph.memory import MemoryEstimate, estimate_of_build
+from cugraph_ws.runtime.dispatch import provider
+
+__all__ = ["estimate_memory"]
+
+
+def estimate_memory(
+    edges: Any = None,
+    *,
+    source: str | Sequence[str] = "source",
+    destination: str | Sequence[str] = "destination",
+    weight: str | None = AUTO,
+    number_of_edges: int | None = None,
+    number_of_vertices: int | None = None,
+    weighted: bool = False,
+    directed: bool = True,
+    attributes: int | Sequence[str] = 0,
+    dense: bool = True,
+    text_bytes: float | None = None,
+    engine: Literal["cpu", "cuda"] = "cpu",
+    program: Any = None,
+) -> MemoryEstimate:
+    """Tell how much memory a graph would take.
+
+    Of a frame the ids are looked at, once and in blocks (a cuDF frame's on the host): their type, their
+    range, and about how many there are.  A build on the CPU takes what is told here to within a fourth, from some tens of
+    megabytes on; below that allocators keep more than is used.
+
+    Parameters
+    ----------
+    edges : frame, optional
+        An edge frame.  One without the columns `source` and `destination` is read for its number of
+        rows only.
+    source, destination : str or sequence of str
+        Its columns of ids.
+    weight : str or None
+        Its weight column; counted as it is stored, where `weighted` counts eight bytes. By default the
+        column named `weight`, if there is one, as a `Graph` reads it.
+    number_of_edges : int, optional
+        Instead of `edges`.
+    number_of_vertices : int, optional
+        By default an estimate from the frame, or half the number of edges.
+    weighted : bool
+        Whether there is a weight column.
+    directed : bool
+        An undirected edge is stored in both directions.
+    attributes : int or sequence of str
+        Further edge columns, their number or their names.
+    dense : bool
+        Without a frame: whether ids are integers 0 … n-1; others are hashed.
+    text_bytes : float, optional
+        Without a frame: the mean length of ids that are text, in bytes.
+    engine : {"cpu", "cuda"}
+        Whose memory: "cuda" tells what a graph takes on a GPU that is built there.
+    program : VertexProgram or Loop, optional
+        What is to be run on the graph, for `run`; of a Loop, an instance.  What a run takes is told
+        for the CPU, from its state, its frontier, its predecessors, the CSR that is made when first
+        read, and its result.
+
+    Returns
+    -------
+    MemoryEstimate
+
+    Raises
+    ------
+    InputError
+        If neither `edges` nor `number_of_edges` is given, a number is negative, a column is missing
+        or cannot be ids, or there is no such engine.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> print(ws.estimate_memory(number_of_edges=10**9, number_of_vertices=10**8).csc)
+    4800000008
+    """
+    check_choice("engine", engine, ("cpu", "cuda"))
+    check_columns(source, destination, weight, directed)
+    check_flag("weighted", weighted)
+    check_flag("dense", dense)
+    number_of_edges = _whole("number_of_edges", number_of_edges)
+    number_of_vertices = _whole("number_of_vertices", number_of_vertices)
+    if text_bytes is not None:
+        check_number("text_bytes", text_bytes, finite=True)
+    if program is not None and not hasattr(program, "name"):
+        raise InputError(
+            f"program={shown(program)} is neither a vertex program nor a loop; give what is to be run"
+        )
+    if isinstance(attributes, int):
+        check_count("attributes", attributes)
+    else:
+        check_columns(source, destination, weight, directed, attributes)
+    if edges is not None:
+        if weight == AUTO:
+            weight = None if weighted else weight_column(edges, weight, source, destination)
+        told = _look_at(
+            edges, source, destination, weight, attributes, number_of_vertices, weighted=weighted
+        )
+    else:
+        if number_of_edges is None:
+            raise InputError("estimate_memory: give edges=, a frame, or number_of_edges=")
+        if number_of_vertices is None:
+            number_of_vertices = number_of_edges // 2
+        columns = (weight not in (None, AUTO) or weighted) + _count(attributes)
+        told = _expected(number_of_edges, number_of_vertices, columns, dense, text_bytes)
+    if engine == "cuda":
+        estimate = _on_device(told, directed)
+    else:
+        estimate = replace(
+            estimate_of_build(
+                told.edges,
+                told.vertices,
+                told.ids,
+                both=not directed,
+                value_bytes=told.value_bytes,
+                copied_values=told.copied_values,
+            ),
+            input=told.input,
+        )
+    if program is None:
+        return estimate
+    each = sum(shape.each if shape.each else 8 for shape in told.ids)
+    arcs = told.edges * (1 if directed else 2)
+    run = estimate_run(program, told.vertices, arcs, directed=directed, each=each)
+    return replace(estimate, run=run)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What an estimate goes by."""
+
+    edges: int
+    vertices: int
+    ids: Sequence[IdShape]
+    input: int
+    value_bytes: int = 0
+    copied_values: int = 0
+
+
+def _whole(name: str, count: Any) -> int | None:
+    """Return a count as a Python integer, which does not overflow."""
+    if count is None:
+        return None
+    check_count(name, count)
+    return int(count)
+
+
+def _count(attributes: int | Sequence[str]) -> int:
+    if isinstance(attributes, str):
+        return 1
+    return attributes if isinstance(attributes, int) else len(attributes)
+
+
+def _expected(
+    edges: int, vertices: int, columns: int, dense: bool, text_bytes: float | None
+) -> _Told:
+    """Describe edges of which only numbers are known."""
+    each = 8.0
+    if text_bytes is not None:
+        each = 8 + text_bytes
+        ids = IdShape("text", vertices, each)
+    else:
+        ids = IdShape("dense", vertices, 0) if dense else IdShape("integers", vertices)
+    given = int(edges * (2 * each + 8 * columns))
+    return _Told(edges, vertices, [ids], given, 8 * columns)
+
+
+def _look_at(
+    edges: Any,
+    source: str | Sequence[str],
+    destination: str | Sequence[str],
+    weight: str | None,
+    attributes: int | Sequence[str],
+    vertices: int | None,
+    *,
+    weighted: bool,
+) -> _Told:
+    """Describe an edge frame."""
+    frame = open_frame(edges, "edges", on_device=True)
+    rows = len(frame)
+    names, _ = named_columns(source, destination, weight, ())
+    known = {*names[0], *names[1]} <= set(frame.names)
+    if not known and (source, destination) == ("source", "destination"):
+        count = rows // 2 if vertices is None else vertices
+        return _expected(
+            rows, count, (weight is not None or weighted) + _count(attributes), True, None
+        )
+    if frame.on_device:
+        read = [*names[0], *names[1], *([] if weight is None else [weight])]
+        read += [] if isinstance(attributes, int) else _listed(attributes)
+        some = frame.native[[name for name in dict.fromkeys(read) if name in frame.names]]
+        frame = open_frame(some, "edges")  # a copy on the host
+    ids, parts, given = [], [], 0
+    for one, other in zip(*names, strict=True):
+        columns = [frame.column(one, "source"), frame.column(other, "destination")]
+        given += sum(_bytes_of(column.values) for column in columns)
+        _, values = agree([read_ids(column) for column in columns])
+        parts.append(values)
+        exact = vertices if len(names[0]) == 1 else None
+        ids.append(shape_of_ids(values, 8 * rows + (1 << 20), exact))
+    if len(ids) > 1 and vertices is None:
+        vertices = count_distinct(*parts)
+    carried = [] if isinstance(attributes, int) else _listed(attributes)
+    others = attributes if isinstance(attributes, int) else 0
+    others += weighted and weight is None
+    value_bytes, copied = 8 * others, 0
+    for name in [*([] if weight is None else [weight]), *carried]:
+        values = frame.column(name, "weight" if name == weight else "attributes").values
+        given += _bytes_of(values)
+        kind = np.dtype(getattr(values, "dtype", np.int64))
+        each = kind.itemsize if kind.kind == "f" and kind.itemsize in (4, 8) else 8
+        each = 4 if kind == np.float16 else each
+        value_bytes += each
+        copied += 0 if kind in (np.float32, np.float64, np.int64) else each * rows
+    given += 8 * others * rows
+    count = ids[0].distinct if vertices is None else vertices
+    return _Told(rows, count, ids, given, value_bytes, copied)
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _bytes_of(values: Any) -> int:
+    """Return the bytes of a column as it is stored: an array, or Arrow's."""
+    return int(values.nbytes)
+
+
+def _on_device(told: _Told, directed: bool) -> MemoryEstimate:
+    """Tell how much memory of a GPU a graph would take."""
+    there = provider("device memory")
+    arcs = told.edges * (1 if directed else 2)
+    built = there.estimate(arcs, told.vertices, told.value_bytes, not directed)
+    shape, span = told.ids[0], None
+    if len(told.ids) == 1 and shape.kind in ("dense", "sparse"):
+        span = max(shape.span, told.vertices) if shape.kind == "sparse" else told.vertices
+    kept = sum(one.each for one in told.ids) + 8 * (len(told.ids) > 1)
+    ids, numbers, peak = there.estimate_numbering(told.edges, told.vertices, span=span, each=kept)
+    return MemoryEstimate(
+        input=told.input,
+        numbering=built.numbering + ids,
+        csc=built.csc,
+        csr=built.csr,
+        values=built.values,
+        peak=max(peak, numbers + ids + built.peak),
+    )

@@ -1,0 +1,307 @@
+"""What the steps of a build take, told by formulas: the model behind `estimate_memory`.
+
+Bytes, beside the input.  E edges, A arcs (2 E of an undirected graph), n vertices; i bytes a vertex
+number (4; 8 above 2³¹), v bytes of values an arc; K what is kept of the ids, C what stands for the
+columns of ids until the edges are placed; c bytes a cursor (4; 8 above 2³¹ arcs); x cursors of further
+threads, at most 2 A.
+
+    step                          takes
+    numbering by a range          the range: a byte for each thread, and i where there are gaps
+    numbering by hashing          C = 8 E, and of n distinct values those so far and a table, 6 to 12 n
+      integers are sorted         C + 16 n: ids, codes and ranks
+      text of b bytes in all      C + 20 n + 1.25 b: it moves into its order in four turns
+    edges placed by source        K + C + c n + i A + v A + x
+      C is own, and v = 0         K + 8.5 E + c n + x: columns shrink as rows fill
+    transposition to the CSC      K + c n + 8 n + 2 (i A + v A) + x
+
+A scatter of values has a copy of one thread's cursors beside it, c n.
+
+A run of a vertex program on the CPU, beside the built graph; S bytes of state a vertex:
+
+    with a frontier               S n, lists and marks 15 n; 8 n to honour priorities
+      predecessors                20 n
+      directed                    the CSR, 8 n + i A, and 8 A for each edge column that is read
+    without                       3 S n, new values and the result among them; 8 n for each constant
+      sums of out-weights         of a directed graph, the CSR and its weights
+    the result                    S n, predecessors 16 n, and the ids once or twice
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cugraph_ws.graph.adjacency import TURNS, cursor_dtype, index_dtype, pieces_of
+from cugraph_ws.graph.interning import BLOCK, IdShape, count_distinct, table_slots
+from cugraph_ws.runtime.threads import number_of_threads
+
+__all__ = ["Build", "IdShape", "Numbers", "estimate_build", "estimate_run", "shape_of_ids"]
+
+_OFFSET = 8
+_A_ROW = 40  # bytes of temporaries for each row of a block that is hashed
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What numbering takes.
+
+    Attributes
+    ----------
+    kept : int
+        Bytes of the ids that the graph keeps.
+    columns : int
+        Bytes that stand for the columns of ids until edges are placed, tables included.
+    peak : int
+        The most while ids are numbered.
+    own : bool
+        Whether the columns may be given up while edges are placed.
+    """
+
+    kept: int
+    columns: int
+    peak: int
+    own: bool
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a build takes: what is kept, and the most at any time until the CSC is there.
+
+    Attributes
+    ----------
+    ids, adjacency, values, peak : int
+        Bytes.
+    """
+
+    ids: int
+    adjacency: int
+    values: int
+    peak: int
+
+
+def estimate_build(
+    edges: int,
+    vertices: int,
+    ids: Sequence[IdShape],
+    *,
+    both: bool,
+    value_bytes: int = 0,
+    copied_values: int = 0,
+) -> Build:
+    """Tell what a build on the CPU takes.
+
+    Parameters
+    ----------
+    edges, vertices : int
+    ids : sequence of IdShape
+        One for each column of the id; none where nothing is known of them.
+    both : bool
+        Whether every edge goes both ways.
+    value_bytes : int
+        Bytes an edge of all edge columns that are kept.
+    copied_values : int
+        Bytes of edge columns that are converted before they are placed.
+
+    Returns
+    -------
+    Build
+    """
+    numbers = _number(edges, vertices, ids)
+    arcs = edges * (2 if both else 1)
+    index = index_dtype(vertices).itemsize
+    offsets = _OFFSET * (vertices + 1)
+    adjacency = offsets + index * arcs
+    values = value_bytes * arcs
+    cursors = cursor_dtype(arcs).itemsize * (vertices + 1)
+    again = cursors if values else 0
+    further = [cursors * (pieces_of(one, vertices) - 1) for one in (edges, arcs)]
+    if numbers.own and not both and not values:
+        placing = numbers.columns + int(index * arcs * TURNS[0]) + cursors
+    else:
+        placing = numbers.columns + cursors + index * arcs + values + again + copied_values
+    turned = max(cursors + again + further[1], offsets)
+    turning = cursors + turned + 2 * (index * arcs + values)
+    return Build(
+        ids=numbers.kept,
+        adjacency=adjacency,
+        values=values,
+        peak=max(
+            numbers.peak,
+            numbers.kept + placing + further[0],
+            numbers.kept + turning,
+        ),
+    )
+
+
+def _number(edges: int, vertices: int, ids: Sequence[IdShape]) -> Numbers:
+    """Tell what it takes to number ids of one or several columns."""
+    if not ids:
+        return Numbers(0, 0, 0, False)
+    numbers = _number_column(edges, ids[0])
+    pairs = ids[0].distinct
+    for shape in ids[1:]:
+        last = _number_column(edges, shape)
+        room = pairs * shape.distinct
+        pairs = min(room, vertices)
+        kept = numbers.kept + last.kept + 8 * pairs
+        codes = 8 * edges
+        if shape.kind in ("dense", "sparse") and room <= 8 * edges + (1 << 20):
+            making = room + (0 if pairs == room else 4 * room + 8 * pairs)
+            peak = kept + codes + (0 if numbers.own else numbers.columns) + last.columns + making
+        else:
+            known = 0 if last.own else last.columns
+            making = _hashing(edges, pairs) - 8 * pairs + (last.peak - codes if last.own else 0)
+            peak = kept + codes + (0 if numbers.own else numbers.columns) + known + making
+        numbers = Numbers(kept, codes, max(numbers.peak, last.peak, peak), True)
+    return numbers
+
+
+def _number_column(edges: int, shape: IdShape) -> Numbers:
+    """Tell what it takes to number ids of one column."""
+    distinct, kept = shape.distinct, int(shape.each * shape.distinct)
+    if shape.kind in ("dense", "sparse"):
+        span = max(shape.span, distinct)
+        threads = max(1, min(number_of_threads(), edges // max(span, 1 << 16)))
+        index = index_dtype(distinct).itemsize
+        table = index * span if shape.kind == "sparse" else 0
+        peak = max(threads * span, span + table + kept)
+        kept = kept if shape.kind == "sparse" else 0
+        return Numbers(kept, shape.copied + table, shape.copied + peak, False)
+    codes = 8 * edges
+    if shape.kind == "integers":
+        return Numbers(kept, codes, codes + shape.copied + _hashing(edges, distinct), True)
+    return Numbers(kept, codes, codes + _hashing(edges, distinct, kept - 8 * distinct), True)
+
+
+def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
+    """Tell what distinct values take at most while they are found, sorted and ranked.
+
+    `text` is how many bytes they have; None for integers.
+    """
+    if text is None:
+        held, settling = 8 * distinct, 16 * distinct
+    else:  # the order, its inverse, both ends, and the texts, a fourth of which is there twice
+        held, settling = 4 * distinct + text, 20 * distinct + text + text // 4
+    slots = table_slots(distinct, text=text is not None)
+    return max(settling, held + held // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
+
+
+def estimate_run(
+    program: Any,
+    vertices: int,
+    arcs: int,
+    *,
+    directed: bool,
+    each: float = 8,
+    has_csr: bool = False,
+) -> int:
+    """Tell what a run on the CPU takes beside the built graph, its result included.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+    vertices, arcs : int
+        Of the graph; an undirected edge is two arcs.
+    directed : bool
+    each : float
+        Bytes of one id, which results list.
+    has_csr : bool
+        Whether the CSR was made before.
+
+    Returns
+    -------
+    int
+        Bytes: a bound for what the arrays of the built-in programs take, a fourth above it at most
+        but for programs that need less than a CSR.
+    """
+    csr = 0
+    if directed and not has_csr:
+        csr = _OFFSET * vertices + index_dtype(vertices).itemsize * arcs
+    if not hasattr(program, "state") or not isinstance(program.state, dict):
+        by_vertex, by_arc, reads_csr = _LOOPS.get(program.name, (32, 0, True))
+        return by_vertex * vertices + by_arc * arcs + (csr if reads_csr else 0)
+    state = sum(_width_of(field.type) for field in program.state.values())
+    follows = program.predecessor is not None
+    values = 8 * len(program.edges) * arcs if directed else 0
+    if "active" in program.functions:
+        work = state + 15 + 8 * ("priority" in program.functions) + 20 * follows
+        taken = work * vertices + csr + values
+    else:
+        sums = [
+            one for one in program.constants.values() if getattr(one, "source", "") == "out_weight"
+        ]
+        taken = (3 * state + 8 * len(program.constants) + 16) * vertices
+        taken += (csr + values) * bool(sums)
+    listed = (2 * state + 16 * follows + each * (1 + follows)) * vertices
+    return int(max(taken, listed + csr + values if "active" in program.functions else listed))
+
+
+# bytes a vertex, bytes an arc, and whether the CSR is read
+_LOOPS = {
+    "weakly_connected_components": (16, 0, False),
+    "core_number": (20, 0, True),
+    "belief_propagation": (48, 52, True),  # of two states
+}
+
+
+def _width_of(kind: Any) -> int:
+    """Return the bytes of a state field; eight where its type comes from the graph."""
+    return int(kind.dtype.itemsize) if hasattr(kind, "dtype") else 8
+
+
+def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = None) -> IdShape:
+    """Look at the ids of one column of sources and one of destinations.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray or pyarrow.ChunkedArray
+        As they are numbered.
+    dense_up_to : int
+        Largest range of integers to number by a table over the range.
+    known : int, optional
+        How many ids there are; else they are counted, roughly.
+
+    Returns
+    -------
+    IdShape
+        The number of ids is an estimate, good to about 2 %.
+    """
+    distinct = count_distinct(columns) if known is None else known
+    if not all(isinstance(column, np.ndarray) for column in columns):
+        return IdShape("text", distinct, 8 + _mean_bytes(columns))
+    filled = [column for column in columns if len(column)]
+    if not filled:
+        return IdShape("dense", 0)
+    dtype = filled[0].dtype
+    low = min(int(column.min()) for column in filled)
+    span = max(int(column.max()) for column in filled) - low + 1
+    if span > max(dense_up_to, 1) or low + span - 1 > np.iinfo(np.int64).max:
+        return IdShape("integers", distinct, dtype.itemsize)
+    wide = dtype.itemsize == 8 or dtype == np.uint32
+    width = 8 if wide else 4
+    copied = sum(
+        width * len(column)
+        for column in columns
+        if dtype.itemsize != width or not column.flags.c_contiguous
+    )
+    # of a range without gaps hardly any place is free, whatever the estimate of the number says
+    if distinct >= 0.97 * span and low == 0:
+        return IdShape("dense", distinct, 0, span, copied)
+    return IdShape("sparse", min(distinct, span), dtype.itemsize, span, copied)
+
+
+def _mean_bytes(columns: Sequence[pa.ChunkedArray]) -> float:
+    """Return the mean length of a text, of the rows that a sample has."""
+    size = rows = 0
+    for column in columns:
+        for chunk in column.chunks:
+            values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+            step = max(1, len(values) // 4096)
+            some = values.take(pa.array(np.arange(0, len(values), step)))
+            size += sum(len(one) for one in some.cast(pa.binary()).to_pylist() if one is not None)
+            rows += len(some)
+    return size / rows if rows else 0.0

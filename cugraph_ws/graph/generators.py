@@ -1,0 +1,272 @@
+"""Random graphs from a seed: R-MAT, Kronecker, Erdős-Rényi and grids.
+
+Every edge is a function of the seed and its number, so a graph is the same on any number of
+threads and in chunks of any size.  `chunks` makes graphs that are larger than memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.graph import recipes
+
+__all__ = ["CHUNK", "chunks", "erdos_renyi", "grid", "kronecker", "rmat"]
+
+CHUNK = 1 << 22
+"""Edges in a chunk: 64 MiB of ids."""
+
+FRAMES = ("pandas", "polars", "pyarrow")
+
+
+def rmat(
+    scale: int | None = None,
+    edge_factor: float = 16,
+    *,
+    a: float = 0.57,
+    b: float = 0.19,
+    c: float = 0.19,
+    vertices: int | None = None,
+    edges: int | None = None,
+    seed: int = 0,
+    weights: recipes.Weights = None,
+    frame: str | None = None,
+) -> Any:
+    """Make a directed R-MAT graph: few hubs, many vertices of low degree.
+
+    Each edge chooses one quadrant of the adjacency matrix, with probabilities a (upper left),
+    b, c and d = 1 - a - b - c (lower right), again and again until one cell is left.  Parallel
+    edges and self-loops occur.
+
+    Parameters
+    ----------
+    scale : int, optional
+        The graph has 2**scale vertices; give this or `vertices`.
+    edge_factor : float
+        Edges for each vertex, unless `edges` is given.
+    a, b, c : float
+        Probabilities of the quadrants.
+    vertices : int, optional
+        Number of vertices, not only powers of two; they are numbered from 0.
+    edges : int, optional
+        Number of edges.
+    seed : int
+        The same seed gives the same graph on any machine.
+    weights : (low, high), optional
+        Adds a column of uniform weights: int64 including both ends if both are integers,
+        else float64 in [low, high).
+    frame : {"pandas", "polars", "pyarrow"}, optional
+        Return a frame of this kind; default a dict of NumPy arrays.
+
+    Returns
+    -------
+    dict of ndarray, or frame
+        Columns source and destination (int64), and weight if asked for.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+
+    References
+    ----------
+    Chakrabarti, Zhan and Faloutsos, "R-MAT: A recursive model for graph mining", SDM 2004.
+    Khorasani, Gupta and Bhuyan, "Scalable SIMD-efficient graph processing on GPUs", PACT 2015
+    (PaRMAT, which likewise takes any number of vertices and edges).
+    """
+    recipe = recipes.rmat(
+        scale, edge_factor, a=a, b=b, c=c, vertices=vertices, edges=edges, seed=seed,
+        weights=weights,
+    )  # fmt: skip
+    return _framed(recipe.make(0, recipe.slots), frame)
+
+
+def kronecker(
+    scale: int,
+    edge_factor: float = 16,
+    *,
+    permute: bool = True,
+    seed: int = 0,
+    weights: recipes.Weights = (0.0, 1.0),
+    frame: str | None = None,
+) -> Any:
+    """Make a graph as the Graph 500 benchmark defines it.
+
+    R-MAT edges with a = 0.57, b = c = 0.19, uniform weights in [0, 1), and vertices renamed by a
+    random permutation, so that a vertex's number tells nothing of its degree.  Meant to be read
+    as undirected; parallel edges and self-loops occur.
+
+    Parameters
+    ----------
+    scale : int
+        The graph has 2**scale vertices.
+    edge_factor : float
+        Edges for each vertex.
+    permute : bool
+        Rename the vertices.
+    seed : int
+        The same seed gives the same graph on any machine.
+    weights : (low, high), optional
+        As for `rmat`; None for no weights.
+    frame : {"pandas", "polars", "pyarrow"}, optional
+        Return a frame of this kind; default a dict of NumPy arrays.
+
+    Returns
+    -------
+    dict of ndarray, or frame
+        Columns source and destination (int64), and weight unless it is None.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+
+    References
+    ----------
+    The Graph 500 Steering Committee, "Graph 500 Benchmark Specification", https://graph500.org
+    """
+    recipe = recipes.kronecker(scale, edge_factor, permute=permute, seed=seed, weights=weights)
+    return _framed(recipe.make(0, recipe.slots), frame)
+
+
+def erdos_renyi(
+    vertices: int,
+    edges: int | None = None,
+    *,
+    probability: float | None = None,
+    directed: bool = True,
+    seed: int = 0,
+    weights: recipes.Weights = None,
+    frame: str | None = None,
+) -> Any:
+    """Make a graph whose edges are drawn evenly from all pairs of different vertices.
+
+    No edge occurs twice and none is a self-loop: the edges are the first so many pairs of a
+    pseudo-random permutation of all of them.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices, numbered from 0; at most 2**31.
+    edges : int, optional
+        Number of edges, G(n, m); give this or `probability`.
+    probability : float, optional
+        Probability of each pair to be an edge, G(n, p); the number of edges is drawn from its
+        binomial distribution.
+    directed : bool
+        False: unordered pairs, each written once with the smaller vertex as its source.
+    seed : int
+        The same seed gives the same graph on any machine.
+    weights : (low, high), optional
+        As for `rmat`.
+    frame : {"pandas", "polars", "pyarrow"}, optional
+        Return a frame of this kind; default a dict of NumPy arrays.
+
+    Returns
+    -------
+    dict of ndarray, or frame
+        Columns source and destination (int64), and weight if asked for.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+    """
+    recipe = recipes.erdos_renyi(
+        vertices, edges, probability=probability, directed=directed, seed=seed, weights=weights
+    )
+    return _framed(recipe.make(0, recipe.slots), frame)
+
+
+def grid(
+    rows: int,
+    columns: int,
+    *,
+    drop: float = 0.0,
+    seed: int = 0,
+    weights: recipes.Weights = None,
+    frame: str | None = None,
+) -> Any:
+    """Make a grid of vertices, each joined to its neighbours in both directions.
+
+    Like a road network: low degrees and a diameter that grows with the sides.
+
+    Parameters
+    ----------
+    rows, columns : int
+        The vertex in a row and a column has the number row * columns + column.
+    drop : float
+        Probability of each directed edge to be left out.
+    seed : int
+        The same seed gives the same graph on any machine.
+    weights : (low, high), optional
+        As for `rmat`; each directed edge has a weight of its own.
+    frame : {"pandas", "polars", "pyarrow"}, optional
+        Return a frame of this kind; default a dict of NumPy arrays.
+
+    Returns
+    -------
+    dict of ndarray, or frame
+        Columns source and destination (int64), and weight if asked for.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+    """
+    recipe = recipes.grid(rows, columns, drop=drop, seed=seed, weights=weights)
+    return _framed(recipe.make(0, recipe.slots), frame)
+
+
+def chunks(generator: str, size: int = CHUNK, **parameters: Any) -> Iterator[recipes.Arrays]:
+    """Make a graph piece by piece, so that it need not fit in memory.
+
+    Parameters
+    ----------
+    generator : {"rmat", "kronecker", "erdos_renyi", "grid"}
+        The function whose edges to make.
+    size : int
+        Edges in a piece; pieces of a grid have fewer where edges are missing.
+    **parameters
+        That function's arguments, without `frame`.
+
+    Returns
+    -------
+    iterator of dict of ndarray
+        Columns as the function would return; together the pieces are the whole graph in the same
+        order.  A graph without edges is one empty piece.
+
+    Raises
+    ------
+    InputError
+        If the generator is unknown or an argument is out of range.
+    """
+    if generator not in recipes.RECIPES:
+        raise InputError(
+            f"no generator is called {generator!r}; choose one of: {', '.join(recipes.RECIPES)}"
+        )
+    recipe = recipes.RECIPES[generator](**parameters)
+    size = recipes.whole(size, "size", 1, recipes.MOST_VERTICES)
+    starts = range(0, max(recipe.slots, 1), size)  # checked now, made when iterated
+    return (recipe.make(first, min(first + size, recipe.slots)) for first in starts)
+
+
+def _framed(arrays: recipes.Arrays, frame: str | None) -> Any:
+    if frame is None:
+        return arrays
+    if frame == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(arrays)
+    if frame == "polars":
+        import polars as pl
+
+        return pl.DataFrame(arrays)
+    if frame == "pyarrow":
+        import pyarrow as pa
+
+        return pa.table(arrays)
+    raise InputError(
+        f"frame is {frame!r}; choose one of: {', '.join(FRAMES)}, or None for NumPy arrays"
+    )

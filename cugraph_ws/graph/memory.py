@@ -1,0 +1,137 @@
+"""How much memory a graph takes, told before it is built."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.graph.footprints import IdShape, estimate_build, estimate_run
+from cugraph_ws.runtime.memory import LIMIT, available_memory, format_bytes
+
+__all__ = [
+    "MemoryEstimate",
+    "check_memory",
+    "estimate_of_build",
+]
+
+_SMALL = 1 << 24  # bytes that no machine lacks: to ask for it takes as long as a small search
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """Bytes that a graph and its construction take; `str()` of it is readable.
+
+    Attributes
+    ----------
+    input : int
+        The columns of the edge frame that are read.
+    numbering : int
+        Vertex ids that are kept: none of integers 0 … n-1.
+    csc, csr : int
+        One adjacency, and the other where it is another one (0 for an undirected graph).
+    values : int
+        Weights and attributes, in one order.
+    peak : int
+        The most at any time until the CSC is built, without the input.
+    run : int
+        The most that a run takes beside the built graph, its result included; 0 where no program was
+        named.
+    """
+
+    input: int
+    numbering: int
+    csc: int
+    csr: int
+    values: int
+    peak: int
+    run: int = 0
+
+    def __str__(self) -> str:
+        told = (
+            f"input {format_bytes(self.input)}, numbering {format_bytes(self.numbering)}, "
+            f"CSC {format_bytes(self.csc)}, CSR {format_bytes(self.csr)}, "
+            f"values {format_bytes(self.values)}, peak {format_bytes(self.peak)} beside the input"
+        )
+        return f"{told}, run {format_bytes(self.run)} beside the graph" if self.run else told
+
+
+def estimate_of_build(
+    edges: int, vertices: int, ids: Sequence[IdShape], *, both: bool, **values: int
+) -> MemoryEstimate:
+    """Tell what a build on the CPU takes beside its input; see `footprints.estimate_build`.
+
+    Returns
+    -------
+    MemoryEstimate
+        Of no input.
+    """
+    built = estimate_build(edges, vertices, ids, both=both, **values)
+    return MemoryEstimate(
+        input=0,
+        numbering=built.ids,
+        csc=built.adjacency,
+        csr=0 if both else built.adjacency,
+        values=built.values,
+        peak=built.peak,
+    )
+
+
+def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None:
+    """Raise GraphMemoryError if a graph would not fit.
+
+    Parameters
+    ----------
+    estimate : MemoryEstimate
+    available : int, optional
+        Bytes that there were before the build began; by default those that there are now.
+
+    Raises
+    ------
+    GraphMemoryError
+        With the estimate and the remedies.
+    """
+    if available is None:
+        available = available_memory()
+    if estimate.peak > available:
+        raise GraphMemoryError(
+            f"the graph needs {format_bytes(estimate.peak)} while it is built and "
+            f"{format_bytes(available)} are available ({estimate}); leave out weight= and "
+            f"attributes=, let the input go with consume=True, or use a larger machine"
+        )
+
+
+def check_run_memory(program: Any, graph: Any) -> None:
+    """Raise GraphMemoryError if a run would not fit beside its graph, on the CPU of this machine.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+    graph : Graph
+        Built here.
+
+    Raises
+    ------
+    GraphMemoryError
+        With what is needed and the remedies.
+    """
+    ids = graph._vertices.numbering
+    needed = estimate_run(
+        program,
+        graph.number_of_vertices,
+        graph.number_of_arcs,
+        directed=graph.directed,
+        each=ids.nbytes / max(1, ids.size) or 8,
+        has_csr=getattr(graph._arcs, "has_csr", False),
+    )
+    if needed < _SMALL and LIMIT not in os.environ:
+        return
+    available = available_memory()
+    if needed > available:
+        raise GraphMemoryError(
+            f"{program.name} needs {format_bytes(needed)} beside the graph and "
+            f"{format_bytes(available)} are available; close other graphs, use directed=False where "
+            f"edges go both ways, or a larger machine"
+        )

@@ -1,0 +1,520 @@
+"""Vertex ids ↔ vertex numbers 0 … n-1, in the ids' ascending order.
+
+Integers that are 0 … n-1 already are their own numbers; integers in a range that is not much
+larger than the edge list are compacted by a table over the range; anything else is numbered by
+hashing it and sorting the distinct values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.graph.adjacency import index_dtype
+from cugraph_ws.graph.interning import (
+    BLOCK,
+    Coder,
+    IdKind,
+    IdShape,
+    IntegerCoder,
+    TextCoder,
+    Watch,
+    apply_ranks,
+    blocks,
+)
+from cugraph_ws.kernels.cpu.build import mark_present
+from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
+
+__all__ = [
+    "DenseIntegers",
+    "IdValues",
+    "Numbered",
+    "Numbering",
+    "Renumbered",
+    "SortedIntegers",
+    "SortedText",
+    "check_pairs",
+    "number_integers",
+    "number_rows",
+    "number_values",
+]
+
+Array = npt.NDArray[Any]
+IdValues: TypeAlias = Array | pa.ChunkedArray
+Renumbered = Literal["no", "compacted", "sorted"]
+
+_INT64_MAX = np.iinfo(np.int64).max
+_NO_TABLE = np.empty(0, np.int32)
+_CODES = 1 << 32  # more than a column's codes: what a number is multiplied by for a pair with one
+
+
+class Numbering(Protocol):
+    """What knows the ids of all vertices."""
+
+    renumbered: Renumbered
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the ids take."""
+
+    def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
+        """Return the numbers of ids given as one column for each part; -1 where unknown."""
+
+    def decode(self, numbers: Array) -> list[pa.Array]:
+        """Return the ids of vertex numbers, one column for each part; null for -1."""
+
+
+@dataclass
+class Numbered:
+    """Columns of ids as integers, and how an integer becomes a vertex number.
+
+    Attributes
+    ----------
+    columns : list of ndarray
+        One dtype, int32 or int64; may be the caller's own arrays.
+    low : int
+    table : ndarray
+        The number of integer i is `table[i - low]`, or `i - low` itself where it is empty.
+    numbering : Numbering
+    own : bool
+        Whether the columns are vertex numbers that nobody else refers to, and that may be overwritten.
+    """
+
+    columns: list[Array]
+    low: int
+    table: Array
+    numbering: Numbering
+    own: bool = False
+
+    @property
+    def shape(self) -> IdShape:
+        """What an estimate of memory goes by, now that the ids are numbered."""
+        size = self.numbering.size
+        if self.own:
+            return IdShape("integers", size, self.numbering.nbytes / max(1, size))
+        kind: IdKind = "sparse" if self.numbering.nbytes else "dense"
+        return IdShape(kind, size, self.numbering.nbytes / max(1, size), len(self.table))
+
+    def numbers(self, which: int, first: int = 0, last: int | None = None) -> Array:
+        """Return the vertex numbers of the rows `first` to `last` - 1 of column `which`."""
+        shifted = self.columns[which][first:last].astype(np.int64)
+        if self.low:
+            shifted -= self.low
+        return self.table[shifted] if len(self.table) else shifted
+
+
+class DenseIntegers:
+    """Ids that are 0 … size-1: every id is its own number."""
+
+    renumbered: Renumbered = "no"
+    nbytes = 0
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
+        """Return the ids that are numbers, -1 for the others."""
+        (ids,) = columns
+        known = (ids >= 0) & (ids < self.size)
+        numbers = np.full(len(ids), -1, np.int64)  # before -1 meets an unsigned type
+        numbers[known] = ids[known]
+        return numbers
+
+    def decode(self, numbers: Array) -> list[pa.Array]:
+        """Return the numbers."""
+        missing = numbers < 0
+        return [pa.array(numbers, mask=missing) if missing.any() else pa.array(numbers)]
+
+
+class SortedIntegers:
+    """Distinct integers in ascending order; an id's number is its place."""
+
+    def __init__(self, ids: Array, renumbered: Renumbered) -> None:
+        self.ids = ids
+        self.renumbered = renumbered
+
+    @property
+    def size(self) -> int:
+        """Number of ids."""
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ids."""
+        return self.ids.nbytes
+
+    def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
+        """Find the ids by bisection."""
+        (ids,) = columns
+        if not self.size:
+            return np.full(len(ids), -1, np.int64)
+        # Arrays of int64 and uint64 are compared as float64, which is not exact: leave out by
+        # Python's integers what the dtype of these ids lacks, then compare in that dtype.
+        fits = (ids >= int(self.ids[0])) & (ids <= int(self.ids[-1]))
+        wanted = ids.astype(self.ids.dtype)
+        wanted[~fits] = self.ids[0]
+        places = np.searchsorted(self.ids, wanted)
+        return np.where(fits & (self.ids[places] == wanted), places, -1).astype(np.int64)
+
+    def decode(self, numbers: Array) -> list[pa.Array]:
+        """Look the ids up."""
+        return [_take(pa.array(self.ids), numbers)]
+
+
+class SortedText:
+    """Distinct Arrow values, text or bytes, in ascending order."""
+
+    renumbered: Renumbered = "sorted"
+
+    def __init__(self, ids: pa.Array) -> None:
+        self.ids = ids
+
+    @property
+    def size(self) -> int:
+        """Number of ids."""
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ids."""
+        return int(self.ids.nbytes)
+
+    def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
+        """Find the ids by hashing."""
+        text: Any = columns[0]
+        if not len(text) or not self.size:
+            return np.full(len(text), -1, np.int64)
+        places = pc.index_in(text.cast(self.ids.type), value_set=self.ids)
+        return np.asarray(pc.fill_null(places, -1).to_numpy()).astype(np.int64)
+
+    def decode(self, numbers: Array) -> list[pa.Array]:
+        """Look the ids up."""
+        return [_take(self.ids, numbers)]
+
+
+class Pairs:
+    """Ids of several columns, in lexicographic order: the columns but the last, and the last."""
+
+    renumbered: Renumbered = "sorted"
+
+    def __init__(self, head: Numbering, last: Numbering, keys: npt.NDArray[np.int64]) -> None:
+        self.head = head
+        self.last = last
+        self.keys = keys
+
+    @property
+    def size(self) -> int:
+        """Number of ids."""
+        return len(self.keys)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all parts."""
+        return self.head.nbytes + self.last.nbytes + self.keys.nbytes
+
+    def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
+        """Find the parts, then the pairs."""
+        head, last = self.head.encode(columns[:-1]), self.last.encode(columns[-1:])
+        found = SortedIntegers(self.keys, "sorted").encode([head * self.last.size + last])
+        return np.where((head >= 0) & (last >= 0), found, -1)
+
+    def decode(self, numbers: Array) -> list[pa.Array]:
+        """Look the pairs up, then their parts."""
+        missing = numbers < 0
+        keys = self.keys[numbers] if len(self.keys) else np.zeros(len(numbers), np.int64)
+        head, last = np.divmod(keys, max(1, self.last.size))
+        head[missing] = last[missing] = -1
+        return [*self.head.decode(head), *self.last.decode(last)]
+
+
+def number_rows(
+    columns: Sequence[Sequence[IdValues]], *, dense_up_to: int, watch: Watch | None = None
+) -> Numbered:
+    """Give numbers to ids of one or several parts.
+
+    Parameters
+    ----------
+    columns : sequence of sequences of ndarray or pyarrow.ChunkedArray
+        For every part of an id, the columns that hold it, each part of one type: sources,
+        destinations, and perhaps a vertex frame's.
+    dense_up_to : int
+        Largest range of integers to number by a table over the range.
+    watch : callable, optional
+        Is told what is known of ids that are hashed whenever there come to be more; it may raise.
+
+    Returns
+    -------
+    Numbered
+        With a column for each that every part has.
+
+    Raises
+    ------
+    InputError
+        If pairs of ids' parts are too many to count.
+    """
+    head = number_values(columns[0], dense_up_to=dense_up_to, watch=watch)
+    for part in columns[1:]:
+        head = _number_pairs(head, part, dense_up_to, watch)
+    return head
+
+
+def _number_pairs(
+    head: Numbered, part: Sequence[IdValues], dense_up_to: int, watch: Watch | None
+) -> Numbered:
+    """Give numbers to pairs of numbers and values of one more part.
+
+    Where there may be more pairs than a table has room for, the part gets codes, and the pair of a
+    number and a code another one, a block of rows at a time.  The pairs' codes take the place of the
+    numbers, so that there is never more than one array for a column.
+    """
+    dense = None
+    if all(isinstance(column, np.ndarray) for column in part):
+        dense = _number_by_table(list(part), dense_up_to)
+    if dense is not None and dense.numbering.size >= _CODES:
+        dense = None
+    if dense is not None:
+        width = dense.numbering.size
+        check_pairs(head.numbering.size, width)
+        if head.numbering.size * width <= dense_up_to:
+            return _number_few_pairs(head, dense, dense_up_to)
+    last = _coder(part, watch) if dense is None else None
+    check_pairs(head.numbering.size, _CODES)
+    samples = [head.numbers(which)[:: len(part[which]) // 256 + 1] for which in range(len(part))]
+    pairs = IntegerCoder([one.astype(np.int64) * _CODES for one in samples], watch)
+    columns = []
+    for which, column in enumerate(part):
+        codes = head.columns[which] if head.own else np.empty(len(column), np.int32)
+        for first, end in blocks(len(column)):
+            keys = head.numbers(which, first, end).astype(np.int64, copy=False) * _CODES
+            if last is not None:
+                tail = np.empty(end - first, np.int32)
+                last.write(which, first, tail)
+                keys |= tail
+            elif dense is not None:
+                keys |= dense.numbers(which, first, end)
+            pairs.write_keys(keys, codes[first:end])
+        columns.append(codes)
+        head.columns[which] = np.empty(0, np.int32)
+    if last is not None:
+        numbering, ranks = _finished(last)
+    else:
+        assert dense is not None
+        numbering, ranks = dense.numbering, None
+    width = max(1, numbering.size)
+    check_pairs(head.numbering.size, width)
+    keys, places = pairs.finish(_renumbering(width, ranks))
+    for codes in columns:
+        apply_ranks(codes, places)
+    return Numbered(columns, 0, _NO_TABLE, Pairs(head.numbering, numbering, keys), own=True)
+
+
+def _renumbering(width: int, ranks: Array | None) -> Callable[[Array], None]:
+    """Return what turns pairs of a number and a code, in place, into number × width + rank."""
+
+    def change(keys: Array) -> None:
+        for low, high in blocks(len(keys)):
+            some = keys[low:high]
+            tails = some % _CODES
+            some //= _CODES
+            some *= width
+            some += tails if ranks is None else ranks[tails]
+
+    return change
+
+
+def _number_few_pairs(head: Numbered, last: Numbered, dense_up_to: int) -> Numbered:
+    """Give numbers to pairs of numbers that a table has room for."""
+    width = last.numbering.size
+    dtype = index_dtype(head.numbering.size * width)
+    columns = []
+    for which, column in enumerate(last.columns):
+        reuse = head.own and head.columns[which].dtype == dtype
+        keys = head.columns[which] if reuse else np.empty(len(column), dtype)
+        pieces = cut_evenly(len(column), number_of_threads())
+        parallel(_write_pairs, [(head, last, which, width, keys, *piece) for piece in pieces])
+        columns.append(keys)
+        head.columns[which] = np.empty(0, np.int32)
+    pairs = number_integers(columns, dense_up_to=dense_up_to)
+    distinct = pairs.numbering
+    keys = distinct.ids if isinstance(distinct, SortedIntegers) else np.arange(distinct.size)
+    numbering = Pairs(head.numbering, last.numbering, keys.astype(np.int64, copy=False))
+    if len(pairs.table) and pairs.table.dtype == dtype:
+        for column in columns:
+            apply_ranks(column, pairs.table, pairs.low)
+        return Numbered(columns, 0, _NO_TABLE, numbering, own=True)
+    pairs.numbering = numbering
+    return pairs
+
+
+def _write_pairs(
+    head: Numbered, last: Numbered, which: int, width: int, keys: Array, first: int, end: int
+) -> None:
+    """Write number × width + number for the rows `first` to `end` - 1 of a column."""
+    for low in range(first, end, BLOCK):
+        high = min(low + BLOCK, end)
+        some = head.numbers(which, low, high)
+        some = some * width
+        some += last.numbers(which, low, high)
+        keys[low:high] = some
+
+
+def check_pairs(heads: int, width: int) -> None:
+    """Raise InputError if pairs of two parts of ids are too many to count.
+
+    Parameters
+    ----------
+    heads, width : int
+        How many values either part has.
+
+    Raises
+    ------
+    InputError
+        With the remedy.
+    """
+    if heads * width > _INT64_MAX:
+        raise InputError(
+            f"ids of several columns: {heads:,} times {width:,} combinations are "
+            f"more than int64 counts; make one column of strings of them"
+        )
+
+
+def number_values(
+    columns: Sequence[IdValues], *, dense_up_to: int, watch: Watch | None = None
+) -> Numbered:
+    """Give numbers to ids that are single values; see `number_rows`."""
+    if all(isinstance(column, np.ndarray) for column in columns):
+        return number_integers(list(columns), dense_up_to=dense_up_to, watch=watch)
+    return _number_by_hash(columns, watch)
+
+
+def number_integers(
+    columns: Sequence[Array], *, dense_up_to: int, watch: Watch | None = None
+) -> Numbered:
+    """Give numbers to integers of one dtype; see `number_rows`."""
+    numbered = _number_by_table(columns, dense_up_to)
+    return _number_by_hash(columns, watch) if numbered is None else numbered
+
+
+def _number_by_table(columns: Sequence[Array], dense_up_to: int) -> Numbered | None:
+    """Give numbers to integers by a table over their range; None if that is too large."""
+    filled = [column for column in columns if len(column)]
+    if not filled:
+        return Numbered([np.empty(0, np.int32) for _ in columns], 0, _NO_TABLE, DenseIntegers(0))
+    low = min(int(column.min()) for column in filled)
+    high = max(int(column.max()) for column in filled)
+    span = high - low + 1
+    if high > _INT64_MAX or span > max(dense_up_to, 1):
+        return None
+    wide = filled[0].dtype.itemsize == 8 or filled[0].dtype == np.uint32
+    columns = [_signed(column, np.dtype(np.int64 if wide else np.int32)) for column in columns]
+    present = _presence(columns, low, span)
+    size = int(np.count_nonzero(present))
+    if size == span:
+        numbering: Numbering = (
+            DenseIntegers(size)
+            if low == 0
+            else SortedIntegers((np.arange(span) + low).astype(filled[0].dtype), "compacted")
+        )
+        return Numbered(columns, low, _NO_TABLE, numbering)
+    table = np.cumsum(present, dtype=index_dtype(size))
+    table -= 1
+    ids = np.flatnonzero(present)
+    ids += low
+    ids = ids.astype(filled[0].dtype, copy=False)
+    return Numbered(columns, low, table, SortedIntegers(ids, "compacted"))
+
+
+def _signed(column: Array, dtype: np.dtype[Any]) -> Array:
+    """Return integers that fit `dtype` as such; the same memory where the width is the same."""
+    if column.dtype.itemsize == dtype.itemsize and column.flags.c_contiguous:
+        return _writable_alias(column.view(dtype))
+    return np.ascontiguousarray(column, dtype=dtype)
+
+
+class _Alias:
+    """The same memory as `array`, said to be writable."""
+
+    def __init__(self, array: Array) -> None:
+        self.owner = array
+        interface = dict(array.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        self.__array_interface__ = interface
+
+
+def _writable_alias(array: Array) -> Array:
+    """Return an alias that is typed as writable, for kernels that only read it.
+
+    Numba would compile every kernel a second time for read-only columns, which pandas and Arrow
+    both give out.
+    """
+    return array if array.flags.writeable else np.asarray(_Alias(array))
+
+
+def _presence(columns: Sequence[Array], low: int, span: int) -> npt.NDArray[np.uint8]:
+    """Mark which of the integers `low`, low + 1, … occur; each thread marks an array of its own."""
+    most = max(len(column) for column in columns)
+    threads = max(1, min(number_of_threads(), most // max(span, 1 << 16)))
+    present = np.zeros((threads, span), np.uint8)
+    for column in columns:
+        ranges = cut_evenly(len(column), threads)
+        parallel(
+            mark_present,
+            [(column, low, mine, *part) for mine, part in zip(present, ranges, strict=False)],
+        )
+    for other in present[1:]:
+        present[0] |= other
+    return np.asarray(present[0])
+
+
+def _number_by_hash(columns: Sequence[IdValues], watch: Watch | None) -> Numbered:
+    """Give numbers to values by their distinct ones, sorted: only those are ever compared."""
+    coder = _coder(columns, watch)
+    numbers = []
+    for which, column in enumerate(columns):
+        codes = np.empty(len(column), np.int32)
+        for low, high in _at_once(column):
+            coder.write(which, low, codes[low:high])
+        numbers.append(codes)
+    numbering, ranks = _finished(coder)
+    for codes in numbers:
+        apply_ranks(codes, ranks)
+    return Numbered(numbers, 0, _NO_TABLE, numbering, own=True)
+
+
+def _at_once(column: IdValues) -> Iterable[tuple[int, int]]:
+    """Return ranges of rows to be written at a time: of a dictionary's, which are not copied, all."""
+    if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
+        return [(0, len(column))]
+    return blocks(len(column))
+
+
+def _coder(columns: Sequence[IdValues], watch: Watch | None) -> Coder:
+    arrays = [column for column in columns if isinstance(column, np.ndarray)]
+    if len(arrays) == len(columns):
+        return IntegerCoder(arrays, watch)
+    return TextCoder([column for column in columns if isinstance(column, pa.ChunkedArray)], watch)
+
+
+def _finished(coder: Coder) -> tuple[Numbering, Array]:
+    """Return the numbering of a coder's values, and the rank of each code."""
+    values, ranks = coder.finish()
+    if isinstance(values, np.ndarray):
+        return SortedIntegers(values, "sorted"), ranks
+    pa.default_memory_pool().release_unused()  # the adjacency is about to need it
+    return SortedText(values), ranks
+
+
+def _take(ids: pa.Array, numbers: Array) -> pa.Array:
+    missing = numbers < 0
+    return ids.take(pa.array(numbers, mask=missing) if missing.any() else pa.array(numbers))

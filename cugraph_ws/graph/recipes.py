@@ -1,0 +1,250 @@
+"""How each random graph is made: checked parameters turned into a function of edge numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.kernels.cpu import generate as kernels
+from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
+
+__all__ = ["MOST_VERTICES", "RECIPES", "Arrays", "Recipe", "Weights", "whole"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+Integers = npt.NDArray[np.int64]
+Weights = tuple[float, float] | None
+
+EDGES, WEIGHTS, DROP, PERMUTATION, PAIRS = range(5)  # streams of random numbers of one seed
+MOST_VERTICES = 2**62
+MOST_PAIRED = 2**31  # vertices whose pairs can be numbered in 62 bits
+PIECES = 4  # for each thread, so that one that falls behind does not hold up the rest
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make a graph: `fill` writes the edges of any range of slots.
+
+    Attributes
+    ----------
+    fill : callable
+        `fill(source, destination, first, lo, hi)` writes slots `first + lo` to `first + hi` of
+        the graph at `lo` to `hi` of the arrays.
+    slots : int
+        Edges, or more than that: a slot whose source is -1 is none.
+    seed : int
+    weights : (low, high) or None
+    """
+
+    fill: Callable[..., None]
+    slots: int
+    seed: int
+    weights: Weights
+
+    def make(self, first: int, last: int) -> Arrays:
+        """Return the edges of slots `first` to `last` as columns."""
+        size = last - first
+        source = np.empty(size, np.int64)
+        edges: Arrays = {"source": source, "destination": np.empty(size, np.int64)}
+        ranges = cut_evenly(size, PIECES * number_of_threads())
+        parallel(self.fill, [(source, edges["destination"], first, lo, hi) for lo, hi in ranges])
+        if self.weights is not None:
+            edges["weight"] = self._weigh(first, ranges, size)
+        kept = source >= 0
+        if not kept.all():
+            edges = {name: values[kept] for name, values in edges.items()}
+        return edges
+
+    def _weigh(self, first: int, ranges: list[tuple[int, int]], size: int) -> npt.NDArray[Any]:
+        assert self.weights is not None
+        low, high = self.weights
+        key = kernels.key_of(self.seed, WEIGHTS)
+        values: npt.NDArray[Any]
+        if isinstance(low, int) and isinstance(high, int):
+            values = np.empty(size, np.int64)
+            tasks = [(values, first, lo, hi, key, low, high - low + 1) for lo, hi in ranges]
+            parallel(kernels.uniform_integers, tasks)
+        else:
+            values = np.empty(size, np.float64)
+            low, width = float(low), float(high) - float(low)
+            floats = [(values, first, lo, hi, key, low, width) for lo, hi in ranges]
+            parallel(kernels.uniform_floats, floats)
+        return values
+
+
+def rmat(
+    scale: int | None = None,
+    edge_factor: float = 16,
+    *,
+    a: float = 0.57,
+    b: float = 0.19,
+    c: float = 0.19,
+    vertices: int | None = None,
+    edges: int | None = None,
+    seed: int = 0,
+    weights: Weights = None,
+    permute: bool = False,
+) -> Recipe:
+    if (scale is None) == (vertices is None):
+        raise InputError(
+            f"scale is {scale!r} and vertices is {vertices!r}: "
+            "give one of them, scale for 2**scale vertices"
+        )
+    if scale is not None:
+        vertices = 2 ** whole(scale, "scale", 0, 62)
+    vertices = whole(vertices, "vertices", 1, MOST_VERTICES)
+    if edges is None:
+        factor = _number(edge_factor, "edge_factor", 0.0, math.inf)
+        edges = round(min(factor * vertices, float(MOST_VERTICES)))
+    edges = whole(edges, "edges", 0, MOST_VERTICES)
+    for name, share in (("a", a), ("b", b), ("c", c)):
+        _number(share, name, 0.0, 1.0)
+    if a + b + c > 1 + 1e-9:
+        raise InputError(f"a + b + c is {a + b + c:g}: the probabilities must not exceed 1")
+    seed, weights = _seed(seed), _weights(weights)
+    thresholds = tuple(round(min(share, 1.0) * 2**32) for share in (a, a + b, a + b + c))
+    key, levels = kernels.key_of(seed, EDGES), (vertices - 1).bit_length()
+    renamed, half = kernels.key_of(seed, PERMUTATION), (levels + 1) // 2
+
+    def fill(source: Integers, destination: Integers, first: int, lo: int, hi: int) -> None:
+        kernels.rmat_edges(source, destination, first, lo, hi, key, vertices, levels, thresholds)
+        if permute:
+            kernels.permute(source, lo, hi, vertices, half, renamed)
+            kernels.permute(destination, lo, hi, vertices, half, renamed)
+
+    return Recipe(fill, edges, seed, weights)
+
+
+def kronecker(
+    scale: int,
+    edge_factor: float = 16,
+    *,
+    permute: bool = True,
+    seed: int = 0,
+    weights: Weights = (0.0, 1.0),
+) -> Recipe:
+    return rmat(scale, edge_factor, permute=permute, seed=seed, weights=weights)
+
+
+def erdos_renyi(
+    vertices: int,
+    edges: int | None = None,
+    *,
+    probability: float | None = None,
+    directed: bool = True,
+    seed: int = 0,
+    weights: Weights = None,
+) -> Recipe:
+    vertices = whole(vertices, "vertices", 0, MOST_PAIRED)
+    pairs = vertices * (vertices - 1) // (1 if directed else 2)
+    seed, weights = _seed(seed), _weights(weights)
+    if (edges is None) == (probability is None):
+        raise InputError(f"edges is {edges!r} and probability is {probability!r}: give one of them")
+    if probability is not None:
+        probability = _number(probability, "probability", 0.0, 1.0)
+        edges = int(np.random.default_rng([seed, PAIRS]).binomial(pairs, probability))
+    edges = whole(edges, "edges", 0, pairs)
+    key, half = kernels.key_of(seed, EDGES), (max(pairs - 1, 0).bit_length() + 1) // 2
+
+    def fill(source: Integers, destination: Integers, first: int, lo: int, hi: int) -> None:
+        source[lo:hi] = np.arange(first + lo, first + hi)
+        kernels.permute(source, lo, hi, pairs, half, key)
+        kernels.split_pairs(source, destination, lo, hi, vertices, directed)
+
+    return Recipe(fill, edges, seed, weights)
+
+
+def grid(
+    rows: int, columns: int, *, drop: float = 0.0, seed: int = 0, weights: Weights = None
+) -> Recipe:
+    rows = whole(rows, "rows", 0, MOST_PAIRED)
+    columns = whole(columns, "columns", 0, MOST_PAIRED // 4)
+    drop = _number(drop, "drop", 0.0, 1.0)
+    seed, weights = _seed(seed), _weights(weights)
+    key = kernels.key_of(seed, DROP)
+
+    def fill(source: Integers, destination: Integers, first: int, lo: int, hi: int) -> None:
+        kernels.grid_edges(source, destination, first, lo, hi, key, rows, columns, drop)
+
+    return Recipe(fill, 4 * rows * columns, seed, weights)
+
+
+RECIPES: dict[str, Callable[..., Recipe]] = {
+    "rmat": rmat,
+    "kronecker": kronecker,
+    "erdos_renyi": erdos_renyi,
+    "grid": grid,
+}
+
+
+def whole(value: Any, name: str, least: int, most: int) -> int:
+    """Check that an argument is a whole number in a range.
+
+    Parameters
+    ----------
+    value : object
+        The argument.
+    name : str
+        Its name, for the error.
+    least, most : int
+        The range, both included.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    InputError
+        If it is none, or out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(f"{name} is {value!r}: give a whole number")
+    if not least <= value <= most:
+        raise InputError(f"{name} is {value}: give a number from {least} to {most}")
+    return int(value)
+
+
+def _number(value: Any, name: str, least: float, most: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}: give a number") from None
+    if not least <= number <= most:
+        raise InputError(f"{name} is {value!r}: give a number from {least:g} to {most:g}")
+    return number
+
+
+def _seed(seed: Any) -> int:
+    return whole(seed, "seed", 0, 2**64 - 1)
+
+
+def _weights(weights: Any) -> Weights:
+    if weights is None:
+        return None
+    try:
+        low, high = weights
+    except (TypeError, ValueError):
+        raise InputError(f"weights is {weights!r}: give None or a pair (low, high)") from None
+    whole = all(
+        isinstance(bound, int | np.integer) and not isinstance(bound, bool) for bound in weights
+    )
+    for bound in weights:
+        _number(bound, "weights", -1e300, 1e300)
+    if low > high:
+        raise InputError(f"weights is {weights!r}: low must not exceed high")
+    if not whole:
+        return float(low), float(high)
+    low, high = int(low), int(high)
+    if high - low >= 2**32 or max(abs(low), abs(high)) >= 2**62:
+        raise InputError(
+            f"weights is {weights!r}: integers may span 2**32 values below 2**62; "
+            "give floats for more"
+        )
+    return low, high

@@ -1,0 +1,418 @@
+"""The vertices of a graph: ids in the caller's types to numbers and back, and their attributes."""
+
+from __future__ import annotations
+
+import numbers as abstract
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NoReturn, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import (
+    Column,
+    Frame,
+    VertexNumbers,
+    is_frame,
+    on_host,
+    open_frame,
+    open_values,
+)
+from cugraph_ws.frames.ids import IdType, conform, read_ids
+from cugraph_ws.frames.values import cast_numbers
+
+__all__ = ["Vertices", "id_columns", "value_column"]
+
+
+class Vertices:
+    """All vertices of a graph.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        Names of the edge frame's source columns.
+    types : sequence of IdType
+        One for each column of the id.
+    numbering : Numbering or DeviceNumbering
+    """
+
+    on_device: ClassVar[bool] = False
+
+    def __init__(self, sources: Sequence[str], types: Sequence[IdType], numbering: Any) -> None:
+        self.sources = list(sources)
+        self.types = list(types)
+        self.numbering = numbering
+        self._attributes: dict[str, Column | InputError] = {}
+        self._attribute_rows: Any = np.empty(0, np.int64)
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return int(self.numbering.size)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of a result's id columns."""
+        return ["vertex"] if len(self.types) == 1 else self.sources
+
+    def number(self, value: Any, argument: str) -> int:
+        """Return the number of one id."""
+        return int(self.numbers([value], argument)[0])
+
+    def numbers(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
+        """Return the numbers of ids in a frame, a Series, an array or a list."""
+        return self._place(self.find(values, argument), on_device)
+
+    def find(self, values: Any, argument: str) -> Any:
+        """Return the numbers of ids, where they have been looked up: on the device, or the host."""
+        if is_frame(values):
+            frame = open_frame(values, argument, on_device=self.on_device)
+            names = id_columns(frame, self.sources)
+            return self._encode([frame.column(name, argument) for name in names], argument)
+        if len(self.types) == 1:
+            column = open_values(values, argument, on_device=self.on_device)
+            return self._encode([column], argument)
+        rows = list(values)
+        for row in rows:
+            if not isinstance(row, (tuple, list)) or len(row) != len(self.types):
+                raise InputError(
+                    f"{argument}: {row!r} is no id; give a tuple of ({', '.join(self.sources)})"
+                )
+        parts = zip(*rows, strict=True) if rows else [[] for _ in self.types]
+        return self._encode([open_values(list(part), argument) for part in parts], argument)
+
+    def columns(self, name: str | None, numbers: VertexNumbers) -> dict[str, Any]:
+        """Return vertex numbers as result columns of ids.
+
+        Parameters
+        ----------
+        name : str or None
+            Name of the result column (with several id columns, the start of their names);
+            None for the vertices themselves.
+        numbers : VertexNumbers
+
+        Returns
+        -------
+        dict of str to Ids, or to Series of the device
+        """
+        names = self.names if name is None else self.names_of(name)
+        return dict(zip(names, self._outputs(numbers), strict=True))
+
+    def names_of(self, name: str) -> list[str]:
+        """Return the names of the result columns that vertices make, one for each part of an id."""
+        return [name] if len(self.types) == 1 else [f"{name}_{part}" for part in self.sources]
+
+    def check_outputs(self, outputs: Mapping[str, bool]) -> None:
+        """Refuse result columns that would overwrite the ids, or one another.
+
+        Parameters
+        ----------
+        outputs : mapping of str to bool
+            By name of a column beside the ids, whether it holds vertices.
+
+        Raises
+        ------
+        InputError
+            With the column and the remedy.
+        """
+        taken = dict.fromkeys(self.names, "")
+        for name, holds_vertices in outputs.items():
+            for column in self.names_of(name) if holds_vertices else [name]:
+                if column in taken:
+                    self._refuse_output(column, taken[column])
+                taken[column] = name
+
+    def _refuse_output(self, column: str, other: str) -> NoReturn:
+        """Raise InputError for a result column whose name is taken: by the ids, or by another one."""
+        if other:
+            raise InputError(
+                f"source={self.sources!r}: two columns of the result would be named {column!r}; "
+                f"rename the columns of the ids, or the program's field {other!r}"
+            )
+        if len(self.types) == 1:
+            raise InputError(
+                f"the program's field {column!r} has the name of the result's column of ids; rename it"
+            )
+        raise InputError(
+            f"source: the id column {column!r} has the name of a column of the result, which would "
+            f"overwrite it; rename it in the frame of edges (and of vertices) before the graph is made"
+        )
+
+    def everyone(self) -> dict[str, Any]:
+        """Return the ids of all vertices as result columns."""
+        return self.columns(None, VertexNumbers(self._xp.arange(self.size)))
+
+    def _outputs(self, numbers: VertexNumbers) -> list[Any]:
+        """Return the parts of ids as result columns."""
+        parts = self.numbering.decode(np.asarray(on_host(numbers.numbers)))
+        return [
+            kind.output(part, nullable=numbers.nullable)
+            for kind, part in zip(self.types, parts, strict=True)
+        ]
+
+    def describe(self, number: int) -> str:
+        """Return the id of a vertex, for errors."""
+        values = self._plain(number)
+        return repr(values[0] if len(values) == 1 else tuple(values))
+
+    def _plain(self, number: int) -> list[Any]:
+        """Return the parts of an id as Python objects."""
+        parts = self.numbering.decode(np.array([number]))
+        return [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
+
+    def keep_attributes(self, frame: Frame, rows: Any) -> None:
+        """Copy the attributes of a vertex frame whose rows are the vertices `rows`.
+
+        A column that cannot be read is an error only once it is asked for.
+        """
+        ids = id_columns(frame, self.sources)
+        self._attribute_rows = self._distinct(rows, frame.argument)
+        for name in frame.names:
+            if name in ids:
+                continue
+            try:
+                column = self._here(frame.column(name, frame.argument))
+            except InputError as error:
+                self._attributes[name] = error
+                continue
+            values = column.values
+            if hasattr(values, "copy"):  # Arrow's are immutable
+                column = replace(column, values=values.copy())
+            self._attributes[name] = column
+
+    def values(
+        self,
+        data: Any,
+        argument: str,
+        dtype: npt.DTypeLike,
+        default: Any,
+        column: str | None,
+        *,
+        on_device: bool = False,
+    ) -> tuple[Any, Any]:
+        """Align numbers that are given for vertices; see `Graph.vertex_values`."""
+        given = self._xp.zeros(self.size, np.bool_)
+        values = self._xp.zeros(self.size, np.dtype(dtype))
+        if isinstance(data, (abstract.Real, np.generic)):
+            values[:] = cast_numbers(open_values([data], argument), dtype)[0]
+            given[:] = True
+        else:
+            rows, source = self._pairs(data, argument, column)
+            values[rows] = cast_numbers(self._here(source), dtype)
+            given[rows] = True
+            self._fill(values, given, argument, default)
+        return self._place(values, on_device), self._place(given, on_device)
+
+    def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
+        """Give vertices without a value the default, or refuse them."""
+        if default is not None:
+            values[~given] = default
+            return
+        missing = self.size - self._scalar(given.sum())
+        if missing:
+            self._refuse_missing(self._scalar(given.argmin()), missing, argument)
+
+    def _refuse_missing(self, number: int, missing: int, argument: str) -> NoReturn:
+        """Raise InputError for vertices without a value."""
+        raise InputError(
+            f"{argument}: vertex {self.describe(number)} has no value, nor have {missing - 1} "
+            f"others; give one for every vertex"
+        )
+
+    @property
+    def attribute_bytes(self) -> int:
+        """Bytes of the attributes kept."""
+        kept = [one for one in self._attributes.values() if isinstance(one, Column)]
+        return sum(self._bytes(one) for one in kept) + int(self._attribute_rows.nbytes)
+
+    # What is otherwise where the vertices are on the device:
+
+    @property
+    def _xp(self) -> Any:
+        """The library of arrays that hold something for every vertex."""
+        return np
+
+    def _here(self, column: Column) -> Column:
+        """Return a column where the vertices are."""
+        return column
+
+    def _place(self, array: Any, on_device: bool) -> Any:
+        """Return an array where it is wanted."""
+        if not on_device:
+            return array
+        from cugraph_ws.runtime.device import device
+
+        return device().xp.asarray(array)
+
+    def _scalar(self, value: Any) -> int:
+        """Read a number that was computed from arrays."""
+        return int(value)
+
+    def _bytes(self, column: Column) -> int:
+        """Return how much memory a column takes."""
+        return int(column.values.nbytes)
+
+    def _pairs(self, data: Any, argument: str, column: str | None) -> tuple[Any, Column]:
+        """Return vertex numbers, none twice, and a column of as many values."""
+        if isinstance(data, str):
+            found = self._attributes.get(data)
+            if found is None:
+                self._refuse_name(data, argument, list(self._attributes))
+            if isinstance(found, InputError):
+                raise found
+            return self._attribute_rows, found
+        if isinstance(data, Mapping) and not is_frame(data):
+            rows = self.find(list(data), argument) if data else self._xp.empty(0, np.int64)
+            values = open_values(list(data.values()), argument) if data else _no_values(argument)
+            return self._distinct(rows, argument), values
+        if not is_frame(data):
+            raise InputError(
+                f"{argument}: a frame of vertices and values, a dict, a number or the name of a "
+                f"vertex attribute is needed, not {type(data).__name__}"
+            )
+        frame = open_frame(data, argument, on_device=self.on_device)
+        ids = id_columns(frame, self.sources)
+        rows = self._encode([frame.column(name, argument) for name in ids], argument)
+        if column is None:
+            column = value_column(frame.names, ids, argument)
+        return self._distinct(rows, argument), frame.column(column, argument)
+
+    def _refuse_name(self, name: str, argument: str, have: Sequence[str]) -> NoReturn:
+        """Raise InputError for the name of no attribute."""
+        raise InputError(
+            f"{argument}={name!r}: the graph has no such vertex attribute, it has "
+            f"{', '.join(map(repr, have)) or 'none'}; "
+            f"give the column in Graph(vertices=...), or values as a frame or a dict"
+        )
+
+    def _encode(self, columns: Sequence[Column], argument: str) -> Any:
+        """Return the numbers of ids, all of which must be vertices."""
+        if any(len(column) == 0 for column in columns):
+            return self._xp.empty(0, np.int64)
+        columns = [self._here(column) for column in columns]
+        parts = [
+            conform(read_ids(column), kind)
+            for column, kind in zip(columns, self.types, strict=True)
+        ]
+        numbers = self._look_up(parts)
+        unknown = numbers < 0
+        count = self._scalar(unknown.sum())
+        if count:
+            row = self._scalar(unknown.argmax())
+            self._refuse_unknown(self._shown(columns, row), count, argument)
+        return numbers
+
+    def _look_up(self, parts: Sequence[Any]) -> Any:
+        """Return the numbers of ids in their own types, -1 where unknown."""
+        return self.numbering.encode(parts)
+
+    @staticmethod
+    def _shown(columns: Sequence[Column], row: int) -> str:
+        """Return an id that came in, as errors show it."""
+        value = [column.value(row) for column in columns]
+        return repr(value[0] if len(value) == 1 else tuple(value))
+
+    @staticmethod
+    def _refuse_unknown(shown: str, count: int, argument: str) -> NoReturn:
+        """Raise InputError for ids that are no vertices."""
+        more = f", and {count - 1} more" if count > 1 else ""
+        raise InputError(
+            f"{argument}: {shown} is not a vertex of the graph{more}; vertices without edges "
+            f"come in through Graph(vertices=...)"
+        )
+
+    def _distinct(self, rows: Any, argument: str) -> Any:
+        """Return vertex numbers where the vertices are, having refused repeated ones."""
+        rows = self._xp.asarray(rows)
+        counts = self._xp.bincount(rows, minlength=1)
+        if self._scalar(counts.max()) > 1:
+            twice = self._scalar((counts > 1).argmax())
+            self._refuse_repeated(twice, self._scalar(counts[twice]), argument)
+        return rows
+
+    def _refuse_repeated(self, number: int, times: int, argument: str) -> NoReturn:
+        """Raise InputError for a vertex that is given several times."""
+        raise InputError(
+            f"{argument}: vertex {self.describe(number)} is given {times} times; "
+            f"keep one row for each vertex"
+        )
+
+
+def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str:
+    """Find the one column of a frame of vertices beside its ids.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All columns.
+    ids : sequence of str
+        Those of the ids.
+    argument : str
+        The caller's name for the frame, for errors.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        If there is another number of columns.
+    """
+    others = [name for name in names if name not in ids]
+    if len(others) != 1:
+        raise InputError(
+            f"{argument}: one column of values is needed beside {', '.join(ids)}, not "
+            f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); leave out the rest"
+        )
+    return others[0]
+
+
+class Named(Protocol):
+    """What has named columns: a frame, or one that is spread over a crew."""
+
+    argument: str
+
+    @property
+    def names(self) -> Any:
+        """Names of the columns."""
+
+
+def id_columns(frame: Named, sources: Sequence[str]) -> list[str]:
+    """Find the id columns of a frame of vertices.
+
+    Parameters
+    ----------
+    frame : Frame or Parts
+    sources : sequence of str
+        Names of the edge frame's source columns.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    InputError
+        If the frame has no column of either name, and more than one column.
+    """
+    names: list[str] = frame.names
+    if len(sources) == 1 and "vertex" in names:
+        return ["vertex"]
+    if all(source in names for source in sources):
+        return list(sources)
+    if len(sources) == 1 and len(names) == 1:
+        return names
+    wanted = (
+        "'vertex' or " + repr(sources[0]) if len(sources) == 1 else ", ".join(map(repr, sources))
+    )
+    raise InputError(
+        f"{frame.argument}: the ids must be in {wanted}, but the columns are "
+        f"{', '.join(map(repr, names)) or 'none'}; rename the id column"
+    )
+
+
+def _no_values(argument: str) -> Column:
+    return Column(argument, argument, np.empty(0), None)

@@ -1,0 +1,311 @@
+"""A graph built by a crew: from partitions of an edge frame to each member's share.
+
+Of n vertices and m edges, spread evenly over k members, with c edge columns of 8 bytes, a member holds
+beside its partitions at most about: 16 m/k bytes of vertex numbers while ids are numbered, with its
+distinct ids twice; then, for each edge column in turn, that column twice (as it is sent, and as it has
+come), beside the order in which edges are sent (8 bytes an arc) and the columns that have come.  Then the
+adjacency is built as a whole graph's is, over own vertices and ghosts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.arguments import check_choice
+from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.frames.ids import IdType, cast_ids, read_ids
+from cugraph_ws.frames.values import read_numbers
+from cugraph_ws.graph.adjacency import index_dtype
+from cugraph_ws.graph.columns import Columns, named_columns
+from cugraph_ws.graph.edges import Duplicates, Loops, refuse_loops
+from cugraph_ws.graph.estimates import estimate_memory
+from cugraph_ws.graph.memory import MemoryEstimate, check_memory
+from cugraph_ws.graph.vertices import id_columns
+from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition.agreement import attempt, in_order
+from cugraph_ws.partition.id_types import agree_together
+from cugraph_ws.partition.numbering import number_rows_together
+from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
+from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.partition.shuffle import Route
+from cugraph_ws.partition.vertices import ShardVertices
+from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.device import array_module
+from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.memory import format_bytes
+
+__all__ = ["build_shard"]
+
+Array = npt.NDArray[Any]
+
+
+def build_shard(
+    crew: Crew,
+    partitions: Sequence[tuple[int, Any]],
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: str | None = None,
+    directed: bool = True,
+    *,
+    vertices: Any = None,
+    attributes: Columns = (),
+    duplicates: Duplicates = "keep",
+    self_loops: Loops = "keep",
+    weights: Sequence[float] | None = None,
+    meta: Any = None,
+) -> ShardGraph:
+    """Build a member's share of a graph, together.
+
+    All members give the same arguments, but for `partitions` (and `vertices`, if they are `Partitions`).
+
+    Parameters
+    ----------
+    crew : Crew
+    partitions : sequence of (int, frame)
+        Own partitions of the edge frame, perhaps none, each with its place in the whole.  They are read
+        as if they were put together in the order of their places.
+    source, destination, weight, directed, attributes, duplicates, self_loops
+        See `Graph`.
+    vertices : frame or Partitions, optional
+        See `Graph`.
+    weights : sequence of float, optional
+        How much of the work each member is to have; equal shares without.
+    meta : frame, optional
+        An empty frame of the partitions' kind and columns; needed where no member has a partition.
+
+    Returns
+    -------
+    ShardGraph
+        Members own ranges of vertices in the order of their ranks.
+
+    Raises
+    ------
+    InputError
+        If something is wrong with the frames, as `Graph` does, for all members.
+    GraphMemoryError
+        If a member's share would not fit in its memory; for all members.
+    """
+    check_choice("duplicates", duplicates, get_args(Duplicates))
+    check_choice("self_loops", self_loops, get_args(Loops))
+    check_weights(weights, crew.size)
+    names, carried = named_columns(source, destination, weight, attributes)
+    own = Partitions([frame for _, frame in partitions], [place for place, _ in partitions])
+    shown = [*own.frames, *([] if meta is None else [meta])]
+    if vertices is None and duplicates == "keep" and crew.on_device and are_on_gpus(crew, shown):
+        on_devices = provider("device shards")
+        parts = Parts(crew, own, "edges", meta, on_device=True)
+        if on_devices.are_integers(crew, parts, names):
+            types, columns = _read_ids(crew, parts, None, names)
+            built: ShardGraph | None = on_devices.build_on_devices(
+                crew,
+                parts,
+                names,
+                types[0],
+                columns[0],
+                {name: _read_values(crew, parts, name, weight) for name in carried},
+                weight=weight,
+                directed=directed,
+                self_loops=self_loops,
+                weights=weights,
+            )
+            if built is not None:
+                return built
+            del columns
+    parts = Parts(crew, own, "edges", meta)
+    extra = None
+    if vertices is not None:
+        extra = Parts(crew, _spread(crew, vertices), "vertices")
+    expect = partial(
+        estimate_memory, weighted=weight is not None, attributes=len(carried) - (weight is not None)
+    )
+    rows = sum(len(part.frame) for part in parts.own)
+    # the least it can be
+    attempt(crew, lambda: _check_room(crew, expect(number_of_edges=rows, number_of_vertices=0)))
+    types, columns = _read_ids(crew, parts, extra, names)
+    dense_up_to = 8 * (parts.rows + (0 if extra is None else extra.rows)) + (1 << 20)
+    if not _are_dense(crew, types, columns, dense_up_to):  # ids are hashed and sorted
+        attempt(crew, lambda: _check_room(crew, expect(number_of_edges=rows, dense=False)))
+    values = {name: _read_values(crew, parts, name, weight) for name in carried}
+    kind = parts.kind_like(names[0][0])
+    numbered = number_rows_together(
+        crew,
+        columns,
+        [wire.form_of(one) for one in types],
+        dense_up_to=dense_up_to,
+    )
+    del columns
+    told = ShardVertices(crew, names[0], types, numbered.ids)
+    size, count = told.size, len(parts.own)
+    if extra is not None:
+        told.keep_parts(extra, numbered.columns[2 * count :])
+    index = index_dtype(size)
+    ends = [
+        np.concatenate([np.empty(0, index), *(one.astype(index) for one in some)])
+        for some in (numbered.columns[:count], numbered.columns[count : 2 * count])
+    ]
+    del numbered
+    starts = np.cumsum([0, *(len(part.frame) for part in parts.own)])
+    first_rows = np.array([part.first_row for part in parts.own], np.int64)
+    loops = None
+    if self_loops != "keep":
+        marks = ends[0] == ends[1]
+        loops = total(crew, np.count_nonzero(marks))
+        if loops and self_loops == "error":
+            _refuse_loops(crew, told, marks, ends[0], starts, first_rows)
+        del marks
+    places = [part.place[0] for part in parts.own]
+    route = Route(ends[0], ends[1], starts, places, self_loops == "keep", directed)
+    del parts, extra
+    cuts = balanced_cuts(crew, size, route.targets(), weights)
+    arcs = route.aim(crew, cuts)
+    owned = int(cuts[crew.rank + 1] - cuts[crew.rank])
+    attempt(crew, lambda: _check_room(crew, expect(number_of_edges=arcs, number_of_vertices=owned)))
+    told.move(cuts)
+    came = {name: route.send(crew, values.pop(name)) for name in carried}
+    sources, destinations = (one.astype(np.int64) for one in route.send_ends(crew))
+    del route, ends
+    shard = ShardGraph(
+        crew,
+        cuts,
+        sources,
+        destinations,
+        came,
+        vertices=told,
+        kind=kind,
+        names=names,
+        weight=weight,
+        directed=directed,
+        duplicates=duplicates,
+    )
+    shard._self_loops = loops
+    told.settle(shard)
+    return shard
+
+
+def _check_room(crew: Crew, estimate: MemoryEstimate) -> None:
+    """Raise GraphMemoryError if a share would not fit in this machine, or in what its worker may take."""
+    check_memory(estimate)
+    room = getattr(crew, "room", None)  # a member's that is no Dask worker has no such limit
+    if room is not None and estimate.peak > room:
+        raise GraphMemoryError(
+            f"a worker needs {format_bytes(estimate.peak)} for its share of the graph while it is built, and "
+            f"{format_bytes(room)} are left of the worker's memory ({estimate}); give workers more memory "
+            "(memory_limit=), use more of them, or leave out weight= and attributes="
+        )
+
+
+def _are_dense(
+    crew: Crew, types: Sequence[IdType], columns: Sequence[Sequence[Any]], dense_up_to: int
+) -> bool:
+    """Tell whether ids are one column of integers of a range that is nearly filled, together."""
+    if len(types) > 1 or types[0].family != "integer":
+        return False
+    own = [one for one in columns[0] if len(one)]
+    ends = [[int(min(one.min() for one in own)), int(max(one.max() for one in own))]] if own else []
+    shown = [one for some in crew.allgather(ends) for one in some]
+    if not shown:
+        return True
+    return max(one[1] for one in shown) - min(one[0] for one in shown) < dense_up_to
+
+
+def _spread(crew: Crew, vertices: Any) -> Partitions:
+    """Return a frame that all members have as one that the first one has."""
+    if isinstance(vertices, Partitions):
+        return vertices
+    return Partitions([vertices] if crew.rank == 0 else [])
+
+
+def _read_ids(
+    crew: Crew, parts: Parts, extra: Parts | None, names: tuple[list[str], list[str]]
+) -> tuple[list[IdType], list[list[Any]]]:
+    """Read the ids of own partitions, in types that all members agree on, together.
+
+    Returns
+    -------
+    types : list of IdType
+        One for each column of the id.
+    columns : list of list of ndarray or pyarrow.ChunkedArray
+        For each column of the id those of own partitions: sources, destinations, and vertices.
+    """
+    wanted: list[list[tuple[Parts, str, str]]] = [
+        [(parts, source, "source"), (parts, destination, "destination")]
+        for source, destination in zip(*names, strict=True)
+    ]
+    if extra is not None:
+        for which, name in enumerate(id_columns(extra, names[0])):
+            wanted[which].append((extra, name, "vertices"))
+    types, columns = [], []
+    for ends in wanted:
+        read, told = [], []
+        for stage, (where, name, argument) in enumerate(ends):
+            if where.meta is not None:
+                where.meta.column(name, argument)  # all members look for it alike
+            foreign = where.backend != parts.backend
+
+            def step(
+                part: Part, name: str = name, argument: str = argument, foreign: bool = foreign
+            ) -> Any:
+                return read_ids(part.column(name, argument), foreign=foreign)
+
+            some = in_order(crew, where.steps(stage, step))
+            for part, one in zip(where.own, some, strict=True):
+                read.append(((stage, *part.place), one))
+                told.append(((stage, *part.place), one.type, str(one.column)))
+        kind = agree_together(crew, told)
+        types.append(kind)
+        if kind.family == "nothing":
+            columns.append([one.values for _, one in read])
+        else:
+            columns.append(
+                in_order(crew, [(place, partial(cast_ids, one, kind)) for place, one in read])
+            )
+    return types, columns
+
+
+def _read_values(crew: Crew, parts: Parts, name: str, weight: str | None) -> Any:
+    """Read an edge column of own partitions, together; of the dtype that the whole would have."""
+    argument = "weight" if name == weight else "attributes"
+    if parts.meta is not None:
+        parts.meta.column(name, argument)
+
+    def step(part: Part) -> tuple[Any, str]:
+        column = part.column(name, argument)
+        values = read_numbers(column, finite=name == weight)
+        return values, np.dtype(column.arrow_type.to_pandas_dtype()).str
+
+    own = in_order(crew, parts.steps(0, step))
+    shown = {one for some in crew.allgather(sorted({dtype for _, dtype in own})) for one in some}
+    common = np.result_type(*(np.dtype(one) for one in shown))
+    if common.kind == "f":
+        common = np.dtype(np.float64 if common.itemsize == 8 else np.float32)
+    else:
+        common = np.dtype(np.int64)
+    xp = array_module(parts.on_device)
+    return xp.concatenate(
+        [xp.empty(0, common), *(values.astype(common, copy=False) for values, _ in own)]
+    )
+
+
+def _refuse_loops(
+    crew: Crew,
+    vertices: ShardVertices,
+    marks: npt.NDArray[np.bool_],
+    sources: Array,
+    starts: npt.NDArray[np.int64],
+    first_rows: npt.NDArray[np.int64],
+) -> None:
+    """Raise InputError that names the first self-loop, together."""
+    own = None
+    places = np.flatnonzero(marks)
+    if len(places):
+        which = np.searchsorted(starts, places[0], side="right") - 1
+        own = [int(first_rows[which] + places[0] - starts[which]), int(sources[places[0]])]
+    loops = total(crew, len(places))
+    row, vertex = min(list(one) for one in crew.allgather(own) if one is not None)
+    refuse_loops(row, vertices.describe(vertex), loops)

@@ -1,0 +1,168 @@
+"""Types of ids, agreed on by members that hold different partitions.
+
+A frame library's dtype travels as text and Arrow's bytes, never as a pickled object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cugraph_ws.frames.ids import IdType, common_type
+from cugraph_ws.partition.agreement import attempt
+from cugraph_ws.runtime.communicator import Crew
+
+__all__ = ["agree_together", "pack_dtype", "unpack_dtype"]
+
+Told = tuple[Sequence[int], IdType, str]
+
+
+def agree_together(crew: Crew, told: Sequence[Told]) -> IdType:
+    """Find the type that all members' columns of ids have in common, together.
+
+    Parameters
+    ----------
+    crew : Crew
+    told : sequence of (sequence of int, IdType, str)
+        Of each own column its place among all members' columns, its type, and its name for errors.
+
+    Returns
+    -------
+    IdType
+        The same for all members.  A member without columns follows the others; categories of all
+        columns are shown to all members, unless every column has the same.
+
+    Raises
+    ------
+    InputError
+        If the columns are of different kinds; see `ids.common_type`.
+    """
+    about: list[list[Any]] = []
+    known: dict[str, Any] = {}
+    for place, kind, whose in sorted(told, key=lambda one: list(one[0])):
+        row = [kind.family, _pack_arrow(kind.arrow), _digest(kind.dtype, known), kind.categorical]
+        if all(row != one[1] for one in about):  # of like columns the first speaks for all
+            about.append([list(place), row, whose])
+    shown = crew.allgather(about)
+    everything = sorted(
+        (
+            [list(place), rank, row, whose]
+            for rank, one in enumerate(shown)
+            for place, row, whose in one
+        ),
+        key=lambda one: (one[0], one[1]),
+    )
+    holders: dict[str, int] = {}
+    for _, rank, row, _ in everything:
+        holders.setdefault(row[2], rank)
+    # what everybody has, nobody needs to show
+    lacking = {
+        digest
+        for digest in holders
+        if any(all(row[2] != digest for _, row, _ in one) for one in shown)
+    }
+    mine = {
+        digest: pack_dtype(known[digest])
+        for digest, rank in holders.items()
+        if rank == crew.rank and digest in lacking
+    }
+    for one in crew.allgather(mine):
+        for digest, packed in one.items():
+            if digest not in known:
+                known[digest] = unpack_dtype(packed)
+    types = [
+        (IdType(row[0], _unpack_arrow(row[1]), known[row[2]], bool(row[3])), whose)
+        for _, _, row, whose in everything
+    ]
+    return attempt(crew, lambda: common_type(types))
+
+
+def pack_dtype(dtype: Any) -> list[Any] | None:
+    """Return a frame's dtype as a list of text and bytes.
+
+    Parameters
+    ----------
+    dtype : dtype of NumPy, pandas, Polars or PyArrow, or None
+
+    Returns
+    -------
+    list or None
+    """
+    if dtype is None:
+        return None
+    if isinstance(dtype, np.dtype):
+        return ["numpy", dtype.str]
+    if isinstance(dtype, pa.DataType):
+        return ["arrow", _pack_arrow(dtype)]
+    if type(dtype).__module__.partition(".")[0] == "polars":
+        polars: Any = importlib.import_module("polars")
+        file = io.BytesIO()
+        polars.DataFrame(schema={"": dtype}).write_ipc(file)
+        return ["polars", file.getvalue()]
+    if hasattr(dtype, "pyarrow_dtype"):
+        return ["arrow-backed", _pack_arrow(dtype.pyarrow_dtype)]
+    if hasattr(dtype, "categories"):
+        values = pa.array(dtype.categories)
+        return [
+            "categories",
+            _pack_array(values),
+            pack_dtype(dtype.categories.dtype),
+            dtype.ordered,
+        ]
+    return ["pandas", str(dtype)]
+
+
+def unpack_dtype(packed: Sequence[Any] | None) -> Any:
+    """Return the dtype that `pack_dtype` was given, or one that is equal to it."""
+    if packed is None:
+        return None
+    kind, value = packed[:2]
+    if kind == "numpy":
+        return np.dtype(value)
+    if kind == "arrow":
+        return _unpack_arrow(value)
+    if kind == "polars":
+        polars: Any = importlib.import_module("polars")
+        return polars.read_ipc(io.BytesIO(value)).dtypes[0]
+    pandas: Any = importlib.import_module("pandas")
+    if kind == "arrow-backed":
+        return pandas.ArrowDtype(_unpack_arrow(value))
+    if kind == "categories":
+        categories = pandas.Index(
+            _unpack_array(value).to_pandas().array, dtype=unpack_dtype(packed[2])
+        )
+        return pandas.CategoricalDtype(categories, packed[3])
+    return pandas.api.types.pandas_dtype(value)
+
+
+def _digest(dtype: Any, known: dict[str, Any]) -> str:
+    """Name a dtype by what it is, and remember it."""
+    name = hashlib.sha256(repr(pack_dtype(dtype)).encode()).hexdigest()
+    known.setdefault(name, dtype)
+    return name
+
+
+def _pack_arrow(kind: pa.DataType) -> bytes:
+    return bytes(pa.schema([pa.field("", kind)]).serialize())
+
+
+def _unpack_arrow(packed: bytes) -> pa.DataType:
+    return pa.ipc.read_schema(pa.py_buffer(packed)).field(0).type
+
+
+def _pack_array(values: pa.Array) -> bytes:
+    sink = pa.BufferOutputStream()
+    table = pa.table({"": values})
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _unpack_array(packed: bytes) -> pa.ChunkedArray:
+    return pa.ipc.open_stream(pa.py_buffer(packed)).read_all().column(0)

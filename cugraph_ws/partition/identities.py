@@ -1,0 +1,397 @@
+"""All distinct ids of a graph, spread over a crew: before vertices have owners, and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cugraph_ws.graph.numbering import (
+    DenseIntegers,
+    IdValues,
+    Numbering,
+    Renumbered,
+    SortedIntegers,
+    SortedText,
+    number_rows,
+)
+from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition.id_encoding import Form, Values
+from cugraph_ws.runtime.communicator import Crew
+
+__all__ = [
+    "Distinct",
+    "IdRanges",
+    "OwnRange",
+    "Pairs",
+    "ShardNumbering",
+    "Shelf",
+    "Stretch",
+    "settle",
+]
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Distinct(Protocol):
+    """Distinct ids in ascending order, before vertices have owners."""
+
+    renumbered: Renumbered
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+
+    @property
+    def forms(self) -> list[Form]:
+        """The form of each part."""
+
+    def take(self, numbers: Numbers) -> list[Values]:
+        """Return the parts of the ids of valid numbers, together."""
+
+
+class Stretch:
+    """Integers without a gap, which nobody needs to keep.
+
+    Parameters
+    ----------
+    crew : Crew
+    low : int
+        The least.
+    size : int
+        How many there are.
+    form : dtype
+    """
+
+    def __init__(self, crew: Crew, low: int, size: int, form: Form) -> None:
+        self.low, self.size, self.forms = low, size, [form]
+        self.renumbered: Renumbered = "no" if low == 0 else "compacted"
+
+    def take(self, numbers: Numbers) -> list[Values]:
+        """Return the integers of numbers."""
+        return [(numbers + self.low).astype(self.forms[0])]
+
+
+class Shelf:
+    """Distinct values in ascending order, a range of them with each member.
+
+    Parameters
+    ----------
+    crew : Crew
+    values : ndarray or pyarrow.Array
+        The own range.
+    form : dtype or pyarrow.DataType
+    counts : sequence of int
+        How many values each member has.
+    renumbered : {"compacted", "sorted"}
+    """
+
+    def __init__(
+        self,
+        crew: Crew,
+        values: Values,
+        form: Form,
+        counts: Sequence[int],
+        renumbered: Renumbered,
+    ) -> None:
+        self._crew, self._values, self.forms = crew, values, [form]
+        self.renumbered = renumbered
+        self.cuts = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))])
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self.cuts[-1])
+
+    def take(self, numbers: Numbers) -> list[Values]:
+        """Ask the members that have them for values, together."""
+        low = int(self.cuts[self._crew.rank])
+
+        def answer(wanted: Numbers) -> list[Values]:
+            return [_pick(self._values, wanted - low)]
+
+        return _ask(self._crew, self.cuts, numbers, answer, self.forms)
+
+
+class Pairs:
+    """Ids of several parts: pairs of the parts but the last, and the last."""
+
+    renumbered: Renumbered = "sorted"
+
+    def __init__(self, head: Distinct, last: Distinct, keys: Distinct) -> None:
+        self._head, self._last, self._keys = head, last, keys
+        self.forms = [*head.forms, *last.forms]
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self._keys.size
+
+    def take(self, numbers: Numbers) -> list[Values]:
+        """Find the pairs, then their parts, together."""
+        (keys,) = self._keys.take(numbers)
+        head, last = np.divmod(keys, max(1, self._last.size))
+        return [*self._head.take(head), *self._last.take(last)]
+
+
+@dataclass(frozen=True)
+class IdRanges:
+    """Which rank owns which ids: each a range, in the order of the ranks.
+
+    Attributes
+    ----------
+    firsts : list
+        For each rank the parts of its least id, as `wire.compare` takes them; None where it owns none.
+    forms : list of dtype or pyarrow.DataType
+        Of each part.
+    """
+
+    firsts: list[Any]
+    forms: list[Form]
+
+    def fit(self, columns: Sequence[IdValues]) -> tuple[list[Values], npt.NDArray[np.bool_]]:
+        """Return ids in these forms, and which of them the forms can hold."""
+        fitted = [wire.fit(one, form) for one, form in zip(columns, self.forms, strict=True)]
+        parts = [values for values, _ in fitted]
+        return parts, np.logical_and.reduce([fitting for _, fitting in fitted])
+
+    def split(self, columns: Sequence[IdValues]) -> list[tuple[Numbers, list[Any]]]:
+        """Split ids by the rank that owns them, if they are ids of the graph.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray of integers or pyarrow.ChunkedArray
+            The parts of the ids.
+
+        Returns
+        -------
+        list of (ndarray of int64, list of ndarray)
+            For each rank the places of its ids, and the ids as they travel.
+        """
+        parts, fitting = self.fit(columns)
+        owners = np.full(len(fitting), -1, np.int64)
+        for rank, first in enumerate(self.firsts):
+            if first is not None:
+                owners[_not_below(parts, first)] = rank
+        owners[~fitting] = -1
+        order = np.argsort(owners, kind="stable")
+        cuts = np.searchsorted(owners[order], np.arange(len(self.firsts) + 1))
+        places = [order[first:last] for first, last in pairwise(cuts.tolist())]
+        return [(one, [a for part in parts for a in wire.pack(_pick(part, one))]) for one in places]
+
+
+class OwnRange(DenseIntegers):
+    """Ids that are 0 … size-1: every member knows all of them."""
+
+    def __init__(self, size: int, low: int) -> None:
+        super().__init__(size)
+        self._low = low
+
+    def join(self, crew: Crew) -> OwnRange:
+        """Return what a member of another crew asks: nobody needs to be asked."""
+        return self
+
+    def own(self, places: Numbers) -> list[pa.Array]:
+        """Return the ids of own vertices."""
+        return self.decode(np.asarray(places) + self._low)
+
+    def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
+        """Return what `encode` does; see `ShardNumbering.encode_same`."""
+        return self.encode(columns)
+
+
+class ShardNumbering:
+    """Ids with the owners of their vertices; encoding and decoding are done together.
+
+    Parameters
+    ----------
+    crew : Crew
+    cuts : ndarray of int64, shape (crew.size + 1,)
+        Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+    local : Numbering
+        Of the ids of own vertices; the first one's number is 0.
+    forms : sequence of dtype or pyarrow.DataType
+        Of each part.
+    renumbered : {"compacted", "sorted"}
+
+    Attributes
+    ----------
+    ranges : IdRanges
+        Which rank owns which ids.
+    """
+
+    def __init__(
+        self,
+        crew: Crew,
+        cuts: Numbers,
+        local: Numbering,
+        forms: Sequence[Form],
+        renumbered: Renumbered,
+    ) -> None:
+        self._crew, self._cuts, self._local, self._forms = crew, cuts, local, list(forms)
+        self.renumbered = renumbered
+        first = None
+        if local.size:
+            parts = self._plain(local.decode(np.zeros(1, np.int64)))
+            first = [wire.sample(part, [0])[0] for part in parts]
+        self.ranges = IdRanges(crew.allgather(first), self._forms)
+
+    @property
+    def size(self) -> int:
+        """Number of vertices of all members."""
+        return int(self._cuts[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the ids of own vertices take."""
+        return self._local.nbytes
+
+    def join(self, crew: Crew) -> ShardNumbering:
+        """Return the same ids as a member of another crew, of the same members, asks for them."""
+        joined = copy(self)
+        joined._crew = crew
+        return joined
+
+    def own(self, places: Numbers) -> list[pa.Array]:
+        """Return the ids of own vertices, alone; the first one's place is 0."""
+        return self._local.decode(np.asarray(places))
+
+    def encode(self, columns: Sequence[IdValues]) -> Numbers:
+        """Return the numbers of ids, -1 where unknown; together, each member its own ids."""
+        split = self.ranges.split(columns)
+        asked = [
+            _unpack(box, self._forms) for box in self._crew.alltoall([box for _, box in split])
+        ]
+        ends = np.cumsum([len(box[0]) for box in asked])
+        found = self._among_own(_joined(asked, self._forms))
+        answers = [[one] for one in np.split(found, ends[:-1])]
+        numbers = np.full(len(columns[0]), -1, np.int64)
+        for (held, _), (answer,) in zip(split, self._crew.alltoall(answers), strict=True):
+            numbers[held] = answer
+        return numbers
+
+    def find_own(self, box: Sequence[Any]) -> Numbers:
+        """Return the numbers of ids, as `IdRanges.split` sends them to this rank; -1 where unknown."""
+        return self._among_own(_unpack(box, self._forms))
+
+    def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
+        """Return the numbers of ids, -1 where unknown; together, the same ids for all members.
+
+        Nobody is asked: everybody looks them up among the own ones, and tells which are there.
+        """
+        parts, fitting = self.ranges.fit(columns)
+        numbers = self._among_own(parts)
+        numbers[~fitting] = -1
+        here = np.flatnonzero(numbers >= 0)
+        for places, found in self._crew.alltoall([[here, numbers[here]]] * self._crew.size):
+            numbers[places] = found
+        return numbers
+
+    def _among_own(self, parts: Sequence[Values]) -> Numbers:
+        """Return the numbers of ids, -1 for those that are not of own vertices, alone."""
+        found = self._local.encode([_column(one) for one in parts])
+        return np.where(found < 0, -1, found + int(self._cuts[self._crew.rank]))
+
+    def decode(self, numbers: Any) -> list[pa.Array]:
+        """Return the ids of numbers, null for -1; together, each member its own numbers."""
+        low = int(self._cuts[self._crew.rank])
+
+        def answer(wanted: Numbers) -> list[Values]:
+            return self._plain(self._local.decode(wanted - low))
+
+        numbers = np.asarray(numbers, np.int64)
+        missing = numbers < 0
+        valid = np.flatnonzero(~missing)
+        parts = _ask(self._crew, self._cuts, numbers[valid], answer, self._forms)
+        if not missing.any():
+            return [pa.array(part) for part in parts]
+        places = np.zeros(len(numbers), np.int64)
+        places[valid] = np.arange(len(valid))
+        return [pa.array(part).take(pa.array(places, mask=missing)) for part in parts]
+
+    def _plain(self, parts: Sequence[pa.Array]) -> list[Values]:
+        return [wire.plain(part, form) for part, form in zip(parts, self._forms, strict=True)]
+
+
+def settle(crew: Crew, ids: Distinct, cuts: Numbers) -> ShardNumbering | OwnRange:
+    """Move ids to the owners of their vertices, together.
+
+    Parameters
+    ----------
+    crew : Crew
+    ids : Distinct
+    cuts : ndarray of int64, shape (crew.size + 1,)
+        Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+
+    Returns
+    -------
+    ShardNumbering or OwnRange
+    """
+    low, high = int(cuts[crew.rank]), int(cuts[crew.rank + 1])
+    if ids.renumbered == "no":
+        return OwnRange(ids.size, low)
+    parts = ids.take(np.arange(low, high))
+    if len(parts) > 1:
+        columns = [[_column(part)] for part in parts]
+        local = number_rows(columns, dense_up_to=2 * (high - low)).numbering
+    elif isinstance(parts[0], np.ndarray):
+        local = SortedIntegers(parts[0], ids.renumbered)
+    else:
+        local = SortedText(parts[0])
+    return ShardNumbering(crew, cuts, local, ids.forms, ids.renumbered)
+
+
+def _ask(
+    crew: Crew, cuts: Numbers, numbers: Numbers, answer: Any, forms: Sequence[Form]
+) -> list[Values]:
+    """Ask the members that have them for ids by number, each number once, together."""
+    distinct, back = np.unique(numbers, return_inverse=True)
+    bounds = np.searchsorted(distinct, cuts)
+    asked = crew.alltoall([[distinct[a:b]] for a, b in pairwise(bounds.tolist())])
+    boxes = [[a for part in answer(wanted[0]) for a in wire.pack(part)] for wanted in asked]
+    parts = _joined([_unpack(box, forms) for box in crew.alltoall(boxes)], forms)
+    if len(distinct) == len(numbers) and (back[1:] > back[:-1]).all():
+        return parts  # in order already, as ids that move to their owners are
+    return [_pick(part, back) for part in parts]
+
+
+def _unpack(box: Sequence[Any], forms: Sequence[Form]) -> list[Values]:
+    """Return the parts of ids that were packed one after another."""
+    parts, first = [], 0
+    for form in forms:
+        last = first + (1 if isinstance(form, np.dtype) else 2)
+        parts.append(wire.unpack(box[first:last], form))
+        first = last
+    return parts
+
+
+def _joined(boxes: Sequence[Sequence[Values]], forms: Sequence[Form]) -> list[Values]:
+    """Return ids from several members, each a value of every part, one after another."""
+    return [wire.join([box[which] for box in boxes], form) for which, form in enumerate(forms)]
+
+
+def _not_below(parts: Sequence[Values], bound: Sequence[Any]) -> npt.NDArray[np.bool_]:
+    """Tell which ids do not come before a bound, part by part."""
+    beyond = np.zeros(len(parts[0]), np.bool_)
+    level = np.ones(len(parts[0]), np.bool_)
+    for part, one in zip(parts, bound, strict=True):
+        greater, equal = wire.compare(part, one)
+        beyond |= level & greater
+        level &= equal
+    return beyond | level
+
+
+def _pick(values: Values, places: Numbers) -> Values:
+    if isinstance(values, np.ndarray):
+        return values[places]
+    return values.take(pa.array(places))
+
+
+def _column(values: Values) -> IdValues:
+    return values if isinstance(values, np.ndarray) else pa.chunked_array([values])

@@ -1,0 +1,229 @@
+"""The vertices that a call names, looked up by the client before the workers hear of the call.
+
+Of ids that are 0 … n-1 the client knows enough by itself.  Of any others it asks the ranks that would own
+them.  What it says of an unknown one is what a graph of one process says: the same code reads the ids.
+The ranks look everything up again as the call begins, so that a look-up that gets no answer, as where a
+worker has just been lost, is left to them.
+"""
+
+from __future__ import annotations
+
+import numbers as abstract
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import is_frame, open_frame
+from cugraph_ws.frames.ids import IdType
+from cugraph_ws.graph.numbering import DenseIntegers, IdValues
+from cugraph_ws.graph.vertices import Vertices, id_columns, value_column
+from cugraph_ws.partition.identities import IdRanges
+from cugraph_ws.program.declarations import (
+    Constant,
+    Distribution,
+    VertexParameter,
+    VertexSet,
+    VertexValue,
+)
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.runtime.dispatch import is_dask_frame
+
+__all__ = ["GIVEN", "Directory", "KnownVertices", "NoAnswerError"]
+
+Numbers = npt.NDArray[np.int64]
+# Takes for each rank the ids that it would own, and returns their numbers, or None without an answer
+Ask = Callable[[Mapping[int, Sequence[Any]]], Mapping[int, Numbers] | None]
+
+MOST = (
+    1 << 20
+)  # ids that the client asks for; more are left to the ranks, which have to read them anyway
+
+
+class NoAnswerError(Exception):
+    """A look-up that is left to the ranks."""
+
+
+@dataclass(frozen=True)
+class Directory:
+    """What a client knows of a graph's vertices.
+
+    Attributes
+    ----------
+    sources : list of str
+        Names of the edge frame's source columns.
+    types : list of IdType
+        One for each column of the id.
+    size : int
+        Number of vertices.
+    ranges : IdRanges or None
+        Which rank owns which ids; None where ids are 0 … size-1.
+    attributes : list of str
+        Names of the vertex attributes.
+    """
+
+    sources: list[str]
+    types: list[IdType]
+    size: int
+    ranges: IdRanges | None
+    attributes: list[str]
+
+
+class _AskedNumbering:
+    """Numbers of ids that ranks look up.
+
+    Parameters
+    ----------
+    size : int
+        Number of vertices.
+    ranges : IdRanges
+    ask : callable
+    """
+
+    def __init__(self, size: int, ranges: IdRanges, ask: Ask) -> None:
+        self.size, self._ranges, self._ask = size, ranges, ask
+
+    def encode(self, columns: Sequence[IdValues]) -> Numbers:
+        """Return the numbers of ids, −1 where unknown."""
+        if len(columns[0]) > MOST:
+            raise NoAnswerError
+        split = self._ranges.split(columns)
+        asked = {rank: box for rank, (places, box) in enumerate(split) if len(places)}
+        told = self._ask(asked) if asked else {}
+        if told is None:
+            raise NoAnswerError
+        numbers = np.full(len(columns[0]), -1, np.int64)
+        for rank, found in told.items():
+            numbers[split[rank][0]] = found
+        return numbers
+
+
+class KnownVertices(Vertices):
+    """The vertices of a graph on a cluster, as its client asks for them.
+
+    Parameters
+    ----------
+    directory : Directory
+    ask : callable
+        Asks ranks for the numbers of ids.
+    """
+
+    def __init__(self, directory: Directory, ask: Ask) -> None:
+        size, ranges = directory.size, directory.ranges
+        numbering = DenseIntegers(size) if ranges is None else _AskedNumbering(size, ranges, ask)
+        super().__init__(directory.sources, directory.types, numbering)
+        self._names = directory.attributes
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse vertices that the graph lacks, and columns that an argument lacks.
+
+        Parameters
+        ----------
+        options : mapping
+            The arguments of a function, by name.
+
+        Raises
+        ------
+        InputError
+            As the function raises for a graph of one process.
+        """
+        for argument, given, look in _given(options):
+            if given is not None:
+                with suppress(NoAnswerError):
+                    look(self, given, argument)
+
+    def check_set(self, given: Any, argument: str) -> None:
+        """Refuse an unknown vertex, or one in a list, an array, a column or a frame."""
+        if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
+            given = given if is_dask_frame(given) else [given]
+        self.check_list(list(given) if isinstance(given, (set, frozenset)) else given, argument)
+
+    def check_list(self, given: Any, argument: str) -> None:
+        """Refuse an unknown vertex in a list, an array, a column or a frame."""
+        if is_dask_frame(given):
+            raise InputError(
+                f"{argument}: a list, a Series or a frame of ids is needed, not one of Dask's: "
+                f"compute() it first"
+            )
+        if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
+            return  # which the function itself refuses, or takes for something else
+        if not (isinstance(given, np.ndarray) and given.dtype == np.bool_):
+            self.find(given, argument)
+
+    def check_side(self, given: Any, argument: str) -> None:
+        """Refuse an unknown vertex in a list, or the name of no attribute."""
+        if isinstance(given, str):
+            self._check_name(given, argument)
+        else:
+            self.check_list(given, argument)
+
+    def check_values(self, given: Any, argument: str) -> None:
+        """Refuse an unknown vertex in a frame or a mapping, or the name of no attribute."""
+        if isinstance(given, str):
+            self._check_name(given, argument)
+        elif is_dask_frame(given):  # whose rows are with the workers
+            frame = open_frame(given._meta, argument, on_device=True)
+            value_column(frame.names, id_columns(frame, self.sources), argument)
+        elif not isinstance(given, (abstract.Real, np.generic, np.ndarray)):
+            self._pairs(given, argument, None)
+
+    def check_columns(self, given: Any, argument: str) -> None:
+        """Refuse an unknown vertex in a frame of several columns, or a name of no attribute."""
+        if is_dask_frame(given):
+            id_columns(open_frame(given._meta, argument, on_device=True), self.sources)
+        elif is_frame(given):
+            self.find(given, argument)
+        elif isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
+            for name in given:
+                self._check_name(name, argument)
+
+    def _check_name(self, name: str, argument: str) -> None:
+        if name not in self._names:
+            self._refuse_name(name, argument, self._names)
+
+    def _distinct(self, rows: Any, argument: str) -> Any:
+        """Return vertex numbers; ranks refuse repeated ones."""
+        return rows
+
+
+Look = Callable[[KnownVertices, Any, str], None]
+
+# The arguments of functions that take vertices, in the order in which they are read, and how each of
+# them is looked up
+GIVEN: dict[str, Look] = {
+    "start": KnownVertices.check_set,
+    "starts": KnownVertices.check_list,
+    "left": KnownVertices.check_side,
+    "priors": KnownVertices.check_columns,
+    "precomputed_vertex_out_weight": KnownVertices.check_values,
+    "personalization": KnownVertices.check_values,
+    "dangling": KnownVertices.check_values,
+    "nstart": KnownVertices.check_values,
+    "sources": KnownVertices.check_values,
+    "temperature": KnownVertices.check_values,
+    "activation": KnownVertices.check_values,
+    "fixed": KnownVertices.check_set,
+}
+
+
+def _given(options: Mapping[str, Any]) -> Iterator[tuple[str, Any, Look]]:
+    """Yield the arguments that name vertices: their names, what is given, and how to look that up."""
+    program = options.get("program")
+    if not isinstance(program, VertexProgram):
+        named = options if program is None else getattr(program, "vertices_given", {})
+        yield from ((name, named[name], look) for name, look in GIVEN.items() if name in named)
+        return
+    for name, declared in program.constants.items():
+        if isinstance(declared, VertexSet):
+            alias = options.get(declared.alias) if declared.alias is not None else None
+            yield name, options.get(name, alias), KnownVertices.check_set
+        elif isinstance(declared, (Constant, VertexValue, Distribution)):
+            argument = getattr(declared, "argument", None) or name
+            yield argument, options.get(argument), KnownVertices.check_values
+    for name, parameter in program.parameters.items():
+        if isinstance(parameter, VertexParameter) and options.get(name) is not None:
+            yield name, [options[name]], KnownVertices.check_list

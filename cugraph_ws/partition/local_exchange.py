@@ -1,0 +1,194 @@
+"""How partitions bring each other's ghosts up to date after a superstep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.contract import Choice, Counts, Executor, Parcel
+from cugraph_ws.partition.partition import Partition
+from cugraph_ws.partition.refinement import ExchangeMethod, Sender
+from cugraph_ws.runtime.device import array_module
+
+__all__ = ["Exchange", "LocalExchange", "Traffic"]
+
+
+class Traffic(NamedTuple):
+    """What an exchange has sent.
+
+    Attributes
+    ----------
+    sent : int
+        Bytes.
+    useful : int
+        Bytes of the values of vertices that had changed, or become active: what had to be sent
+        (Khorasani, Gupta, Bhuyan 2015, Table I).
+    """
+
+    sent: int = 0
+    useful: int = 0
+
+    @classmethod
+    def of(cls, parcels: Iterable[Parcel]) -> Traffic:
+        """Return that of some parcels."""
+        listed = list(parcels)
+        return cls(
+            sum(parcel.nbytes for parcel in listed),
+            # of a value that stands for many vertices all bytes are of use
+            sum(min(parcel.useful * parcel.width, parcel.nbytes) for parcel in listed),
+        )
+
+
+class Exchange(Protocol):
+    """Moves boundary state between partitions; every process calls it for its own executors."""
+
+    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
+        """Bring ghosts up to date after a superstep and mark them active.
+
+        Parameters
+        ----------
+        executors : sequence of Executor
+            This process's.
+        choice : Choice
+            What they have run.
+
+        Returns
+        -------
+        counts : Counts
+            Of all partitions, here and elsewhere.
+        traffic : Traffic
+            Of all.
+        """
+
+    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+        """Tell which ghosts have their place in the predecessor forest."""
+
+    def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
+        """Find the predecessors that are missing: of ties, which are followed over boundaries.
+
+        Parameters
+        ----------
+        executors : sequence of Executor
+            Their forests are begun.
+        missing : int
+            How many are, in this process.
+        """
+        missing = self.total(missing)
+        grown = missing
+        while missing and grown:
+            self.deliver_forest(executors)
+            grown = self.total(sum(one.grow_forest() for one in executors))
+            missing -= grown
+
+    def merge(self, counts: Sequence[Counts]) -> Counts:
+        """Return the counts of all partitions, in this process and elsewhere."""
+
+    def total(self, number: int) -> int:
+        """Return the sum of one number of each process."""
+
+    def rest(self) -> None:
+        """Wait until nothing is on its way between partitions any more."""
+
+    def collect(self, shares: Sequence[dict[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
+        """Return columns by vertex number from each executor's, by owned vertex."""
+
+
+class LocalExchange(Exchange):
+    """The exchange of partitions in one process: parcels are handed over as they are.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        The partitions, one for each executor.
+    method : {"auto", "vr", "ms", "all"}
+        What is sent; see `Refinement`.
+    dense : bool
+        Whether every superstep computes all vertices.
+    boundaries : sequence of list of array, optional
+        Where executors number their vertices in another order than the partitions: the boundaries of
+        each, as its executor takes them.
+
+    Raises
+    ------
+    InputError
+        If there is no such method.
+    """
+
+    def __init__(
+        self,
+        partitions: Sequence[Partition],
+        *,
+        method: ExchangeMethod = "vr",
+        dense: bool = False,
+        boundaries: Sequence[list[Any]] | None = None,
+    ) -> None:
+        self._partitions = partitions
+        self._senders = [
+            Sender(held, place, partition.owned, method, dense=dense)
+            for place, (partition, held) in enumerate(
+                zip(
+                    partitions,
+                    [one.boundaries for one in partitions] if boundaries is None else boundaries,
+                    strict=True,
+                )
+            )
+        ]
+
+    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
+        """Bring ghosts up to date after a superstep; return the counts, and what was sent."""
+        traffic = self._deliver(executors)
+        return self.merge([executor.counts() for executor in executors]), traffic
+
+    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+        """Tell which ghosts have their place in the predecessor forest."""
+        self._deliver(executors, forest=True)
+
+    def _deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> Traffic:
+        """Bring ghosts up to date and mark them active; return what was sent."""
+        if len(executors) == 1:
+            return Traffic()  # a whole graph has no boundary
+        packed = [
+            sender.pack(executor, forest=forest)
+            for sender, executor in zip(self._senders, executors, strict=True)
+        ]
+        sent = [
+            (place, peer, parcel)
+            for place, (sender, executor) in enumerate(zip(self._senders, executors, strict=True))
+            for peer, parcel in sender.seal(executor, packed[place], forest=forest).items()
+        ]
+        for place, peer, parcel in sent:
+            first, last = self._partitions[peer].ghosts[place]
+            boundary = self._senders[place].boundaries[peer]
+            if len(boundary):
+                whole = self._senders[place].everything and not forest
+                taken = parcel.only(boundary) if whole else parcel
+                executors[peer].unpack(first, last, taken, forest=forest)
+        return Traffic.of(parcel for _, _, parcel in sent)
+
+    def merge(self, counts: Sequence[Counts]) -> Counts:
+        """Return the counts of all partitions."""
+        return Counts.merged(counts)
+
+    def total(self, number: int) -> int:
+        """Return the number: there is no other process."""
+        return number
+
+    def rest(self) -> None:
+        """Return at once: what is sent is there."""
+
+    def collect(self, shares: Sequence[dict[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
+        """Return columns by vertex number from each executor's, by owned vertex."""
+        if len(shares) == 1:
+            return shares[0]
+        numbers = [part.numbers[: part.owned] for part in self._partitions]
+        columns = {}
+        for name, first in shares[0].items():
+            xp = array_module(not isinstance(first, np.ndarray))
+            column = xp.empty(self._partitions[0].vertices, first.dtype)
+            for places, share in zip(numbers, shares, strict=True):
+                column[xp.asarray(places)] = share[name]
+            columns[name] = column
+        return columns

@@ -1,0 +1,170 @@
+"""Vertex ids ↔ vertex numbers where no member has all ids.
+
+Every member finds its own distinct ids.  Of integers that nearly fill a range, each member takes an
+even piece of the range; of anything else, a range between splitters that are drawn from everybody's
+ids.  Distinct ids go to the member in whose range they are, which answers with their numbers.  Once it
+is decided who owns which vertices, ids move to their owners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cugraph_ws.graph.numbering import (
+    DenseIntegers,
+    IdValues,
+    Numbered,
+    SortedIntegers,
+    SortedText,
+    check_pairs,
+    number_values,
+)
+from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition.id_encoding import Form, Values
+from cugraph_ws.partition.identities import Distinct, Pairs, Shelf, Stretch
+from cugraph_ws.runtime.communicator import Crew, total
+
+__all__ = ["NumberedTogether", "number_rows_together"]
+
+Numbers = npt.NDArray[np.int64]
+
+_INT64_MAX = np.iinfo(np.int64).max
+_SAMPLES = 256  # of distinct ids for each range of them: ranges come out within a few per cent
+
+
+@dataclass
+class NumberedTogether:
+    """Own columns of ids as vertex numbers.
+
+    Attributes
+    ----------
+    columns : list of ndarray of int64
+        Numbers of own rows, for each column that every part has.
+    ids : Distinct
+        All ids, spread over the members.
+    """
+
+    columns: list[Numbers]
+    ids: Distinct
+
+
+def number_rows_together(
+    crew: Crew, columns: Sequence[Sequence[IdValues]], forms: Sequence[Form], *, dense_up_to: int
+) -> NumberedTogether:
+    """Give numbers to ids of one or several parts, together; see `numbering.number_rows`.
+
+    A member holds its own columns, their distinct values twice, and its share of all distinct values
+    three times at most.
+
+    Parameters
+    ----------
+    crew : Crew
+    columns : sequence of sequences of ndarray or pyarrow.ChunkedArray
+        For every part of an id, the own columns that hold it, perhaps none.
+    forms : sequence of dtype or pyarrow.DataType
+        Of each part, the same for all members: `wire.form_of` its type.
+    dense_up_to : int
+        Largest range of integers that counts as nearly filled, the same for all members.
+
+    Returns
+    -------
+    NumberedTogether
+
+    Raises
+    ------
+    InputError
+        If pairs of ids' parts are too many to count; for all members.
+    """
+    head = _number_values(crew, columns[0], forms[0], dense_up_to)
+    for part, form in zip(columns[1:], forms[1:], strict=True):
+        last = _number_values(crew, part, form, dense_up_to)
+        width = last.ids.size
+        check_pairs(head.ids.size, width)
+        keys = [one * width + other for one, other in zip(head.columns, last.columns, strict=True)]
+        pairs = _number_values(crew, keys, np.dtype(np.int64), dense_up_to)
+        pairs.ids = Pairs(head.ids, last.ids, pairs.ids)
+        head = pairs
+    return head
+
+
+def _number_values(
+    crew: Crew, columns: Sequence[IdValues], form: Form, dense_up_to: int
+) -> NumberedTogether:
+    """Give numbers to ids that are single values, together."""
+    rows = sum(map(len, columns))
+    if not rows:  # perhaps no column either
+        _, spread = _shelve(crew, wire.join([], form), form, dense_up_to)
+        return NumberedTogether([np.empty(0, np.int64) for _ in columns], spread)
+    own = number_values(list(columns), dense_up_to=_table_for(rows))
+    numbers, spread = _shelve(crew, _distinct(own, form), form, dense_up_to)
+    return NumberedTogether([numbers[own.numbers(which)] for which in range(len(columns))], spread)
+
+
+def _shelve(crew: Crew, ids: Values, form: Form, dense_up_to: int) -> tuple[Numbers, Distinct]:
+    """Give numbers to distinct ids, ascending, and keep those in the own range, together."""
+    low = span = None
+    if not _is_text(form):
+        ends = [one for one in crew.allgather(wire.sample(ids, [0, -1][: 2 * len(ids)])) if one]
+        if not ends:
+            return np.empty(0, np.int64), Stretch(crew, 0, 0, form)
+        low, high = min(one[0] for one in ends), max(one[-1] for one in ends)
+        span = high - low + 1
+        if high > _INT64_MAX or span > max(dense_up_to, 1):
+            span = None
+    if span is not None and low is not None:
+        splitters = [low + span * rank // crew.size for rank in range(1, crew.size)]
+    else:
+        splitters = _draw(crew, ids)
+    cuts = [0, *wire.bounds(ids, splitters), len(ids)]
+    boxes = [wire.pack(ids[first:last]) for first, last in pairwise(cuts)]
+    came = [wire.unpack(box, form) for box in crew.alltoall(boxes)]
+    merged = _merge(came)
+    held = _distinct(merged, form)
+    counts = crew.allgather(len(held))
+    if span is not None and low is not None and sum(counts) == span:
+        return ids.astype(np.int64) - low, Stretch(crew, low, span, form)
+    shelf = Shelf(crew, held, form, counts, "sorted" if span is None else "compacted")
+    start = shelf.cuts[crew.rank]
+    answers = [[merged.numbers(which).astype(np.int64) + start] for which in range(crew.size)]
+    return np.concatenate([one[0] for one in crew.alltoall(answers)]), shelf
+
+
+def _draw(crew: Crew, ids: Values) -> list[Any]:
+    """Draw splitters from all members' distinct ids, evenly, together."""
+    step = max(1, total(crew, len(ids)) // (_SAMPLES * crew.size))
+    own = wire.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
+    drawn = sorted(one for shown in crew.allgather(own) for one in shown)
+    if not drawn:
+        return [b""] * (crew.size - 1)  # of no ids at all: integers never come here
+    return [drawn[len(drawn) * rank // crew.size] for rank in range(1, crew.size)]
+
+
+def _merge(came: Sequence[Values]) -> Numbered:
+    """Rank the ids that have come from all members."""
+    columns = [one if isinstance(one, np.ndarray) else pa.chunked_array([one]) for one in came]
+    return number_values(columns, dense_up_to=_table_for(sum(map(len, came))))
+
+
+def _distinct(numbered: Numbered, form: Form) -> Values:
+    """Return the ids that were numbered, ascending."""
+    numbering = numbered.numbering
+    if isinstance(numbering, DenseIntegers):
+        return np.arange(numbering.size, dtype=form)
+    assert isinstance(numbering, (SortedIntegers, SortedText))
+    return wire.plain(numbering.ids, form)
+
+
+def _table_for(rows: int) -> int:
+    """Return the largest table that is worth its memory, for so many rows of one member."""
+    return 2 * rows + (1 << 16)
+
+
+def _is_text(form: Form) -> bool:
+    return isinstance(form, pa.DataType)

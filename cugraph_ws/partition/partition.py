@@ -1,0 +1,180 @@
+"""Partitions: a range of vertices, the arcs into them, and copies of the in-neighbours outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.graph.graph import Adjacency, Graph
+from cugraph_ws.partition.range_offsets import VERTEX_WORK
+from cugraph_ws.program.binding import BoundProgram
+
+__all__ = ["Partition", "edge_arrays", "split"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class Partition:
+    """What one executor works on; positions 0 … owned−1 are its own vertices, then come ghosts.
+
+    Attributes
+    ----------
+    vertices : int
+        Number of vertices of the whole graph.
+    owned : int
+        Number of its own vertices.
+    numbers : ndarray of int64, shape (size,)
+        Vertex number at each position; ghosts are grouped by owner, so that an inbox fills one
+        contiguous range.
+    constants : tuple of ndarray, each of shape (size,) or, if uniform, of one number
+        The program's vertex constants, by position.
+    csc : Adjacency
+        Rows are owned vertices; indices are positions of in-neighbours, in the order of their
+        numbers, so that sums are rounded alike, and ties broken alike, for any partitions.
+    csr : Adjacency
+        Rows are all positions; indices are positions of owned out-neighbours.
+    boundaries : list of ndarray of int64
+        For each partition, the own positions that it holds as ghosts, in the order of its ghosts.
+    ghosts : list of (int, int)
+        For each partition, the range of positions of its vertices here.
+    """
+
+    vertices: int
+    owned: int
+    numbers: npt.NDArray[np.int64]
+    constants: tuple[Array, ...]
+    csc: Adjacency
+    csr: Adjacency
+    boundaries: list[npt.NDArray[np.int64]]
+    ghosts: list[tuple[int, int]]
+    _edges: dict[str, tuple[Array, ...]]
+
+    @property
+    def size(self) -> int:
+        """Number of its own vertices and the ghosts."""
+        return len(self.numbers)
+
+    @property
+    def ghosted(self) -> bool:
+        """Whether there are ghosts."""
+        return self.size > self.owned
+
+    def edges(self, order: Literal["csc", "csr"]) -> tuple[Array, ...]:
+        """Return the program's edge attributes in the order of `csc` or `csr`.
+
+        Attributes that a constant stands in for are empty arrays.
+        """
+        return self._edges[order]
+
+
+def split(graph: Graph, bound: BoundProgram, parts: int) -> list[Partition]:
+    """Cut a graph into ranges of vertices of about equal work.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    bound : BoundProgram
+        The program that will run on it.
+    parts : int
+        How many partitions; some own nothing if there are fewer vertices.
+
+    Returns
+    -------
+    list of Partition
+        The partitions, in the order of their vertices.
+    """
+    if parts == 1:
+        return [_whole(graph, bound)]
+    offsets = graph.csc.offsets
+    work = offsets + VERTEX_WORK * np.arange(len(offsets))
+    goals = work[-1] * np.arange(1, parts) // parts
+    cuts = np.concatenate([[0], np.searchsorted(work, goals), [graph.number_of_vertices]])
+    partitions = [_cut(graph, bound, cuts, place) for place in range(parts)]
+    for place, partition in enumerate(partitions):
+        partition.boundaries = [
+            peer.numbers[slice(*peer.ghosts[place])] - cuts[place] for peer in partitions
+        ]
+    return partitions
+
+
+def _whole(graph: Graph, bound: BoundProgram) -> Partition:
+    n = graph.number_of_vertices
+    return Partition(
+        vertices=n,
+        owned=n,
+        numbers=np.arange(n, dtype=np.int64),
+        constants=bound.constants,
+        csc=graph.csc,
+        csr=graph.csr,
+        boundaries=[np.empty(0, np.int64)],
+        ghosts=[(n, n)],
+        _edges={order: edge_arrays(graph, bound, order) for order in ("csc", "csr")},
+    )
+
+
+def edge_arrays(
+    graph: Graph, bound: BoundProgram, order: Literal["csc", "csr"]
+) -> tuple[Array, ...]:
+    """Return a program's edge attributes; empty arrays where a constant stands in.
+
+    Parameters
+    ----------
+    graph : Graph
+    bound : BoundProgram
+    order : {"csc", "csr"}
+
+    Returns
+    -------
+    tuple of ndarray, each of shape (arcs,) or (0,)
+    """
+    return tuple(
+        np.empty(0, kind)
+        if column is None
+        else graph.edge_values(column, order).astype(kind, copy=False)
+        for column, kind in zip(bound.edge_columns, bound.types.edges, strict=True)
+    )
+
+
+def _cut(graph: Graph, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: int) -> Partition:
+    """Make one partition; its boundaries are found once all exist."""
+    low, high = int(cuts[place]), int(cuts[place + 1])
+    csc = graph.csc
+    arcs = slice(int(csc.offsets[low]), int(csc.offsets[high]))
+    neighbours = csc.indices[arcs]
+    outside = np.unique(neighbours[(neighbours < low) | (neighbours >= high)])
+    numbers = np.concatenate([np.arange(low, high), outside]).astype(np.int64)
+    position = np.empty(graph.number_of_vertices, csc.indices.dtype)
+    position[numbers] = np.arange(len(numbers))
+    sources = position[neighbours]
+    offsets = csc.offsets[low : high + 1] - arcs.start
+    targets = np.repeat(np.arange(high - low, dtype=sources.dtype), np.diff(offsets))
+    order = np.argsort(sources, kind="stable")
+    out_offsets = np.zeros(len(numbers) + 1, np.int64)
+    np.cumsum(np.bincount(sources, minlength=len(numbers)), out=out_offsets[1:])
+    edges = tuple(
+        column[arcs] if len(column) else column for column in edge_arrays(graph, bound, "csc")
+    )
+    bounds = (np.searchsorted(outside, cuts) + high - low).tolist()
+    return Partition(
+        vertices=graph.number_of_vertices,
+        owned=high - low,
+        numbers=numbers,
+        constants=tuple(
+            column if uniform else column[numbers]
+            for column, uniform in zip(bound.constants, bound.types.uniform, strict=True)
+        ),
+        csc=Adjacency(offsets, sources),
+        csr=Adjacency(out_offsets, targets[order]),
+        boundaries=[],
+        ghosts=list(pairwise(bounds)),
+        _edges={
+            "csc": edges,
+            "csr": tuple(column[order] if len(column) else column for column in edges),
+        },
+    )

@@ -1,0 +1,176 @@
+"""A frame that is spread over a crew: partitions, each with its place in the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import Column, Frame, FrameKind, is_cudf_frame, open_frame
+from cugraph_ws.partition.agreement import in_order
+from cugraph_ws.runtime.communicator import Crew
+
+__all__ = ["Part", "Partitions", "Parts", "are_on_gpus"]
+
+Value = TypeVar("Value")
+Place = tuple[int, int, int]  # in the whole frame, then member, then its own order
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Those partitions of a frame that one member has.
+
+    Parameters
+    ----------
+    frames : sequence of frames
+        None, for a member that has no part in it.
+    places : sequence of int, optional
+        The place of each in the whole frame; without, members' partitions follow each other.
+    """
+
+    frames: Sequence[Any]
+    places: Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A partition, opened.
+
+    Attributes
+    ----------
+    frame : Frame
+    place : tuple of int
+        Orders all members' partitions.
+    first_row : int
+        Rows of the whole frame that come before.
+    """
+
+    frame: Frame
+    place: Place
+    first_row: int
+
+    def column(self, name: str, argument: str) -> Column:
+        """Read a column; see `Frame.column`."""
+        return replace(self.frame.column(name, argument), first_row=self.first_row)
+
+
+class Parts:
+    """Own partitions of a frame, and what all members know of the whole; made together.
+
+    Parameters
+    ----------
+    crew : Crew
+    own : Partitions
+    argument : str
+        The caller's name for the whole, for errors.
+    meta : frame, optional
+        An empty frame with the columns of the whole, the same for all members.
+    on_device : bool
+        Whether columns of cuDF frames stay on the device.
+
+    Attributes
+    ----------
+    own : list of Part
+        Those with any row, in order; if no member has a row, the first partition or `meta`, with
+        the member that has it.
+    rows : int
+        Of the whole.
+    names : list
+        Names of the columns.
+    argument : str
+        The caller's name for the whole.
+    on_device : bool
+        Whether columns are on the device.
+    meta : Frame or None
+    backend : str
+        The library of the whole.
+
+    Raises
+    ------
+    InputError
+        If a partition is no frame, or no member has any, nor `meta`.
+    """
+
+    def __init__(
+        self,
+        crew: Crew,
+        own: Partitions,
+        argument: str,
+        meta: Any = None,
+        *,
+        on_device: bool = False,
+    ) -> None:
+        self._crew = crew
+        self.argument = argument
+        self.on_device = on_device
+        opened = partial(open_frame, argument=argument, on_device=on_device)
+        self.meta: Frame | None = None if meta is None else opened(meta)
+        places = [0] * len(own.frames) if own.places is None else own.places
+        keys: list[Place] = sorted(
+            (int(place), crew.rank, which) for which, place in enumerate(places)
+        )
+        frames = in_order(crew, [(key, partial(opened, own.frames[key[2]])) for key in keys])
+        about = [[*key, len(frame), *_kind(frame)] for key, frame in zip(keys, frames, strict=True)]
+        everything = sorted(list(one) for shown in crew.allgather(about) for one in shown)
+        self.rows = sum(one[3] for one in everything)
+        before, first_rows = 0, {}
+        for one in everything:
+            first_rows[one[0], one[1], one[2]] = before
+            before += one[3]
+        parts = [Part(frame, key, first_rows[key]) for key, frame in zip(keys, frames, strict=True)]
+        if self.meta is None and not everything:
+            raise InputError(
+                f"{argument}: no member has a partition; give one of them an empty frame"
+            )
+        self.own = [one for one in parts if len(one.frame)]
+        leader = self._crew.size if self.meta is not None else everything[0][1]
+        if not self.rows:
+            if self.meta is not None and crew.rank == 0:
+                self.own = [Part(self.meta, (-1, 0, 0), 0)]
+            elif crew.rank == leader:
+                self.own = parts[:1]
+        if self.meta is not None:
+            self.names = self.meta.names
+            self.backend, self.proxy = _kind(self.meta)
+        else:
+            own_names = parts[0].frame.names if crew.rank == leader else []
+            self.names = crew.allgather(own_names)[leader]
+            self.backend, self.proxy = everything[0][4:]
+        self._first = parts[0].frame if crew.rank == leader else self.meta
+
+    def kind_like(self, name: str) -> FrameKind:
+        """Return the kind to make results in, together; see `Frame.kind_like`."""
+        own = None if self._first is None else self._first.kind_like(name).arrow_backed
+        shown = self._crew.allgather(own)
+        backed = next(one for one in shown if one is not None)
+        return FrameKind(self.backend, arrow_backed=bool(backed), proxy=bool(self.proxy))
+
+    def steps(
+        self, stage: int, work: Callable[[Part], Value]
+    ) -> Iterator[tuple[Sequence[int], Callable[[], Value]]]:
+        """Return steps for `in_order`, one for each own partition."""
+        for part in self.own:
+            yield (stage, *part.place), partial(work, part)
+
+
+def are_on_gpus(crew: Crew, own: Sequence[Any]) -> bool:
+    """Tell whether all members' frames are cuDF's, together.
+
+    Parameters
+    ----------
+    crew : Crew
+    own : sequence of frame
+
+    Returns
+    -------
+    bool
+        False too if no member has any.
+    """
+    shown = crew.allgather([bool(own), all(map(is_cudf_frame, own))])
+    return any(some for some, _ in shown) and all(there for _, there in shown)
+
+
+def _kind(frame: Frame) -> tuple[Any, bool]:
+    return frame.backend, frame.proxy

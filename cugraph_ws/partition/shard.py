@@ -1,0 +1,695 @@
+"""One member's share of a graph: a range of vertices, the arcs into them, and ghosts.
+
+A `ShardGraph` is asked what a `Graph` is asked, by the same code; members ask together.  Arrays by
+vertex are by *position* here: own vertices first, in the order of their numbers, then the ghosts,
+in the order of theirs, so that those of one owner lie together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.arguments import check_choice
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import FrameKind, VertexNumbers
+from cugraph_ws.graph.adjacency import Adjacency, EdgeList
+from cugraph_ws.graph.arcs import Arcs, Order
+from cugraph_ws.graph.duplicates import Merge, refuse_infinite
+from cugraph_ws.graph.edges import Duplicates, refuse_repeated
+from cugraph_ws.graph.graph import Graph, GraphReport
+from cugraph_ws.graph.numbering import number_integers
+from cugraph_ws.graph.view import EXAMPLES
+from cugraph_ws.partition.agreement import attempt, in_order
+from cugraph_ws.partition.halo import Halo
+from cugraph_ws.partition.partition import Partition, edge_arrays
+from cugraph_ws.partition.partitioned_frame import Partitions, Parts
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.device import array_module, as_host, mark
+from cugraph_ws.runtime.dispatch import provider
+
+if TYPE_CHECKING:
+    from cugraph_ws.backends.cuda.graph import DeviceGraph
+
+__all__ = ["ShardGraph"]
+
+Array = npt.NDArray[Any]
+
+CHUNK = 1 << 20  # arcs whose ends are renumbered at once
+
+
+class ShardGraph(Graph):
+    """One member's share of a graph; see `Graph` for what can be asked.
+
+    Whatever says "together" must be asked by all members, in the same order.
+
+    Parameters
+    ----------
+    crew : Crew
+        The members.
+    cuts : ndarray of int64, shape (crew.size + 1,)
+        Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+    sources, destinations : ndarray of int64, shape (arcs,)
+        Vertex numbers of the ends of all arcs into own vertices; parallel ones in input order.
+        Of an undirected edge, an arc either way, of which each is where its destination is; where
+        the edge was given the other way, its destination v is marked as ~v.
+    values : mapping of str to ndarray, each of shape (arcs,)
+        The edge columns kept, in the order of the arcs.
+    vertices : Vertices
+        Ids to numbers and back, together.
+    kind : FrameKind
+        Of result frames.
+    names : pair of list of str
+        The id columns of edges' sources and destinations.
+    weight : str, optional
+        Which of `values` is the weight.
+    directed : bool
+    duplicates : str
+        Policy on parallel edges.
+
+    Attributes
+    ----------
+    crew : Crew
+    cuts : ndarray of int64
+    ghosts : list of (int, int)
+        For each member, the range of positions of its vertices here.
+    """
+
+    _vertices: Any
+    whole = False
+
+    def __init__(
+        self,
+        crew: Crew,
+        cuts: npt.NDArray[np.int64],
+        sources: npt.NDArray[np.int64],
+        destinations: npt.NDArray[np.int64],
+        values: Mapping[str, Array],
+        *,
+        vertices: Any,
+        kind: FrameKind,
+        names: tuple[list[str], list[str]],
+        weight: str | None = None,
+        directed: bool = True,
+        duplicates: Duplicates = "keep",
+    ) -> None:
+        self._settle_in(crew, cuts, vertices, kind, names, list(values), weight, directed)
+        low, high = self.low, self.low + self.owned
+        away = np.flatnonzero((sources < low) | (sources >= high))
+        strangers = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
+        (ids,) = strangers.numbering.decode(np.arange(strangers.numbering.size))
+        outside = ids.to_numpy()
+        self.kept["positions"] = np.concatenate([np.arange(low, high), outside])
+        self._find_ghosts(np.searchsorted(outside, cuts))
+        asked = crew.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
+        self.kept["boundaries"] = [wanted[0] - low for wanted in asked]
+        ranks = (
+            self._ranks_of(sources, away, strangers.numbers(0)),
+            self._own_ranks_of(destinations),
+        )
+        del away, strangers
+        listed = EdgeList(*ranks, 0, np.empty(0, ranks[0].dtype), self.length)
+        base, placed = listed.rows_of_sources(list(values.values()), both=False)
+        arcs = self._arcs = Arcs(
+            base, dict(zip(values, placed, strict=True)), directed=True, marked=not directed
+        )
+        self._all_arcs = total(crew, arcs.csc.number_of_arcs)
+        self._edges = self._count(np.ones(arcs.csc.number_of_arcs, np.bool_))
+        if duplicates != "keep":
+            self._merge(duplicates)
+
+    def _settle_in(
+        self,
+        crew: Crew,
+        cuts: npt.NDArray[np.int64],
+        vertices: Any,
+        kind: FrameKind,
+        names: tuple[list[str], list[str]],
+        carried: list[str],
+        weight: str | None,
+        directed: bool,
+    ) -> None:
+        """Note what every share is told, and make room for what it finds out."""
+        self.crew = crew
+        self._cuts = cuts
+        self._owned = int(cuts[crew.rank + 1] - cuts[crew.rank])
+        self.directed = directed
+        self.weight = weight
+        self._source_names, self._destination_names = names
+        self._carried = carried
+        self._kind = kind
+        self._vertices = vertices
+        self._lock = RLock()
+        self._copy = None
+        self._extremes = {}
+        self._degrees: dict[Any, Array] = {}
+        self._orders: dict[Order, Adjacency] = {}
+        self.learned: dict[str, Any] = {}  # what all members know of each other
+        self.kept: dict[str, Any] = {}  # shared by all who have joined a crew with this share
+        self._duplicates = self._self_loops = None
+
+    def _find_ghosts(self, bounds: npt.NDArray[np.int64]) -> None:
+        """Note where each member's vertices are among the ghosts, given where they begin."""
+        self._below = int(bounds[self.crew.rank])
+        self._ghosts = list(pairwise((bounds + self.owned).tolist()))
+
+    # ------------------------------------------------------------------------------ geometry
+
+    @property
+    def cuts(self) -> npt.NDArray[np.int64]:
+        """Rank r owns the vertices numbered from cuts[r] to cuts[r + 1]."""
+        return self._cuts
+
+    @property
+    def ghosts(self) -> list[tuple[int, int]]:
+        """For each rank, the range of positions of its vertices that are ghosts here."""
+        return self._ghosts
+
+    @property
+    def length(self) -> int:
+        """Entries of an array by vertex: own vertices and ghosts."""
+        return self.ghosts[-1][1]
+
+    @property
+    def positions(self) -> npt.NDArray[np.int64]:
+        """Vertex number at each position."""
+        kept: npt.NDArray[np.int64] = self.kept["positions"]
+        return kept
+
+    @property
+    def boundaries(self) -> list[Array]:
+        """For each member, the own positions that it holds as ghosts, in the order of its ghosts."""
+        kept: list[Array] = self.kept["boundaries"]
+        return kept
+
+    @property
+    def owned(self) -> int:
+        """Number of own vertices."""
+        return self._owned
+
+    @property
+    def low(self) -> int:  # type: ignore[override]
+        """Number of the first own vertex."""
+        return int(self.cuts[self.crew.rank])
+
+    @property
+    def binds_on_device(self) -> bool:
+        """Whether arrays by vertex are made on the device where a run computes there."""
+        return False
+
+    def join(self, crew: Crew) -> None:
+        """Meet as a member of another crew from now on: of the same members, in the same order.
+
+        Parameters
+        ----------
+        crew : Crew
+        """
+        self.crew = crew
+        self._vertices = self._vertices.join(crew)
+        self._vertices.settle(self)
+
+    def agree_on_what_is_kept(self) -> None:
+        """Forget what not all members have found out, together: whoever lacks it asks the others.
+
+        A run that was given up may have ended between a meeting of some members and that of others.
+        """
+        found: list[dict[Any, Any]] = [self._degrees, self._extremes, self.learned]
+        names = [{str(key): key for key in kept} for kept in found]
+        shown = self.crew.allgather([sorted(own) for own in names])
+        for which, (kept, own) in enumerate(zip(found, names, strict=True)):
+            known = set.intersection(*(set(theirs[which]) for theirs in shown))
+            for name, key in own.items():
+                if name not in known:
+                    del kept[key]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now."""
+        orders = sum(one.nbytes for one in self._orders.values())
+        geometry = self.positions.nbytes + sum(held.nbytes for held in self.boundaries)
+        return self._host().nbytes + int(self._vertices.numbering.nbytes) + geometry + orders
+
+    @property
+    def number_of_vertices(self) -> int:
+        """Number of vertices of the whole graph."""
+        self._open()
+        return int(self.cuts[-1])
+
+    @property
+    def own_arcs(self) -> int:
+        """Number of arcs into own vertices."""
+        return self._host().csc.number_of_arcs
+
+    @property
+    def own_both_ways(self) -> int:
+        """Pairs of vertices given both ways, of which the one of the larger number is owned."""
+        return self._open().both_ways
+
+    @property
+    def number_of_arcs(self) -> int:
+        """Number of arcs of the whole graph."""
+        self._open()
+        return self._all_arcs
+
+    def _ranks_of(
+        self, numbers: npt.NDArray[np.int64], away: npt.NDArray[np.int64], found: Array
+    ) -> Array:
+        """Return the place of own vertices and ghosts among both, in the order of their numbers.
+
+        `found` has the places among ghosts of those that are `away`.
+        """
+        ranks = numbers - self.low + self._below
+        ranks[away] = found + np.where(found >= self._below, self.owned, 0)
+        return ranks.astype(self._rank_dtype)
+
+    def _own_ranks_of(self, numbers: npt.NDArray[np.int64]) -> Array:
+        """Return the place of own vertices among own vertices and ghosts; marked where they were."""
+        ranks, shift = np.empty(len(numbers), self._rank_dtype), self._below - self.low
+        for first in range(0, len(numbers), CHUNK):
+            some = numbers[first : first + CHUNK]
+            marks = some >> 63  # −1 for ~v: x ^ −1 is ~x
+            ranks[first : first + CHUNK] = ((some ^ marks) + shift) ^ marks
+        return ranks
+
+    @property
+    def _rank_dtype(self) -> type[np.signedinteger[Any]]:
+        return np.int32 if self.length <= np.iinfo(np.int32).max else np.int64
+
+    def _by_position(self, by_rank: Array) -> Array:
+        """Reorder an array by rank."""
+        own = slice(self._below, self._below + self.owned)
+        return np.concatenate([by_rank[own], by_rank[: own.start], by_rank[own.stop :]])
+
+    def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the positions of vertices, −1 for those that are neither own nor ghosts here."""
+        outside = self.positions[self.owned :]
+        places = np.asarray(numbers, np.int64) - self.low
+        away = np.flatnonzero((places < 0) | (places >= self.owned))
+        found = np.searchsorted(outside, numbers[away])
+        known = np.zeros(len(away), np.bool_)
+        inside = np.flatnonzero(found < len(outside))
+        known[inside] = outside[found[inside]] == numbers[away[inside]]
+        places[away] = np.where(known, found + self.owned, -1)
+        return places
+
+    def owners(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the ranks of vertices' owners."""
+        return np.searchsorted(self.cuts, numbers, side="right") - 1
+
+    def halo_for(self, *columns: Array) -> Halo:
+        """Return the halo of columns by position, which are all on the host or all on the device."""
+        return Halo(self.crew, self.boundaries, self.ghosts, self.cuts, on_device=False)
+
+    def with_ghosts(self, own: Array) -> Array:
+        """Return an array by position of one by own vertex, together.
+
+        Parameters
+        ----------
+        own : ndarray, shape (owned,)
+
+        Returns
+        -------
+        ndarray, shape (length,)
+        """
+        column = np.empty(self.length, own.dtype)
+        column[: self.owned] = own
+        self.halo_for(column).update(column)
+        return column
+
+    def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
+        """Return the share as the CUDA engine reads it; made when first needed, then kept.
+
+        Returns
+        -------
+        graph : DeviceGraph
+            Rows of own vertices, by falling in-degree, and ghosts without rows.
+        numbers : device array, shape (length,)
+            Vertex number of each of its positions.
+        boundaries : list of device array
+            As `boundaries`, in its positions.
+        """
+        with self._lock:
+            if "device" not in self.kept:
+                from cugraph_ws.runtime.device import device
+
+                number_dtype = provider("device rows").number_dtype
+                laid_out = provider("device partitions").laid_out
+
+                csc, xp = self.csc, device().xp
+                values = {name: self.edge_values(name) for name in self._carried}
+                graph = laid_out(self.length, csc.offsets, csc.indices, values)
+                numbers = xp.asarray(self.positions, number_dtype(self.number_of_vertices))
+                self.kept["device"] = (
+                    graph,
+                    xp.take(numbers, graph.numbers),
+                    [xp.take(graph.positions, xp.asarray(held)) for held in self.boundaries],
+                )
+            kept: tuple[DeviceGraph, Any, list[Any]] = self.kept["device"]
+            return kept
+
+    def partition(self, bound: BoundProgram) -> Partition:
+        """Return what an executor works on."""
+        return Partition(
+            vertices=self.number_of_vertices,
+            owned=self.owned,
+            numbers=self.positions,
+            constants=bound.constants,
+            csc=self.csc,
+            csr=self.csr,
+            boundaries=self.boundaries,
+            ghosts=self.ghosts,
+            _edges={order: edge_arrays(self, bound, order) for order in ("csc", "csr")},
+        )
+
+    # ------------------------------------------------------------------------------- queries
+
+    @property
+    def csc(self) -> Adjacency:
+        """In-neighbours of own vertices, as positions, in the order of their numbers."""
+        return self._adjacency("csc")
+
+    @property
+    def csr(self) -> Adjacency:
+        """Own out-neighbours of all positions, in the order of their numbers."""
+        return self._adjacency("csr")
+
+    def _adjacency(self, order: Order) -> Adjacency:
+        arcs, below, owned = self._host(), self._below, self.owned
+        with self._lock:
+            if order in self._orders:
+                return self._orders[order]
+            if order == "csc":
+                ranked = arcs.csc
+                offsets = ranked.offsets[below : below + owned + 1]  # ghosts have no rows
+                indices = self._position_of_rank[ranked.indices]
+            else:
+                ranked = arcs.csr
+                degrees = self._by_position(np.diff(ranked.offsets))
+                offsets = np.concatenate([[0], np.cumsum(degrees)])
+                indices = self._turned(ranked.indices - ranked.indices.dtype.type(below))
+            self._orders[order] = Adjacency(offsets, indices)
+            return self._orders[order]
+
+    @property
+    def _position_of_rank(self) -> Array:
+        if "position_of_rank" not in self.kept:
+            ranks = np.arange(self.length, dtype=np.int64)
+            position = np.empty(self.length, self._host().csc.indices.dtype)
+            position[self._by_position(ranks)] = ranks
+            self.kept["position_of_rank"] = position
+        kept: Array = self.kept["position_of_rank"]
+        return kept
+
+    def _turned(self, by_arc: Array) -> Array:
+        """Reorder an array by arc of the CSR from ranks to positions."""
+        offsets = self._host().csr.offsets
+        own = slice(int(offsets[self._below]), int(offsets[self._below + self.owned]))
+        return np.concatenate([by_arc[own], by_arc[: own.start], by_arc[own.stop :]])
+
+    def edge_values(self, name: str, order: Order = "csc") -> Array:
+        """Return an edge column in the order of `csc` or `csr`; see `Graph.edge_values`."""
+        check_choice("order", order, ("csc", "csr"))
+        self._check_carried(name)
+        values = self._host().values(name, order)
+        if order == "csc":
+            return values
+        with self._lock:
+            key = f"{name} of out-arcs"
+            if key not in self.kept:
+                self.kept[key] = self._turned(values)
+            kept: Array = self.kept[key]
+            return kept
+
+    def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
+        """Return the number of edges into, or out of, every vertex, by position; together."""
+        if incoming not in self._degrees:
+            column = self._own_degrees(incoming=incoming)
+            self._share_sums(column, incoming=incoming)
+            self._degrees[incoming] = column
+        column = self._degrees[incoming]
+        return column if on_device else as_host(column)
+
+    def _own_degrees(self, *, incoming: bool) -> Array:
+        """Return the number of own arcs into, or out of, every position."""
+        if not incoming:
+            return self._by_position(self._host().out_degrees)
+        column = np.zeros(self.length, np.int64)
+        column[: self.owned] = np.diff(self.csc.offsets)
+        return column
+
+    def weight_sums(self, name: str | None, *, incoming: bool, on_device: bool = False) -> Any:
+        """Return sums of an edge column, by position, together; see `Graph.weight_sums`."""
+        if name is None:
+            counts = self.degrees(incoming=incoming, on_device=on_device)
+            return counts.astype(np.float64)
+        self._check_carried(name)
+        key = name, incoming
+        if key not in self._degrees:
+            column = self._own_sums(name, incoming=incoming)
+            self._share_sums(column, incoming=incoming)
+            own = column[: self.owned]
+            self._refuse_infinite(name, self._open().first_infinite(own) if self.owned else None)
+            self._degrees[key] = column
+        column = self._degrees[key]
+        return column if on_device else as_host(column)
+
+    def _own_sums(self, name: str, *, incoming: bool) -> Array:
+        """Return the sums of a column over own arcs into, or out of, every position."""
+        return self._by_position(self._host().weight_sums(name, incoming=incoming))
+
+    def _share_sums(self, column: Array, *, incoming: bool) -> None:
+        """Make sums over own arcs those over all, together."""
+        with np.errstate(over="ignore"):
+            halo = self.halo_for(column)
+            if not incoming:  # all arcs into a vertex are with its owner, those out of it are not
+                halo.reduce(column)
+            halo.update(column)
+
+    def _refuse_infinite(self, name: str, bad: int | None) -> None:
+        """Raise InputError for the first vertex whose sum is not finite, together.
+
+        Parameters
+        ----------
+        name : str
+            What was added up.
+        bad : int or None
+            The first such own vertex.
+        """
+
+        def look() -> None:
+            if bad is not None:
+                raise InputError(
+                    f"column {name!r}: the weights at vertex {self.describe(bad)} add up to more than a "
+                    "float64 holds; scale the weights down"
+                )
+
+        in_order(self.crew, [([self.low + (bad or 0)], look)])
+
+    def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
+        """Mark vertices, by position, together; see `Queries.members`."""
+        places = self.place(self.numbers(values, argument))
+        marks = array_module(on_device).zeros(self.length, np.bool_)
+        mark(marks, places[places >= 0])
+        return marks
+
+    def vertex_sum(self, values: Any) -> Any:
+        """Return the sum over all vertices of an array by position, together."""
+        own = values[: self.owned].sum()
+        shares = self.crew.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
+        return np.sum(shares)
+
+    def vertex_max(self, values: Any) -> Any:
+        """Return the greatest entry over all vertices of an array by position, together."""
+        own = values[: self.owned].max() if self.owned else np.float64(0.0)
+        shares = self.crew.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
+        return np.max(shares)
+
+    def examples(self, *columns: Any) -> list[Any]:
+        """Return the entries of a few vertices of every member, together."""
+        own = slice(0, min(self.owned, EXAMPLES))
+        shown = [
+            as_host(column[own] if len(column) == self.length else column) for column in columns
+        ]
+        every = self.crew.alltoall([shown] * self.crew.size)
+        return [
+            np.concatenate([box[which] for box in every])
+            if len(column) == self.length
+            else shown[which]
+            for which, column in enumerate(columns)
+        ]
+
+    def any_member(self, truth: bool) -> bool:
+        """Tell whether something is so for any member, together."""
+        return any(self.crew.allgather(bool(truth)))
+
+    def describe(self, number: int) -> str:
+        """Return the id of an own vertex, by position, as text for errors."""
+        self._open()
+        text: str = self._vertices.describe_own(number)
+        return text
+
+    def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
+        """Return the ids of any vertices as text, together; see `Queries.describe_vertices`."""
+        return [self._vertices.describe(number) for number in numbers]
+
+    def value_columns(
+        self, data: Any, argument: str, *, on_device: bool = False
+    ) -> list[str] | None:
+        """Return the names of columns that are no ids, together; see `Graph.value_columns`."""
+        if isinstance(data, Partitions):
+            return self._beside_ids(Parts(self.crew, data, argument))
+        return super().value_columns(data, argument, on_device=on_device)
+
+    def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
+        """Return the least or greatest value, and the numbers of an edge's ends, together."""
+        self._check_carried(name)
+        key = name, least
+        if not self.number_of_arcs:
+            return None
+        if key not in self._extremes:
+            own = self._own_extreme(name, least=least)
+            shown = [one for one in self.crew.allgather(own) if one is not None]
+            best = (min if least else max)(shown, key=lambda one: one[0])
+            dtype = self.edge_dtype(name)
+            self._extremes[key] = dtype.type(best[0]), (best[1], best[2])  # type: ignore[assignment]
+        return self._extremes[key]
+
+    def _own_extreme(self, name: str, *, least: bool) -> list[Any] | None:
+        """Return the least or greatest value of own arcs, and the numbers of an edge's ends."""
+        arcs = self._host()
+        if not arcs.csc.number_of_arcs:
+            return None
+        value, arc = arcs.extreme(name, least=least)
+        ends = [self.positions[self._position_of_rank[end]] for end in arcs.ends(arc)]
+        return [value.item(), *map(int, ends)]
+
+    def describe_edge(self, arc: Any) -> str:
+        """Return the ids of the ends of an edge that `_extreme` found, together."""
+        source, destination = arc
+        names = [self._vertices.describe(end) for end in (source, destination)]
+        return " to ".join(names)
+
+    @property
+    def device_resident(self) -> bool:
+        """Whether the frames are on GPUs, where runs then compute."""
+        return self._kind.backend == "cudf"
+
+    # ------------------------------------------------------------------------------- results
+
+    def vertex_frame(self, columns: Mapping[str, Any]) -> Any:
+        """Return a frame of the own vertices, sorted, together; see `Graph.vertex_frame`.
+
+        Parameters
+        ----------
+        columns : mapping of str to array, VertexNumbers or Masked
+            Each of shape (owned,).
+        """
+        self._open()
+        ids = self._vertices.columns(None, VertexNumbers(self.positions[: self.owned]))
+        return self._kind.make(self._beside(ids, columns))
+
+    def edge_frame(self, keep: Any = None, *, among: Any = None) -> Any:
+        """Return edges into own vertices as a frame, together; see `Graph.edge_frame`.
+
+        Parameters
+        ----------
+        keep : array of bool, shape (arcs,), optional
+            Which of the own arcs, in the order of the CSC.
+        among : array of bool, shape (length,), optional
+            Of positions, both ends of an edge that is kept.
+        """
+        csc = self.csc
+        rows = np.repeat(np.arange(self.owned), csc.degrees)
+        marks = np.ones(len(rows), np.bool_)
+        if keep is not None:
+            marks &= keep
+        if not self.directed:
+            marks &= self._once()
+        if among is not None:
+            marks &= among[csc.indices] & among[rows]
+        which = np.flatnonzero(marks)
+        sources, destinations = self.positions[csc.indices[which]], self.positions[rows[which]]
+        values = {name: self.edge_values(name)[which] for name in self._carried}
+        return self._frame_of_edges(sources, destinations, values)
+
+    def edges_among(self, marks: Any) -> Any:
+        """Return the edges into own vertices whose ends are marked, together; see `Graph.edges_among`."""
+        return self.edge_frame(among=self.with_ghosts(as_host(marks)))
+
+    @property
+    def report(self) -> GraphReport:
+        """What the build did; together."""
+        if self._self_loops is None:
+            self._self_loops = total(self.crew, self._open().count_loops())
+        if self._duplicates is None:
+            self._duplicates = self._count_repeated()
+        alone = (self.degrees(incoming=True) == 0) & (self.degrees(incoming=False) == 0)
+        return GraphReport(
+            vertices=self.number_of_vertices,
+            edges=self._edges,
+            isolated=total(self.crew, np.count_nonzero(alone[: self.owned])),
+            duplicates=self._duplicates,
+            self_loops=self._self_loops,
+            renumbered=self._vertices.numbering.renumbered,
+            bytes=total(self.crew, self.nbytes),
+            both_ways=0 if self.directed else total(self.crew, self.own_both_ways),
+        )
+
+    def _once(self) -> npt.NDArray[np.bool_]:
+        """Mark one arc of each undirected edge, from the smaller vertex."""
+        csc = self._host().csc
+        return csc.indices <= csc.rows()  # ranks are in the order of numbers
+
+    def _count(self, marked: npt.NDArray[np.bool_]) -> int:
+        """Count the edges among marked arcs, together."""
+        return total(
+            self.crew, np.count_nonzero(marked if self.directed else marked & self._once())
+        )
+
+    def _count_repeated(self) -> int:
+        """Count the edges beside the first between the same two vertices, together."""
+        return self._count(self._host().repeated())
+
+    def _merge(self, policy: Merge | str) -> None:
+        """Apply a policy on parallel edges, together."""
+        arcs = self._host()
+        repeated = arcs.repeated()
+        surplus = self._duplicates = self._count(repeated)
+        if surplus and policy == "error":
+            self._refuse_repeated(arcs, repeated, surplus)
+        if surplus:
+            # one member's sums may exceed int64
+            attempt(self.crew, lambda: arcs.merge(policy, repeated))  # type: ignore[arg-type]
+            self._all_arcs = total(self.crew, arcs.csc.number_of_arcs)
+            self._edges -= surplus
+        if surplus and policy in ("sum", "mean") and self.weight is not None:
+            self._refuse_infinite_weights(arcs, policy, self.weight)
+
+    def _refuse_infinite_weights(self, arcs: Arcs, policy: str, name: str) -> None:
+        """Refuse merged edges whose weights are not finite, together."""
+        values = arcs.values(name, "csc")
+        bad = arcs.first_infinite(values)
+        own = None
+        if bad is not None:
+            ends = [int(self.positions[self._position_of_rank[end]]) for end in arcs.ends(bad)]
+            own = float(values[bad]), ends
+        shown = next((one for one in self.crew.allgather(own) if one is not None), None)
+        if shown is not None:
+            refuse_infinite(policy, name, shown[0], self.describe_edge(shown[1]))
+
+    def _refuse_repeated(
+        self, arcs: Arcs, repeated: npt.NDArray[np.bool_], surplus: int
+    ) -> NoReturn:
+        """Name a repeated edge, together."""
+        own = None
+        if repeated.any():
+            ends = arcs.ends(int(np.argmax(repeated)))
+            own = [int(self.positions[self._position_of_rank[end]]) for end in ends]
+        shown = next(one for one in self.crew.allgather(own) if one is not None)
+        refuse_repeated(surplus, self.describe_edge(shown))

@@ -1,0 +1,162 @@
+"""The way of arcs to the owners of their destinations, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.runtime.communicator import Crew
+
+__all__ = ["Route"]
+
+Array = npt.NDArray[Any]
+Numbers = npt.NDArray[np.int64]
+
+
+class Route:
+    """Which own arcs go where, and in what order they are put together there.
+
+    Arcs are in the order of the whole frame's rows wherever they arrive.  An undirected edge is two
+    arcs, to its destination and to its source, a self-loop one.
+
+    Parameters
+    ----------
+    sources, destinations : ndarray of integers, shape (rows,)
+        Vertex numbers of own rows, partition by partition.
+    starts : ndarray of int64, shape (partitions + 1,)
+        At which row each own partition starts.
+    places : sequence of int
+        The place of each own partition in the whole frame.
+    loops : bool
+        Whether self-loops are sent.
+    directed : bool
+    """
+
+    def __init__(
+        self,
+        sources: Array,
+        destinations: Array,
+        starts: Numbers,
+        places: Sequence[int],
+        loops: bool,
+        directed: bool,
+    ) -> None:
+        self._sources, self._destinations = sources, destinations
+        self._starts, self._places = starts, np.array(places, np.int64)
+        self._loops, self._directed = loops, directed
+        self._order: Array = np.empty(
+            0, np.int64
+        )  # of arcs that are sent: twice the row, one more back
+        self._bounds: list[int] = []
+        self._senders: list[Numbers] = []
+
+    def targets(self) -> list[Array]:
+        """Return the destinations of own arcs."""
+        if self._directed and self._loops:
+            return [self._destinations]
+        apart = self._sources != self._destinations
+        to = self._destinations if self._loops else self._destinations[apart]
+        return [to] if self._directed else [to, self._sources[apart]]
+
+    def aim(self, crew: Crew, cuts: Numbers) -> int:
+        """Choose the order in which arcs are sent to the owners, together.
+
+        Parameters
+        ----------
+        crew : Crew
+        cuts : ndarray of int64, shape (crew.size + 1,)
+            Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+
+        Returns
+        -------
+        int
+            How many arcs will come here.
+        """
+        if self._loops:
+            rows = np.arange(len(self._sources))
+        else:
+            rows = np.flatnonzero(self._sources != self._destinations)
+        if self._directed:
+            targets = self._destinations if self._loops else self._destinations[rows]
+            arcs = 2 * rows
+        else:
+            ends = np.stack([self._destinations[rows], self._sources[rows]], axis=1)
+            arcs = np.stack([2 * rows, 2 * rows + 1], axis=1)
+            once = np.ones(ends.shape, np.bool_)
+            once[:, 1] = ends[:, 0] != ends[:, 1]
+            targets, arcs = ends[once], arcs[once]
+            del ends, once
+        del rows
+        order, counted = _by_owner(targets, cuts)
+        self._bounds = [0, *np.cumsum(counted).tolist()]
+        self._order = arcs[order]
+        starts = 2 * self._starts
+        boxes = []
+        for first, last in pairwise(self._bounds):
+            counts = np.diff(np.searchsorted(self._order[first:last], starts))
+            boxes.append([np.stack([self._places, counts])])
+        self._senders = [one for (one,) in crew.alltoall(boxes)]
+        return int(sum(one[1].sum() for one in self._senders))
+
+    def send(self, crew: Crew, column: Array) -> Array:
+        """Send a column of own rows with the arcs, together.
+
+        Parameters
+        ----------
+        crew : Crew
+        column : ndarray, shape (rows,)
+
+        Returns
+        -------
+        ndarray
+            What has come, in the order of the whole frame's rows.
+        """
+        return self._exchange(crew, column[self._order >> 1])
+
+    def send_ends(self, crew: Crew) -> tuple[Array, Array]:
+        """Send the ends of arcs, together; own rows are forgotten.
+
+        Returns
+        -------
+        sources, destinations : ndarray
+            Of the dtype of own rows.  Of an arc from an undirected edge's destination back to its source
+            v, the destination is marked as ~v.
+        """
+        rows = self._order >> 1
+        tails, heads = self._sources[rows], self._destinations[rows]
+        del rows
+        if not self._directed:
+            back = (self._order & 1).astype(np.bool_)
+            tails, heads = np.where(back, heads, tails), np.where(back, ~tails, heads)
+            del back
+        self._order = self._sources = self._destinations = np.empty(0, np.int64)
+        came = self._exchange(crew, tails)
+        del tails
+        return came, self._exchange(crew, heads)
+
+    def _exchange(self, crew: Crew, arcs: Array) -> Array:
+        """Send what every arc has, and put together what has come."""
+        boxes = [[arcs[first:last]] for first, last in pairwise(self._bounds)]
+        pieces = []
+        for rank, (one,) in enumerate(crew.alltoall(boxes)):
+            places, counts = self._senders[rank]
+            ends = np.cumsum(counts)
+            pieces += [
+                (place, rank, which, one[end - count : end])
+                for which, (place, count, end) in enumerate(zip(places, counts, ends, strict=True))
+            ]
+        pieces.sort(key=lambda piece: piece[:3])
+        return np.concatenate([arcs[:0], *(piece[3] for piece in pieces)])
+
+
+def _by_owner(numbers: Array, cuts: Numbers) -> tuple[Array, list[int]]:
+    """Group vertices by owner, each's in their order; return their places, and how many each has."""
+    members = len(cuts) - 1
+    small = np.uint8 if members <= 255 else np.int64  # one that NumPy sorts by counting
+    owners = np.searchsorted(cuts[1:-1], numbers, side="right").astype(small)
+    order = np.argsort(owners, kind="stable")
+    return order, np.bincount(owners, minlength=members).tolist()

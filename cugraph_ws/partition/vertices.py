@@ -1,0 +1,335 @@
+"""The vertices of a graph that a crew holds together: every member's own, and its ghosts."""
+
+from __future__ import annotations
+
+import numbers as abstract
+import weakref
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import Column, open_values
+from cugraph_ws.frames.ids import IdType, conform, read_ids
+from cugraph_ws.frames.values import cast_numbers
+from cugraph_ws.graph.vertices import Vertices, id_columns, value_column
+from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition.agreement import in_order
+from cugraph_ws.partition.identities import Distinct, settle
+from cugraph_ws.partition.known_vertices import Directory
+from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts
+from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.device import array_module
+
+if TYPE_CHECKING:
+    from cugraph_ws.partition.shard import ShardGraph
+
+__all__ = ["ShardVertices"]
+
+Array = npt.NDArray[Any]
+Numbers = npt.NDArray[np.int64]
+
+
+class ShardVertices(Vertices):
+    """All vertices of a graph, of which each member keeps its own; see `Vertices`.
+
+    Whatever asks for ids or numbers is asked by all members together.  Lists, dicts and frames of
+    vertices are the same for all members, but for `Partitions`, of which each has its own.
+
+    Parameters
+    ----------
+    crew : Crew
+    sources : sequence of str
+        Names of the edge frame's source columns.
+    types : sequence of IdType
+        One for each column of the id, the same for all members.
+    ids : Distinct
+        All ids.
+    """
+
+    def __init__(
+        self, crew: Crew, sources: Sequence[str], types: Sequence[IdType], ids: Distinct
+    ) -> None:
+        super().__init__(sources, types, ids)
+        self._crew = crew
+        self._shard: Any = None
+        self._kept: dict[str, list[tuple[Sequence[int], Column | InputError]]] = {}
+        self._kept_rows: Numbers = np.empty(0, np.int64)
+
+    # ------------------------------------------------------------------------------ building
+
+    def keep_parts(self, parts: Parts, rows: Sequence[Numbers]) -> None:
+        """Copy the attributes of own partitions of a vertex frame, together.
+
+        They stay where they came in, and go to the vertices' owners when they are asked for.
+
+        Parameters
+        ----------
+        parts : Parts
+        rows : sequence of ndarray of int64
+            The vertex numbers of each own partition's rows.
+
+        Raises
+        ------
+        InputError
+            If a vertex has two rows.
+        """
+        self._kept_rows = np.concatenate([np.empty(0, np.int64), *rows])
+        self._check_repeated(self._kept_rows, "vertices")
+        ids = id_columns(parts, self.sources)
+        for name in parts.names:
+            if name not in ids:
+                self._kept[name] = [(part.place, _copied(part, name)) for part in parts.own]
+
+    def move(self, cuts: Numbers) -> None:
+        """Give ids to the owners of their vertices, together."""
+        self.numbering = settle(self._crew, self.numbering, cuts)
+
+    def settle(self, shard: ShardGraph) -> None:
+        """Remember the share, whose positions values are aligned to."""
+        self._shard = weakref.ref(shard)
+
+    def join(self, crew: Crew) -> ShardVertices:
+        """Return the same vertices as a member of another crew asks for them.
+
+        Parameters
+        ----------
+        crew : Crew
+            Of the same members, in the same order.
+
+        Returns
+        -------
+        ShardVertices
+            To be settled with the share that it is of.
+        """
+        joined = copy(self)
+        joined._crew, joined._shard = crew, None
+        joined.numbering = self.numbering.join(crew)
+        return joined
+
+    # ----------------------------------------------------------------------------- describing
+
+    def _plain(self, number: int) -> list[Any]:
+        """Return the parts of an id as Python objects, together."""
+        one = np.array([number])
+        decoded = hasattr(self.numbering, "decode")
+        parts = self.numbering.decode(one) if decoded else self.numbering.take(one)
+        return [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
+
+    def describe_own(self, place: int) -> str:
+        """Return the id of an own vertex, for errors, alone."""
+        parts = self.numbering.own(np.array([place]))
+        values = [kind.plain(one)[0].as_py() for kind, one in zip(self.types, parts, strict=True)]
+        return repr(values[0] if len(values) == 1 else tuple(values))
+
+    @property
+    def attribute_bytes(self) -> int:
+        """Bytes of the attributes kept by this member."""
+        kept = [one for column in self._kept.values() for _, one in column]
+        held = sum(self._bytes(one) for one in kept if isinstance(one, Column))
+        return held + int(self._kept_rows.nbytes)
+
+    def directory(self) -> Directory:
+        """Return what a client needs to know to look vertices up."""
+        ranges = None if self.numbering.renumbered == "no" else self.numbering.ranges
+        return Directory(self.sources, self.types, self.size, ranges, list(self._kept))
+
+    # --------------------------------------------------------------------------------- values
+
+    def _look_up(self, parts: Sequence[Any]) -> Any:
+        return self.numbering.encode_same(parts)
+
+    def values(
+        self,
+        data: Any,
+        argument: str,
+        dtype: npt.DTypeLike,
+        default: Any,
+        column: str | None,
+        *,
+        on_device: bool = False,
+    ) -> tuple[Any, Any]:
+        """Align numbers that are given for vertices to positions, together.
+
+        Parameters
+        ----------
+        data : frame, dict, number, str or Partitions
+            See `Graph.vertex_values`; the same for all members, but for `Partitions`.
+        argument : str
+        dtype : dtype
+        default : number or None
+        column : str or None
+        on_device : bool
+
+        Returns
+        -------
+        values : array of `dtype`, shape (length,)
+        given : array of bool, shape (length,)
+            By position, ghosts included.
+
+        Raises
+        ------
+        InputError
+            As `Graph.vertex_values`, for all members.
+        """
+        shard = self._shard()
+        spread = isinstance(data, (str, Partitions))  # over members, who send it by the host
+        xp = array_module(on_device and not spread)
+        values, given = xp.zeros(shard.length, np.dtype(dtype)), xp.zeros(shard.length, np.bool_)
+        if isinstance(data, (abstract.Real, np.generic)):
+            values[:] = cast_numbers(open_values([data], argument), dtype)[0]
+            given[:] = True
+            return self._place(values, on_device), self._place(given, on_device)
+        if spread:
+            self._receive(*self._own_pairs(data, argument, column), dtype, values, given, argument)
+        else:
+            rows, source = self._pairs(data, argument, column)
+            told = cast_numbers(source, dtype)
+            places = shard.place(rows)
+            here = places >= 0
+            which = xp.asarray(places[here])
+            values[which] = xp.asarray(told[here])
+            given[which] = True
+        self._fill(values, given, argument, default)
+        return self._place(values, on_device), self._place(given, on_device)
+
+    def _own_pairs(
+        self, data: str | Partitions, argument: str, column: str | None
+    ) -> tuple[Numbers, list[tuple[Sequence[int], Column]]]:
+        """Return numbers of vertices, none twice anywhere, and columns of as many values."""
+        if isinstance(data, str):
+            if data not in self._kept:
+                self._refuse_name(data, argument, list(self._kept))
+            columns = in_order(
+                self._crew,
+                [(place, partial(_readable, place, one)) for place, one in self._kept[data]],
+            )
+            return self._kept_rows, columns
+        parts = Parts(self._crew, data, argument)
+        ids = id_columns(parts, self.sources)
+        chosen = column or value_column(parts.names, ids, argument)
+
+        def read(part: Part) -> tuple[Part, list[Column], list[Any], Column]:
+            columns = [part.column(name, argument) for name in ids]
+            read = map(read_ids, columns)
+            told = [conform(one, kind) for one, kind in zip(read, self.types, strict=True)]
+            return part, columns, told, part.column(chosen, argument)
+
+        own = in_order(self._crew, parts.steps(0, read)) if parts.rows else []
+        rows = self._find([one[:3] for one in own], argument)
+        self._check_repeated(rows, argument)
+        return rows, [(part.place, values) for part, _, _, values in own]
+
+    def _find(self, told: Sequence[tuple[Part, list[Column], list[Any]]], argument: str) -> Numbers:
+        """Return the numbers of ids of own partitions, all of which must be vertices, together."""
+        forms = [wire.form_of(kind) for kind in self.types]
+        fitted = [
+            [wire.fit(part, form) for part, form in zip(ids, forms, strict=True)]
+            for _, _, ids in told
+        ]
+        joined = [
+            wire.join([one[which][0] for one in fitted], form) for which, form in enumerate(forms)
+        ]
+        numbers: Numbers = self.numbering.encode(joined)
+        for which in range(len(forms)):
+            fitting = np.concatenate([np.empty(0, np.bool_), *(one[which][1] for one in fitted)])
+            numbers[~fitting] = -1
+        unknown = np.flatnonzero(numbers < 0)
+        own: Any = None
+        if len(unknown):
+            ends = np.cumsum([len(columns[0]) for _, columns, _ in told])
+            which = int(np.searchsorted(ends, unknown[0], side="right"))
+            part, columns, _ = told[which]
+            row = int(unknown[0] - ends[which]) + len(columns[0])
+            own = [part.first_row + row, self._shown(columns, row)]
+        count = total(self._crew, len(unknown))
+        shown = [one for one in self._crew.allgather(own) if one is not None]
+        if shown:
+            self._refuse_unknown(min(shown)[1], count, argument)
+        return numbers
+
+    def _receive(
+        self,
+        rows: Numbers,
+        columns: Sequence[tuple[Sequence[int], Column]],
+        dtype: npt.DTypeLike,
+        values: Array,
+        given: npt.NDArray[np.bool_],
+        argument: str,
+    ) -> None:
+        """Send values to the owners of their vertices, and from there to ghosts, together."""
+        told = in_order(
+            self._crew, [(place, partial(cast_numbers, one, dtype)) for place, one in columns]
+        )
+        shard = self._shard()
+        sent = np.concatenate([np.empty(0, np.dtype(dtype)), *told])
+        owners = shard.owners(rows)
+        order = np.argsort(owners, kind="stable")
+        cuts = np.searchsorted(owners[order], np.arange(self._crew.size + 1))
+        held = [order[first:last] for first, last in pairwise(cuts.tolist())]
+        for numbers, one in self._crew.alltoall([[rows[which], sent[which]] for which in held]):
+            values[numbers - shard.low] = one
+            given[numbers - shard.low] = True
+        shard.halo_for(values, given).update(values, given)
+
+    def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
+        """Give vertices without a value the default, or refuse them, together."""
+        if default is not None:
+            values[~given] = default
+            return
+        shard = self._shard()
+        own = given[: shard.owned]
+        lacking = len(own) - int(own.sum())
+        missing = total(self._crew, lacking)
+        first = shard.low + int(own.argmin()) if lacking else None
+        shown = [one for one in self._crew.allgather(first) if one is not None]
+        if shown:
+            self._refuse_missing(min(shown), missing, argument)
+
+    def _distinct(self, rows: Any, argument: str) -> Any:
+        """Return vertex numbers, the same for all members, having refused repeated ones."""
+        numbers, counts = np.unique(rows, return_counts=True)
+        twice = np.flatnonzero(counts > 1)
+        if len(twice):
+            self._refuse_repeated(int(numbers[twice[0]]), int(counts[twice[0]]), argument)
+        return rows
+
+    def _check_repeated(self, rows: Numbers, argument: str) -> None:
+        """Refuse vertices that are given several times, by one member or several, together."""
+        crew, size = self._crew, max(1, self.size)
+        counters = rows * crew.size // size  # any member may count, if all say the same one
+        order = np.argsort(counters, kind="stable")
+        cuts = np.searchsorted(counters[order], np.arange(crew.size + 1))
+        boxes = [[rows[order[first:last]]] for first, last in pairwise(cuts.tolist())]
+        came = np.concatenate([one for (one,) in crew.alltoall(boxes)])
+        numbers, counts = np.unique(came, return_counts=True)
+        twice = np.flatnonzero(counts > 1)
+        own = [int(numbers[twice[0]]), int(counts[twice[0]])] if len(twice) else None
+        shown = [list(one) for one in crew.allgather(own) if one is not None]
+        if shown:
+            number, times = min(shown)
+            self._refuse_repeated(number, times, argument)
+
+
+def _copied(part: Part, name: str) -> Column | InputError:
+    """Return a copy of a column, or why it cannot be read: an error once it is asked for."""
+    try:
+        column = part.column(name, "vertices")
+    except InputError as error:
+        return error
+    if isinstance(column.values, np.ndarray):  # Arrow's are immutable
+        return replace(column, values=column.values.copy())
+    return column
+
+
+def _readable(place: Sequence[int], column: Column | InputError) -> tuple[Sequence[int], Column]:
+    """Return a column that could be read, or raise why it could not."""
+    if isinstance(column, InputError):
+        raise column
+    return place, column

@@ -1,0 +1,1 @@
+"""Vertex programs: declared, checked, typed, bound to a graph, and turned into source."""

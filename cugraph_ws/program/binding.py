@@ -1,0 +1,524 @@
+"""A vertex program meets a graph: types resolved, arguments checked, the program tried out.
+
+Everything that can be wrong with a program on this graph, or with the arguments of its run, is
+found here, before the first superstep.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.arguments import is_number
+from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.program.analysis import fields_of_vertex_numbers, why_not_monotone
+from cugraph_ws.program.codegen import INFINITY, Types
+from cugraph_ws.program.declarations import (
+    Constant,
+    Distribution,
+    Floating,
+    Like,
+    Parameter,
+    ScalarType,
+    VertexParameter,
+    VertexSet,
+    VertexValue,
+)
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.inference import CompileError, Inference, infer
+from cugraph_ws.program.trial import Trial
+from cugraph_ws.runtime.device import array_module
+from cugraph_ws.runtime.parsing import parse
+
+__all__ = ["BoundProgram", "bind"]
+
+# What makes a message worth computing once for each vertex instead of once for each arc.
+DEAR = (ast.Call, ast.Div, ast.FloorDiv, ast.IfExp, ast.If, ast.Mod, ast.Pow)
+
+
+@dataclass
+class BoundProgram:
+    """A program with everything that it needs to run on one graph.
+
+    Attributes
+    ----------
+    program : VertexProgram
+        The program.
+    types : Types
+        Its types here.
+    edge_columns : tuple of str or None
+        For each declared edge attribute, the graph's attribute that provides it.
+    constants : tuple of ndarray
+        One array for each declared vertex constant, of shape (n,), or of one number for all.
+    values : tuple
+        The run's parameters, as NumPy scalars, without aggregates and built-in ones.
+    order_free : bool
+        Whether only the fixpoint matters, in whatever order messages come, and how often: declared
+        by the program, or proved (see `cugraph_ws.program.analysis`).
+    prepares : bool
+        Whether what a vertex sends is the same on every arc and costs more than reading one field.
+    synchronous : bool
+        Whether this run takes no liberty with the order, so that its states are those after so many
+        supersteps.
+    """
+
+    program: VertexProgram
+    types: Types
+    edge_columns: tuple[str | None, ...]
+    constants: tuple[npt.NDArray[Any], ...]
+    values: tuple[Any, ...]
+    order_free: bool
+    prepares: bool
+    synchronous: bool = False
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether `apply` may take messages one by one, early, late and twice in this run."""
+        return self.order_free and (not self.synchronous or self.goes_by_levels)
+
+    @property
+    def goes_by_levels(self) -> bool:
+        """Whether messages taken one by one lead through the same states as supersteps do.
+
+        A vertex that has news is settled: it takes no other message, and what it sends is what it
+        has been in this superstep.  Of `any`, the first message is as good as all.
+        """
+        return self.program.combine == "any" and "settled" in self.program.functions
+
+    @property
+    def prepares_ahead(self) -> bool:
+        """Whether it is so, and known a superstep ahead: `p` changes nothing about it."""
+        read = self.program.sources["compute"].attributes.get("p", set())
+        return self.prepares and read <= set(self.program.parameters) | {"number_of_vertices"}
+
+
+def bind(
+    program: VertexProgram,
+    graph: Graph,
+    arguments: Mapping[str, Any],
+    *,
+    on_device: bool = False,
+    plain: bool = False,
+) -> BoundProgram:
+    """Resolve a program's types and arguments on a graph, and try its functions.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    graph : Graph
+        The graph.
+    arguments : mapping
+        What `run()` was given for the declared parameters, vertex values and vertex sets.
+    on_device : bool
+        Whether vertex constants are to be on the device.
+    plain : bool
+        Whether it is to run as plain Python: then what does not compile is tried instead.
+
+    Returns
+    -------
+    BoundProgram
+        The program, ready to run.
+
+    Raises
+    ------
+    InputError
+        If an argument is missing, unknown, or not of the declared kind.
+    ProgramError
+        If a function fails, or returns what its declaration does not allow.
+    """
+    arguments = _by_own_names(program, arguments)
+    _refuse_unknown(program, arguments)
+    columns, kinds, missing = _edges(program, graph)
+    state = []
+    for declared in program.state.values():
+        if isinstance(declared.type, Like):
+            state.append(kinds[list(program.edges).index(declared.type.attribute)])
+        else:
+            state.append(declared.type.name)
+    weight = columns[0] if len(columns) == 1 else graph.weight
+    by_name: dict[str, Any] = {}
+    for name, constant in program.constants.items():
+        argument = _argument(name, constant)
+        fallback = constant.default if isinstance(constant, Distribution) else None
+        if fallback is not None and arguments.get(argument) is None:
+            by_name[name] = by_name[fallback]
+        else:
+            by_name[name] = _constant(
+                program, argument, constant, graph, weight, arguments, on_device=on_device
+            )
+    constants = tuple(by_name.values())
+    values = tuple(
+        _parameter(program, name, declared, graph, arguments)
+        for name, declared in program.parameters.items()
+    )
+    _check_edges(program, graph, columns, tuple(state))
+    _check_vertex_numbers(program, graph)
+    if program.validate is not None:
+        named = dict(
+            zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
+        )
+        program.validate(graph, {name: _own(graph, given) for name, given in named.items()})
+    kinds_here = tuple(array.dtype.name for array in constants)
+    uniform = tuple(array.shape != (graph.length,) for array in constants)
+    # A vertex's number decides nothing about types; other parameters may, as a cutoff might.
+    telling = tuple(
+        value
+        for value, declared in zip(values, program.parameters.values(), strict=True)
+        if isinstance(declared, Parameter)
+    )
+    key = (tuple(state), kinds, missing, kinds_here, uniform, telling, plain)
+    if graph.any_member(key not in program.memory):
+        examples = graph.examples(*constants)
+        trial = Trial(
+            program, tuple(state), kinds, examples, uniform, values, graph.number_of_vertices
+        )
+        seen = trial.run()
+        parameters = tuple(value.dtype.name for value in values)
+        found = _inferred(program, tuple(state), kinds, kinds_here, parameters, seen, plain=plain)
+        types = Types(
+            state=tuple(state),
+            constants=kinds_here,
+            uniform=uniform,
+            edges=kinds,
+            missing_edges=missing,
+            parameters=parameters,
+            message=found.message,
+            tuple_message=found.tuple_message,
+        )
+        if program.asynchronous:
+            trial.check_asynchronous()
+        order_free = program.asynchronous or why_not_monotone(program, types.state) is None
+        program.memory[key] = types, order_free, _prepares(program, types)
+    types, order_free, prepares = program.memory[key]
+    return BoundProgram(program, types, columns, constants, values, order_free, prepares)
+
+
+def _check_vertex_numbers(program: VertexProgram, graph: Graph) -> None:
+    """Refuse a column of vertex numbers that would be taken for ids."""
+    if graph.numbers_are_ids:
+        return
+    key = "fields of vertex numbers"
+    if key not in program.memory:
+        program.memory[key] = fields_of_vertex_numbers(program)
+    for field in program.memory[key]:
+        declared = program.state[field]
+        if declared.visible and not getattr(declared.type, "holds_vertex", False):
+            raise ProgramError(
+                f"{program.name}.init ({program.sources['init'].location}) gives `{field}` the vertex's number, "
+                f"which is not its id in this graph; declare `{field}: ws.vertex_id`, which comes back as an "
+                "id, or ws.hidden(…) for a field that is no column"
+            )
+
+
+def _inferred(
+    program: VertexProgram,
+    state: tuple[str, ...],
+    edges: tuple[str, ...],
+    constants: tuple[str, ...],
+    parameters: tuple[str, ...],
+    seen: tuple[tuple[str, ...], bool],
+    *,
+    plain: bool,
+) -> Inference:
+    """Ask the compiler for types; `seen` are those of a trial, for what it cannot compile."""
+    try:
+        return infer(program, state, edges, constants, parameters)
+    except CompileError:
+        if not plain:
+            raise
+        return Inference(*seen)
+
+
+def _prepares(program: VertexProgram, types: Types) -> bool:
+    """Tell whether messages are better computed for each vertex than for each arc."""
+    compute = program.sources["compute"]
+    read = compute.attributes.get("edge", set())
+    missing = dict(zip(program.edges, types.missing_edges, strict=True))
+    if any(missing[name] is None for name in read):
+        return False
+    uniform = dict(zip(program.constants, types.uniform, strict=True))
+    fields = [name for name in compute.attributes.get("src", set()) if not uniform.get(name)]
+    return len(fields) > 1 or any(isinstance(node, DEAR) for node in ast.walk(parse(compute.text)))
+
+
+def _by_own_names(program: VertexProgram, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return arguments under the names that are declared, not under aliases."""
+    renamed = dict(arguments)
+    for name, declared in program.constants.items():
+        alias = declared.alias if isinstance(declared, VertexSet) else None
+        if alias is None or alias not in renamed:
+            continue
+        if renamed.get(name) is not None:
+            raise InputError(
+                f"{name}={renamed[name]!r} and {alias}={renamed[alias]!r} mean the same; give {name} alone"
+            )
+        renamed[name] = renamed.pop(alias)
+    return renamed
+
+
+def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> None:
+    constants = [_argument(name, declared) for name, declared in program.constants.items()]
+    known = [*program.parameters, *constants]
+    for name in arguments:
+        if name not in known:
+            raise InputError(
+                f"{program.name} has no parameter {name!r}; it has: {', '.join(known) or 'none'}"
+            )
+
+
+def _edges(
+    program: VertexProgram, graph: Graph
+) -> tuple[tuple[str | None, ...], tuple[str, ...], tuple[float | None, ...]]:
+    """Find the graph's attribute for each declared one: of the same name, or the only weight."""
+    columns: list[str | None] = []
+    kinds: list[str] = []
+    missing: list[float | None] = []
+    for name, declared in program.edges.items():
+        if name in graph.edge_attributes:
+            column: str | None = name
+        elif len(program.edges) == 1 and graph.weight is not None:
+            column = graph.weight
+        elif declared.default is not None:
+            column = None
+        else:
+            have = ", ".join(graph.edge_attributes) or "none"
+            raise InputError(
+                f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {have}); "
+                f"build it with weight={name!r} or attributes=[{name!r}]"
+            )
+        columns.append(column)
+        missing.append(declared.default if column is None else None)
+        if isinstance(declared.type, ScalarType):
+            kind = declared.type.name
+        elif column is not None:
+            kind = graph.edge_dtype(column).name
+        else:
+            kind = "int64" if isinstance(declared.default, int) else "float64"
+        if isinstance(declared.type, Floating) and kind == "int64":
+            kind = "float64"
+        kinds.append(kind)
+    return tuple(columns), tuple(kinds), tuple(missing)
+
+
+def _check_edges(
+    program: VertexProgram,
+    graph: Graph,
+    columns: tuple[str | None, ...],
+    state: tuple[str, ...],
+) -> None:
+    """Refuse attributes below their declared least, and those whose sums could overflow."""
+    like = {
+        declared.type.attribute: kind
+        for declared, kind in zip(program.state.values(), state, strict=True)
+        if isinstance(declared.type, Like) and _calculates(program)
+    }
+    for (name, declared), column in zip(program.edges.items(), columns, strict=True):
+        if column is None:
+            continue
+        least, greatest = graph.least_edge_value(column), graph.greatest_edge_value(column)
+        if least is None or greatest is None:
+            continue
+        _check_type(program, name, declared.type, column, least[0], greatest[0])
+        if declared.least is not None and least[0] < declared.least:
+            raise InputError(
+                f"column {column!r} has the value {least[0]} on the edge "
+                f"{graph.describe_edge(least[1])}; {program.name} needs {declared.least:g} or more: drop "
+                "or shift such edges"
+            )
+        if name in like:
+            kind = like[name]
+            most = INFINITY[kind] if kind in INFINITY else int(np.finfo(kind).max)
+            if int(greatest[0]) * graph.number_of_vertices >= most:
+                remedy = "convert the column to float64" if kind != "float64" else "scale it down"
+                raise InputError(
+                    f"column {column!r} has the value {greatest[0]}: paths could exceed what {kind} "
+                    f"holds; {remedy}"
+                )
+
+
+def _calculates(program: VertexProgram) -> bool:
+    """Tell whether a state may be another number than those that it is made of."""
+    key = "calculates"
+    if key not in program.memory:
+        nodes = [node for one in program.sources.values() for node in ast.walk(parse(one.text))]
+        called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+        program.memory[key] = (
+            program.combine == "sum"
+            or any(isinstance(node, ast.BinOp) for node in nodes)
+            or not called <= {"min", "max"}
+        )
+    calculates: bool = program.memory[key]
+    return calculates
+
+
+def _check_type(
+    program: VertexProgram,
+    name: str,
+    declared: ScalarType | Floating | None,
+    column: str,
+    least: Any,
+    greatest: Any,
+) -> None:
+    """Refuse a column whose values the declared type cannot hold."""
+    if not isinstance(declared, ScalarType):  # it is made for the column
+        return
+    whole = declared.dtype.kind == "i"
+    if not whole and declared.name != "float32":
+        return
+    limits: Any = np.iinfo(declared.name) if whole else np.finfo(declared.name)
+    fits = least.dtype.kind == "i" or not whole
+    if not fits or least < limits.min or greatest > limits.max:
+        raise InputError(
+            f"column {column!r} is {least.dtype.name} with values from {least} to "
+            f"{greatest}; {program.name}.{name} is declared {declared.name}: declare it as a wider "
+            "type, or convert the column"
+        )
+
+
+def _constant(
+    program: VertexProgram,
+    name: str,
+    declared: Constant | VertexValue | Distribution | VertexSet,
+    graph: Graph,
+    weight: str | None,
+    arguments: Mapping[str, Any],
+    *,
+    on_device: bool,
+) -> Any:
+    """Return one value for each vertex; an array by vertex number is taken as it is.
+
+    `weight` is the edge attribute that weighted degrees add up.
+    """
+    n = graph.length
+    given = arguments.get(name)
+    xp = array_module(on_device)
+    if isinstance(declared, VertexSet):
+        if given is None and not declared.optional:
+            raise InputError(f"{program.name} needs {name}=, a vertex or a list of vertices")
+        if isinstance(given, np.ndarray) and given.dtype == np.bool_ and given.shape == (n,):
+            return xp.asarray(given).copy()
+        return graph.members([] if given is None else _as_ids(given), name, on_device=on_device)
+    dtype = declared.type.dtype if isinstance(declared, VertexValue) else np.dtype(np.float64)
+    default = declared.default if isinstance(declared, VertexValue) else None
+    if given is None:
+        if isinstance(declared, Constant):
+            return _graph_constant(declared.source, graph, weight, on_device=on_device)
+        if isinstance(declared, Distribution):
+            return xp.full(_shared(n), 1.0 / max(graph.number_of_vertices, 1))
+        if default is None or math.isnan(default):
+            raise InputError(
+                f"{program.name} needs {name}=: a frame with a vertex and a value column, a mapping, one "
+                "number for all, or the name of a column of the graph's vertex frame"
+            )
+        return xp.full(_shared(n), default, dtype)
+    if isinstance(given, np.ndarray) and given.shape == (n,):
+        if given.dtype.kind not in "iufb" or np.isnan(given).any():
+            raise InputError(f"{name}: the array holds what is no number; give one for each vertex")
+        values = xp.asarray(given)
+    else:
+        if isinstance(declared, (Distribution, Constant)):
+            default = 0.0
+        values, there = graph.vertex_values(
+            given, name, dtype, default=default, on_device=on_device
+        )
+        if isinstance(declared, Constant) and graph.any_member(not bool(there.all())):
+            known = _graph_constant(declared.source, graph, weight, on_device=on_device)
+            values = xp.where(there, values, known)
+    cast = xp.ascontiguousarray(values).astype(dtype, copy=False)
+    if dtype.kind == "i" and not (cast == values).all():
+        raise InputError(
+            f"{name}: {values[cast != values][0]} is no {dtype.name}; declare a wider type, or give whole "
+            "numbers within its range"
+        )
+    values = cast
+    return _shares(xp, name, graph, values) if isinstance(declared, Distribution) else values
+
+
+def _own(graph: Graph, given: Any) -> Any:
+    """Return a vertex constant without ghosts' entries; anything else as it is."""
+    by_vertex = getattr(given, "shape", None) == (graph.length,)
+    return given[: graph.owned] if by_vertex else given
+
+
+def _shared(n: int) -> int:
+    """Return the length of an array whose first number holds for all of n vertices.
+
+    It is never n itself, by which arrays of one element for each vertex are told.
+    """
+    return 1 if n != 1 else 2
+
+
+def _argument(name: str, declared: Any) -> str:
+    """Return the name under which `run()` takes a declared constant."""
+    return getattr(declared, "argument", None) or name
+
+
+def _shares(xp: Any, name: str, graph: Graph, values: Any) -> Any:
+    """Scale shares to sum 1."""
+    if not xp.isfinite(values).all() or (values < 0).any():
+        bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
+        raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
+    greatest = graph.vertex_max(values)
+    if graph.number_of_vertices and not greatest > 0:
+        raise InputError(f"{name} sums to {greatest}; give at least one vertex a share above 0")
+    values = values / greatest  # now the sum is at most the number of vertices
+    return values / graph.vertex_sum(values)
+
+
+def _as_ids(given: Any) -> Any:
+    """Make a list of one vertex; lists, arrays, columns and frames stay as they are."""
+    if isinstance(given, (set, frozenset)):
+        return list(given)
+    if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
+        return [given]
+    return given
+
+
+def _graph_constant(source: str, graph: Graph, weight: str | None, *, on_device: bool) -> Any:
+    incoming = source.startswith("in_")
+    if source.endswith("_degree"):
+        return graph.degrees(incoming=incoming, on_device=on_device)
+    return graph.weight_sums(weight, incoming=incoming, on_device=on_device)
+
+
+def _parameter(
+    program: VertexProgram,
+    name: str,
+    declared: Parameter | VertexParameter,
+    graph: Graph,
+    arguments: Mapping[str, Any],
+) -> Any:
+    if isinstance(declared, VertexParameter):
+        if arguments.get(name) is None:
+            raise InputError(f"{program.name} needs {name}=, a vertex of the graph")
+        return np.int64(graph.number(arguments[name], name))
+    value = arguments.get(name)
+    if value is None:
+        value = declared.default
+    if value is None:
+        raise InputError(f"{program.name} needs {name}=, a number")
+    truth = isinstance(value, (bool, np.bool_))
+    if truth != (declared.type.dtype.kind == "b") or not (truth or is_number(value)):
+        wanted = "True or False" if declared.type.dtype.kind == "b" else "a number"
+        raise InputError(
+            f"{name}={value!r} is not {wanted}; {program.name} needs {declared.type!r}"
+        )
+    try:
+        number = declared.type.dtype.type(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{name}={value!r} is not a number of type {declared.type!r}; give one"
+        ) from error
+    if declared.type.dtype.kind == "i" and number != value:
+        raise InputError(f"{name}={value!r} is not a whole number; give one, as {int(number)}")
+    if number != number:
+        raise InputError(f"{name}=nan is not a number; give one")
+    return np.int64(number) if declared.type.dtype.kind == "i" else number

@@ -1,0 +1,657 @@
+"""From a checked program and the loops in `kernels/cpu` to one module that Numba compiles.
+
+The loops are written once, against the names in `kernels/cpu/interface.py`.  For a program they
+are instantiated: its functions, made self-contained by `cugraph_ws.program.source`, take the interface's
+place.  Compiled, the text is written to a file named by its own hash, because Numba caches machine
+code beside files: a second process, and a second run of a user's program, compile nothing.  For
+`engine="python"` the user's own functions and the loops' own files are executed as they stand, so
+that a debugger stops in them.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import math
+import sys
+import threading
+import types
+import weakref
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.runtime.generated import import_text, kernel_file
+from cugraph_ws.runtime.machine_code import cache_folder, file_stem
+from cugraph_ws.runtime.parsing import parse
+
+__all__ = [
+    "INFINITY",
+    "Access",
+    "Types",
+    "adaptors",
+    "cache_folder",
+    "compiled_module",
+    "generated_source",
+    "keeps_when_silent",
+    "message_text",
+    "program_text",
+    "python_module",
+    "vertex_text",
+    "without_interface",
+]
+
+LOOPS = ("dense", "pull", "buckets", "push", "scatter", "tree")
+REPLACED = {
+    "__future__",
+    *(f"cugraph_ws.kernels.cpu.{name}" for name in (*LOOPS, "interface", "jit")),
+}
+INFINITY = {"int32": 2**30, "int64": 2**62}  # what math.inf becomes in an integer state field
+
+
+@dataclass(frozen=True)
+class Types:
+    """The types that a program has on the graph at hand, as NumPy names.
+
+    Attributes
+    ----------
+    state, constants, edges, parameters : tuple of str
+        One for each declaration, in order.
+    uniform : tuple of bool
+        For each constant, whether it is one number for all vertices, in an array of one element.
+    missing_edges : tuple of float or None
+        For each edge attribute, the constant that stands in for it, or None.
+    message : tuple of str
+        One for each number of a message.
+    tuple_message : bool
+        Whether messages are tuples.
+    """
+
+    state: tuple[str, ...]
+    constants: tuple[str, ...]
+    uniform: tuple[bool, ...]
+    edges: tuple[str, ...]
+    missing_edges: tuple[float | None, ...]
+    parameters: tuple[str, ...]
+    message: tuple[str, ...]
+    tuple_message: bool
+
+
+def without_interface(tree: ast.Module) -> list[ast.stmt]:
+    """Drop a loop module's docstring, `__all__`, and the imports that the instance replaces."""
+    kept: list[ast.stmt] = []
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module in REPLACED:
+            continue
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            continue
+        kept.append(node)
+    return kept
+
+
+# --------------------------------------------------------------------------- the program's part
+
+
+def _cast(kind: str, value: str) -> str:
+    return f"np.{'bool_' if kind == 'bool' else kind}({value})"
+
+
+def _widen(kind: str, value: str) -> str:
+    """Let programs compute with int64: int32 is how a number is kept, not how it is used."""
+    return f"np.int64({value})" if kind == "int32" else value
+
+
+def _tuple(items: Sequence[str]) -> str:
+    return "(" + "".join(f"{item}, " for item in items) + ")"
+
+
+# What stands for each argument that a user's function may ask for, by its name
+ARGUMENTS = {
+    "vertex": "number",
+    "own": "own",
+    "src": "source",
+    "edge": "edge",
+    "old": "vertex",
+    "gathered": "gathered",
+    "new": "replace(vertex, new)",
+    "state": "vertex",
+    "p": "Parameters(*values)",
+}
+
+
+def _call(program: VertexProgram, function: str, **given: str) -> str:
+    """Call a user's function with the arguments that it asks for.
+
+    `given` says what stands for an argument here, where it is not what `ARGUMENTS` says.
+    """
+    written = {**ARGUMENTS, **given}
+    asked = [written[name] for name in program.sources[function].parameters]
+    return f"user_{function}({', '.join(asked)})"
+
+
+def _identity(program: VertexProgram, types_: Types) -> str:
+    """Write the message that the program's combine leaves unchanged."""
+    if program.combine == "custom":
+        values = program.identity if types_.tuple_message else (program.identity,)
+        written = [
+            _cast(kind, _number(value)) for kind, value in zip(types_.message, values, strict=True)
+        ]
+    else:
+        written = [_cast(kind, _extreme(program.combine, kind)) for kind in types_.message]
+    return _tuple(written) if types_.tuple_message else written[0]
+
+
+def _extreme(combine: str, kind: str) -> str:
+    if combine in ("sum", "any"):
+        return "0"
+    if kind == "bool":
+        return "True" if combine == "min" else "False"
+    if kind.startswith("float"):
+        return "np.inf" if combine == "min" else "-np.inf"
+    limits = np.iinfo(kind)
+    return str(limits.max if combine == "min" else limits.min)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, float) and math.isinf(value):
+        return "np.inf" if value > 0 else "-np.inf"
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _merge(program: VertexProgram, types_: Types) -> str:
+    if program.combine == "custom":
+        return "user_combine(first, second)"
+    if program.combine == "any":
+        return "first or second" if types_.message == ("bool",) else "second"
+    if program.combine == "sum":
+        if not types_.tuple_message:
+            return "first + second"
+        return _tuple([f"first[{i}] + second[{i}]" for i in range(len(types_.message))])
+    sign = "<" if program.combine == "min" else ">"
+    return f"second if second {sign} first else first"
+
+
+def keeps_when_silent(program: VertexProgram) -> bool:
+    """Tell whether a vertex without in-edges keeps its state where all gather from all.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+
+    Returns
+    -------
+    bool
+        Not of sums and of combines of the user's own, whose identity is a message as good as any,
+        nor where the program says that all contribute.
+    """
+    return program.idempotent and program.contributors != "all"
+
+
+def _initial_cast(kind: str, value: str, cast: str) -> str:
+    """Cast for `init`, where an integer field may be given math.inf."""
+    if kind in INFINITY:
+        return f"{_cast(kind, str(INFINITY[kind]))} if {value} == np.inf else {cast}"
+    return cast
+
+
+def _equal(place: int, kind: str) -> str:
+    """Compare a field; NaN is like NaN, or a vertex with one would be active for ever."""
+    old, new = f"vertex[{place}]", f"new[{place}]"
+    if not kind.startswith("float"):
+        return f"{old} == {new}"
+    return f"({old} == {new} or ({old} != {old} and {new} != {new}))"
+
+
+def _change(program: VertexProgram) -> str:
+    """Measure the change of the residual's field; it is NaN where the field has diverged."""
+    if program.residual is None:
+        return "0.0"
+    place = list(program.state).index(program.residual.field)
+    return f"abs(np.float64(new[{place}]) - np.float64(vertex[{place}]))"
+
+
+class Access:
+    """How generated text reads and writes an element of an array: by indexing.
+
+    `role` is what the array is: "state", "constant", "edge" or "message".
+    """
+
+    def read(self, role: str, array: str, index: str, kind: str) -> str:
+        """Write an expression for the element's value."""
+        return f"{array}[{index}]"
+
+    def write(self, role: str, array: str, index: str, value: str) -> str:
+        """Write a statement that stores a value."""
+        return f"{array}[{index}] = {value}"
+
+
+def _own_parts(types_: Types, access: Access) -> list[str]:
+    """Write how each of a vertex's constants is read."""
+    return [
+        _widen(
+            kind, access.read("constant", f"constants[{place}]", "0" if uniform else "vertex", kind)
+        )
+        for place, (kind, uniform) in enumerate(zip(types_.constants, types_.uniform, strict=True))
+    ]
+
+
+def vertex_text(program: VertexProgram, types_: Types, access: Access) -> str:
+    """Write an expression for a vertex: its state and its constants.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+    access : Access
+        How arrays are read.
+
+    Returns
+    -------
+    str
+    """
+    states = [
+        _widen(kind, access.read("state", f"state[{place}]", "vertex", kind))
+        for place, kind in enumerate(types_.state)
+    ]
+    return f"Vertex({', '.join([*states, *_own_parts(types_, access)])})"
+
+
+def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
+    """Write the statements that return the message along an arc.
+
+    Parameters
+    ----------
+    program, types_, access
+        See `vertex_text`.
+
+    Returns
+    -------
+    str
+    """
+    parts = [
+        _widen(
+            kind,
+            access.read("edge", f"edges[{place}]", "arc", kind)
+            if missing is None
+            else _cast(kind, _number(missing)),
+        )
+        for place, (kind, missing) in enumerate(
+            zip(types_.edges, types_.missing_edges, strict=True)
+        )
+    ]
+    edge = f"Edge({', '.join(parts)})"
+    return _new_message(types_, _call(program, "compute", edge=edge))
+
+
+def _new_message(types_: Types, call: str) -> str:
+    """Return statements that turn a user's result into a message."""
+    if not types_.tuple_message:
+        return f"    return {_cast(types_.message[0], call)}"
+    parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.message)]
+    return f"    result = {call}\n    return {_tuple(parts)}"
+
+
+def adaptors(
+    program: VertexProgram, types_: Types, access: Access | None = None, *, checked: bool = False
+) -> str:
+    """Write the interface's functions for this program.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+    access : Access, optional
+        How arrays are read and written; by indexing if not given.
+    checked : bool
+        Whether new states go through `fit(place, value)`, which refuses what a field cannot hold.
+
+    Returns
+    -------
+    str
+        Python source of the names in `kernels/cpu/interface.py`.
+    """
+    access = access or Access()
+    fields = list(program.state)
+    scalar_state = len(fields) == 1
+    state_range = range(len(fields))
+    slots = [f"vertex[{place}]" for place in state_range]
+
+    def fitted(place: int, value: str) -> str:
+        """Return a value as the field at a place holds it."""
+        return f"fit({place}, {value})" if checked else _cast(types_.state[place], value)
+
+    def new_state(call: str) -> str:
+        """Return statements that turn a user's result into a state tuple."""
+        if scalar_state:
+            return f"    result = {call}\n    return {_tuple([fitted(0, 'result')])}"
+        parts = [fitted(place, f"result[{place}]") for place in state_range]
+        return f"    result = {call}\n    return {_tuple(parts)}"
+
+    own_parts = _own_parts(types_, access)
+    own = f"Own({', '.join(own_parts)})"
+    results = ["result"] if scalar_state else [f"result[{place}]" for place in state_range]
+    initial = [
+        _initial_cast(types_.state[place], one, fitted(place, one))
+        for place, one in enumerate(results)
+    ]
+    active = (
+        f"bool({_call(program, 'active')})"
+        if "active" in program.functions
+        else "not same(vertex, new)"
+    )
+    slots_read = [
+        access.read("message", f"inbox[{place}]", "vertex", kind)
+        for place, kind in enumerate(types_.message)
+    ]
+    message_slots = _tuple(slots_read) if types_.tuple_message else slots_read[0]
+    parts_sent = (
+        [f"gathered[{place}]" for place in range(len(types_.message))]
+        if types_.tuple_message
+        else ["gathered"]
+    )
+    store_message = [
+        f"    {access.write('message', f'inbox[{place}]', 'vertex', part)}"
+        for place, part in enumerate(parts_sent)
+    ]
+    optional = {
+        name: _call(program, name) if name in program.functions else default
+        for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
+    }
+    sums = [f"np.float64({_call(program, name)})" for name in program.aggregates]
+    lines = [
+        f"ANY = {program.combine == 'any'}",
+        f"CHANGES = {program.asynchronous or 'active' not in program.functions}",
+        f"KEEPS = {keeps_when_silent(program)}",
+        f"FIELDS = {len(fields)}",
+        f"ORDERED = {'priority' in program.functions}",
+        f"SETTLES = {'settled' in program.functions}",
+        "@inline\ndef load(state, constants, vertex):",
+        f"    return {vertex_text(program, types_, access)}",
+        "@inline\ndef put(state, vertex, new):",
+        *[
+            f"    {access.write('state', f'state[{place}]', 'vertex', f'new[{place}]')}"
+            for place in state_range
+        ],
+        "@inline\ndef keep(vertex):",
+        f"    return {_tuple([_cast(kind, slot) for kind, slot in zip(types_.state, slots, strict=True)])}",
+        "@inline\ndef replace(vertex, new):",
+        "    return Vertex("
+        + ", ".join(
+            [_widen(kind, f"new[{place}]") for place, kind in enumerate(types_.state)]
+            + [f"vertex[{len(fields) + place}]" for place in range(len(types_.constants))]
+        )
+        + ")",
+        "@inline\ndef same(vertex, new):",
+        "    return " + " and ".join(_equal(place, types_.state[place]) for place in state_range),
+        "@inline\ndef initial(constants, vertex, number, values):",
+        f"    result = {_call(program, 'init', own=own)}",
+        f"    return {_tuple([f'({part})' for part in initial])}",
+        "@inline\ndef message(source, edges, arc, values):",
+        message_text(program, types_, access),
+        "@inline\ndef nothing():",
+        f"    return {_identity(program, types_)}",
+        "@inline\ndef merge(first, second):",
+        _new_message(types_, _merge(program, types_))
+        if program.combine != "any" or types_.message == ("bool",)
+        else "    return second",
+        "@inline\ndef is_enough(gathered):",
+        f"    return {'bool(gathered)' if types_.message == ('bool',) else 'True'}",
+        "@inline\ndef update(vertex, gathered, values):",
+        new_state(_call(program, "apply")),
+        "@inline\ndef is_active(vertex, new, values):",
+        f"    return {active}",
+        "@inline\ndef is_settled(vertex, values):",
+        f"    return bool({optional['settled']})",
+        "@inline\ndef starts(vertex, values):",
+        f"    return bool({optional['starts']})",
+        "@inline\ndef order(vertex, values):",
+        f"    return np.float64({optional['priority']})",
+        "@inline\ndef change(vertex, new):",
+        f"    return {_change(program)}",
+        "@inline\ndef terms(vertex, values):",
+        f"    return {_tuple(sums)}",
+        "@inline\ndef take_message(inbox, vertex):",
+        f"    return {message_slots}",
+        "@inline\ndef put_message(inbox, vertex, gathered):",
+        *store_message,
+    ]
+    return "\n".join(lines)
+
+
+def _record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
+    """Return the named tuples that a program's functions see, and their fields.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+
+    Returns
+    -------
+    dict of tuple of str
+    """
+    return {
+        "Vertex": (*program.state, *program.constants),
+        "Own": tuple(program.constants),
+        "Edge": tuple(program.edges),
+        "Parameters": program.parameter_names,
+    }
+
+
+def generated_source(program: VertexProgram, types_: Types) -> str:
+    """Write the module that holds a program and every loop.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+
+    Returns
+    -------
+    str
+        Python source, the same for the same program and types.
+    """
+    parts = [
+        f'"""Loops of the vertex program {program.name}, generated."""',
+        *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
+        adaptors(program, types_),
+        *[_loop_text(loop) for loop in LOOPS],
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+@lru_cache
+def _loop_text(loop: str) -> str:
+    """Return a loop module's source without what an instance replaces."""
+    tree = parse(kernel_file("cpu", loop).read_text("utf-8"))
+    return "\n\n".join(ast.unparse(node) for node in without_interface(tree))
+
+
+def program_text(program: VertexProgram, decorators: str) -> list[str]:
+    """Write what every generated module begins with: imports, named tuples, the user's functions.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    decorators : str
+        The import that gives `inline` and `jit`.
+
+    Returns
+    -------
+    list of str
+        Parts of a module.
+    """
+    return [
+        f"import math\nfrom collections import namedtuple\nimport numpy as np\n{decorators}",
+        *[
+            f"{name} = namedtuple({name!r}, {names!r})"
+            for name, names in _record_fields(program).items()
+        ],
+        *[part for source in program.sources.values() for part in _definitions(source.text)],
+    ]
+
+
+@lru_cache
+def _definitions(text: str) -> list[str]:
+    """Return functions' definitions, each to be inlined."""
+    return [f"@inline\n{ast.unparse(definition)}" for definition in parse(text).body]
+
+
+KEPT = 32  # modules of the programs that ran last
+
+_modules: dict[str, types.ModuleType] = {}  # the one that ran last comes last
+_one_at_a_time = threading.RLock()
+
+
+def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
+    """Return the program's module for the CPU engine; its functions compile when first called.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+
+    Returns
+    -------
+    module
+        With the functions of every loop in `kernels/cpu`.
+    """
+    with _one_at_a_time:
+        known = _modules.get(program.memory.get(types_, ""))
+        if known is None:
+            known = _generated_module(program, types_)
+        name = known.__name__
+        program.memory[types_] = name
+        _modules.pop(name, None)
+        _modules[name] = known
+        for oldest in list(_modules)[: max(len(_modules) - KEPT, 0)]:
+            del _modules[oldest]
+            sys.modules.pop(oldest, None)
+        return known
+
+
+def _generated_module(program: VertexProgram, types_: Types) -> types.ModuleType:
+    """Return the module of a program's text, which may be known of an equal program."""
+    text = generated_source(program, types_)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:20]
+    name = f"cugraph_ws_generated_{file_stem(program.name)}_{digest}"
+    if name not in _modules:
+        module = import_text(name, text)
+        compiled = [one for one in vars(module).values() if hasattr(one, "overloads")]
+        # Numba keeps the module itself; what loops hold is gone when the last of them is.
+        held = types.ModuleType(name)
+        vars(held).update(vars(module))
+        weakref.finalize(held, _release, compiled).atexit = False
+        _modules[name] = held
+    return _modules[name]
+
+
+def _release(dispatchers: list[Any]) -> None:
+    """Have Numba forget what it compiled of a module, once no loop runs it any more.
+
+    Its context refers to compiled functions, they to their module, and that to their dispatchers, whose
+    end Numba waits for before it forgets.
+    """
+    for one in dispatchers:
+        for result in list(one.overloads.values()):
+            with contextlib.suppress(KeyError):
+                result.target_context.remove_user_function(result.entry_point)
+        one.overloads.clear()
+
+
+# ------------------------------------------------------------------------------ plain Python
+
+
+def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
+    """Return the program's module as plain Python: the user's functions themselves.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types_ : Types
+        Its types on the graph at hand.
+
+    Returns
+    -------
+    module
+        With the same functions as the compiled one; slow, and open to a debugger.
+    """
+
+    def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
+    # Named as a part of the package: coverage goes by the name of the module that runs a file.
+    module = types.ModuleType(f"cugraph_ws.python.{program.name}")
+    space = module.__dict__
+    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is)
+    for name, names in _record_fields(program).items():
+        space[name] = namedtuple(name, names)
+    for name, function in {**program.functions, **program.aggregates}.items():
+        space[f"user_{name}"] = function
+    space["fit"] = _fitting(program, types_)
+    text = adaptors(program, types_, checked=True)
+    exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
+    for loop in LOOPS:
+        exec(_plain_loop(loop), space)  # noqa: S102 - the library's own file
+    return module
+
+
+@lru_cache
+def _plain_loop(loop: str) -> types.CodeType:
+    """Return a loop module's own file, compiled for plain Python."""
+    path = kernel_file("cpu", loop)
+    tree = parse(path.read_text("utf-8"))
+    tree.body = [_plain_import(node) for node in without_interface(tree)]
+    return compile(tree, str(path), "exec")
+
+
+def _fitting(program: VertexProgram, types_: Types) -> Callable[[int, Any], Any]:
+    """Return what makes a number that of a state field, and refuses one that the field cannot hold."""
+    fields = list(zip(program.state, map(np.dtype, types_.state), strict=True))
+
+    def fit(place: int, value: Any) -> Any:
+        field, dtype = fields[place]
+        if dtype.kind == "b":
+            fits = value in (0, 1)
+        elif dtype.kind == "i":
+            limits = np.iinfo(dtype)
+            # Comparisons with NaN are false.
+            fits = bool(limits.min <= value <= limits.max) and value == int(value)
+        else:
+            fits = True
+        if not fits:
+            shown = value.item() if isinstance(value, np.generic) else value
+            raise ProgramError(
+                f"{program.name}: `{field}` is {dtype.name}, which cannot hold {shown!r}; declare "
+                f"`{field}` as a wider type, or bound the value"
+            )
+        return dtype.type(value)
+
+    return fit
+
+
+def _plain_import(node: ast.stmt) -> ast.stmt:
+    """Let a loop import the plain atomics instead of the compiled ones."""
+    if isinstance(node, ast.ImportFrom) and node.module == "cugraph_ws.kernels.cpu.atomics":
+        node.module = "cugraph_ws.kernels.cpu.plain_atomics"
+    return node

@@ -1,0 +1,206 @@
+"""What `source`, `destination`, `weight` and `start` mean, the same in every function.
+
+`source` and `destination` name columns of an edge frame, `start` is a vertex.  `weight` names a column
+too; by default it is the column named "weight", where there is one and something reads weights.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.graph.columns import AUTO, WEIGHT, column_names, is_auto, weight_column
+from cugraph_ws.graph.view import Queries
+from cugraph_ws.program.declarations import Constant
+from cugraph_ws.program.decorator import VertexProgram
+
+__all__ = [
+    "columns_read",
+    "names_columns",
+    "needs_weight",
+    "reads_weights",
+    "takes_source_for_start",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+COLUMNS = ("source", "destination", "weight")
+
+
+def reads_weights(program: Any) -> bool:
+    """Tell whether a program, or a loop of one, reads the weights of edges.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+
+    Returns
+    -------
+    bool
+    """
+    if isinstance(program, VertexProgram):
+        return bool(program.edges) or _adds_weights(program)
+    return bool(getattr(program, "reads_weights", False))
+
+
+def _adds_weights(program: VertexProgram) -> bool:
+    """Tell whether a program has constants that are sums of weights."""
+    kinds = program.constants.values()
+    return any(isinstance(one, Constant) and one.source.endswith("_weight") for one in kinds)
+
+
+def needs_weight(program: VertexProgram, columns: Iterable[Any]) -> bool:
+    """Tell whether a program needs a weight beside the columns that it declares by name.
+
+    Parameters
+    ----------
+    program : VertexProgram
+    columns : iterable of str
+        Those of an edge frame.
+
+    Returns
+    -------
+    bool
+    """
+    declared = program.edges
+    if WEIGHT in declared:
+        return True
+    if len(declared) == 1:  # the weight stands in for the only attribute; sums are of that one
+        return not set(declared) <= set(columns)
+    return _adds_weights(program)
+
+
+def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return which columns of an edge frame a graph for one program has to keep.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+    frame : frame
+        Of edges.
+    weight : str or None
+        As in `weight_column`.
+    *ids : str or sequence of str
+        The columns of the edges' ends.
+
+    Returns
+    -------
+    weight : str or None
+    attributes : tuple of str
+        The other columns that the program declares by name.  With `weight=None` a declared "weight" that
+        has a default is not among them.
+    """
+    if not isinstance(program, VertexProgram):
+        auto = AUTO if reads_weights(program) else None
+        return weight_column(frame, auto if is_auto(weight) else weight, *ids), ()
+    declared = program.edges
+    there = column_names(frame)
+    found = [name for name in declared if name in there]
+    if is_auto(weight):
+        weight = weight_column(frame, weight, *ids) if needs_weight(program, there) else None
+    elif weight is None:
+        found = [name for name in found if name != WEIGHT or declared[name].default is None]
+    return weight, tuple(name for name in found if name != weight)
+
+
+def takes_source_for_start(function: Function) -> Function:
+    """Let a search of a `Graph` take its start vertex under cuGraph's keyword `source`.
+
+    Of an edge frame `source` stays the name of a column.
+
+    Parameters
+    ----------
+    function : callable
+        With the parameters `graph` and `start`, in this order, and `source`.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    InputError
+        From the call, if no start is given, or two.
+    """
+    name = function.__name__
+
+    @functools.wraps(function)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        graph = arguments[0] if arguments else options.get("graph")
+        given = len(arguments) > 1 or "start" in options
+        if "source" in options and _is_graph(graph):
+            if given:
+                raise InputError(
+                    f"source={options['source']!r}: {name} has its start already; a Graph knows its "
+                    "columns, leave it out"
+                )
+            options["start"] = options.pop("source")
+        elif not given and (arguments or "graph" in options):
+            raise InputError(f"{name} needs start=, a vertex or a list of vertices")
+        return function(*arguments, **options)
+
+    return cast(Function, wrapper)
+
+
+def names_columns(function: Function) -> Function:
+    """Let `run` take the columns of an edge frame as every other function does.
+
+    `source`, `destination` and `weight` name columns unless the program has a parameter of that name;
+    `source_column` and so on always do.  A built-in search takes `source` for its `start` if that is not
+    given.
+
+    Parameters
+    ----------
+    function : callable
+        `run`: its first parameters are `program` and `graph`.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    InputError
+        From the call, if a column is named twice.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        named = dict(zip(signature.parameters, arguments, strict=False))
+        program = named.get("program", options.get("program"))
+        graph = named.get("graph", options.get("graph"))
+        for name in COLUMNS:
+            if name not in options or _is_graph(graph) or _declares(program, name, options):
+                continue
+            if f"{name}_column" in options:
+                raise InputError(
+                    f"{name}={options[name]!r} and {name}_column={options[f'{name}_column']!r} name the "
+                    "same column; give one"
+                )
+            options[f"{name}_column"] = options.pop(name)
+        return function(*arguments, **options)
+
+    return cast(Function, wrapper)
+
+
+def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
+    """Tell whether a program has such a parameter, or another name for one that is not given."""
+    if not isinstance(program, VertexProgram):
+        return False
+    if name in program.parameters:
+        return True
+    for own, declared in program.constants.items():
+        if (getattr(declared, "argument", None) or own) == name:
+            return True
+        if getattr(declared, "alias", None) == name:
+            return own not in options
+    return False
+
+
+def _is_graph(graph: Any) -> bool:
+    """Tell whether something is a built graph, here or on a cluster."""
+    return isinstance(graph, Queries) or bool(getattr(graph, "is_spread", False))

@@ -1,0 +1,614 @@
+"""What a user writes: a vertex program, checked when it is defined.
+
+The five functions carry the papers' roles under the field's names: `init` is InitVertex,
+`compute` ComputeNbr (Warp Segmentation) and Compute (SIMD-X), `combine` ReduceVertices and
+Combine, `apply` with `active` IsUpdated, update_condition (CuSha) and Active.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from cugraph_ws.arguments import check_count, check_number, shown
+from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.program.declarations import (
+    Constant,
+    Declaration,
+    Distribution,
+    Edge,
+    Like,
+    Parameter,
+    Predecessor,
+    ScalarType,
+    State,
+    VertexParameter,
+    VertexSet,
+    VertexValue,
+)
+from cugraph_ws.program.source import FunctionSource, class_names, read_function
+
+__all__ = [
+    "Norm",
+    "VertexProgram",
+    "aggregate",
+    "any_message",
+    "l1_norm",
+    "max_norm",
+    "vertex_program",
+]
+
+BUILT_IN_PARAMETERS = ("number_of_vertices", "superstep")
+CLASS_SETTINGS = (
+    "combine",
+    "identity",
+    "contributors",
+    "residual",
+    "tol",
+    "max_iter",
+    "in_place",
+    "asynchronous",
+    "validate",
+)
+
+# The arguments that each function may ask for, by name and in any order.
+FUNCTIONS = {
+    "init": ("vertex", "p", "own"),
+    "compute": ("src", "edge", "p"),
+    "apply": ("old", "gathered", "p"),
+    "active": ("old", "new", "p"),
+    "starts": ("state", "p"),
+    "settled": ("state", "p"),
+    "priority": ("state", "p"),
+}
+AGGREGATE = ("state", "p")
+
+
+@dataclass(frozen=True)
+class Norm:
+    """How a run measures its last superstep's change: over which state field, and how.
+
+    Attributes
+    ----------
+    field : str
+        A state field.
+    kind : {"l1", "max"}
+        The sum, or the greatest, of the absolute changes over all vertices.
+    """
+
+    field: str
+    kind: Literal["l1", "max"]
+
+
+def l1_norm(field: str) -> Norm:
+    """Measure convergence by the sum of absolute changes of a state field over all vertices.
+
+    Parameters
+    ----------
+    field : str
+        Name of the state field.
+
+    Returns
+    -------
+    Norm
+        For a program's `residual`.
+    """
+    return Norm(field, "l1")
+
+
+def max_norm(field: str) -> Norm:
+    """Measure convergence by the greatest absolute change of a state field over all vertices.
+
+    Parameters
+    ----------
+    field : str
+        Name of the state field.
+
+    Returns
+    -------
+    Norm
+        For a program's `residual`.
+    """
+    return Norm(field, "max")
+
+
+@dataclass(frozen=True)
+class _Aggregate:
+    function: Callable[..., Any]
+
+
+def aggregate(function: Callable[..., Any]) -> Any:
+    """Mark a function of a vertex whose sum over all vertices every superstep can read.
+
+    Parameters
+    ----------
+    function : callable
+        `function(state)` or `function(state, p)`, returning a number.
+
+    Returns
+    -------
+    object
+        The marked function; inside `compute`, `apply` and `active` its sum over all vertices, as
+        it stood before the superstep, is `p.<name of the function>` (float64).
+    """
+    return _Aggregate(_plain(function))
+
+
+def any_message(first: Any, second: Any) -> Any:
+    """Combine two messages of which either will do, so that reading can stop at the first.
+
+    Parameters
+    ----------
+    first, second : Any
+        Messages that are equal, or equally good.
+
+    Returns
+    -------
+    Any
+        The first.
+    """
+    return first
+
+
+COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
+
+
+@dataclass(eq=False)
+class VertexProgram:
+    """A checked vertex program; `ws.run` runs it.
+
+    Attributes
+    ----------
+    name, doc : str
+        The class's name and docstring.
+    state, edges, constants, parameters : dict
+        Declarations by name.
+    combine : str
+        "sum", "min", "max", "any" or "custom".
+    identity : Any
+        What `combine` leaves unchanged, for a custom one.
+    contributors : {"all", "active"} or None
+        Whose messages a superstep gathers; None where the program leaves it to the plan.
+    residual : Norm or None
+        What `tol` bounds.
+    tol, max_iter : float or None, int or None
+        Defaults for `run()`.
+    in_place : bool or None
+        Whether supersteps may read values that they have written; None leaves it to the plan.
+    asynchronous : bool
+        Whether the program declares that its answer is the fixpoint, in whatever order messages come.
+    predecessor : str or None
+        Name of the predecessor column, if one is declared.
+    validate : callable or None
+        `validate(graph, values)` raises InputError for a graph or arguments that make no sense;
+        `values` are the bound constants and parameters by name.
+    functions : dict
+        The user's functions, for plain Python and for compilation.
+    sources : dict
+        Their checked sources.
+    memory : dict
+        What binding and code generation found out before, by the types and values at hand.
+    frozen : bool
+        Whether it came from another process, whose globals its sources hold.
+    """
+
+    name: str
+    doc: str
+    state: dict[str, State]
+    edges: dict[str, Edge]
+    constants: dict[str, Constant | VertexValue | Distribution | VertexSet]
+    parameters: dict[str, Parameter | VertexParameter]
+    combine: str
+    identity: Any
+    contributors: Literal["all", "active"] | None
+    residual: Norm | None
+    tol: float | None
+    max_iter: int | None
+    in_place: bool | None
+    asynchronous: bool
+    predecessor: str | None
+    validate: Callable[..., None] | None
+    functions: dict[str, Callable[..., Any]]
+    aggregates: dict[str, Callable[..., Any]]
+    sources: dict[str, FunctionSource] = field(default_factory=dict)
+    memory: dict[Any, Any] = field(default_factory=dict, repr=False)
+    frozen: bool = field(default=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind, on the way to another process, what was found out in this one.
+
+        What the functions read from outside travels as it is now, and stays so.
+        """
+        now = self.current()
+        sources = {key: replace(source, captured=()) for key, source in now.sources.items()}
+        return {**now.__dict__, "memory": {}, "sources": sources, "frozen": True}
+
+    def current(self) -> VertexProgram:
+        """Return the program with the globals and closures that its functions read as they are now.
+
+        Returns
+        -------
+        VertexProgram
+            This one if none has changed since its sources were read.
+
+        Raises
+        ------
+        ProgramError
+            If one has become something that a compiled function cannot use.
+        """
+        if self.frozen or not any(source.has_changed() for source in self.sources.values()):
+            return self
+        fresh = replace(self, sources={}, memory={})
+        _read_sources(fresh)
+        return fresh
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether a message that is combined twice does no harm."""
+        return self.combine in {"min", "max", "any"}
+
+    @property
+    def reads_supersteps(self) -> bool:
+        """Whether a function reads what changes from superstep to superstep: its number, an aggregate."""
+        changing = {"superstep", *self.aggregates}
+        return any(
+            changing & read for one in self.sources.values() for read in one.attributes.values()
+        )
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names that `p` has in the program's functions, in the order in which they are passed."""
+        return (*self.parameters, *self.aggregates, *BUILT_IN_PARAMETERS)
+
+    def __repr__(self) -> str:
+        return f"<vertex program {self.name}: {', '.join(self.state)}>"
+
+
+def vertex_program(cls: type) -> VertexProgram:
+    """Make a vertex program of a class that declares state and plain functions.
+
+    Parameters
+    ----------
+    cls : type
+        A class that declares, by annotation or assignment, state fields (`ws.float32`, …), edge
+        attributes (`ws.edge`), vertex constants (`ws.vertex_value`, `ws.out_degree`, …) and run
+        parameters (`ws.parameter`, `ws.vertex_parameter`), and which defines
+
+        - ``init(vertex, p, own)``: the state of vertex number `vertex` before the first superstep;
+        - ``compute(src, edge, p)``: the message along an edge;
+        - ``combine``: `sum`, `min`, `max`, `any`, or a function of two messages with `identity`;
+        - ``apply(old, gathered, p)``: the state after the superstep;
+        - ``active(old, new, p)``: whether the change is news to the out-neighbours (by default:
+          whether anything changed).
+
+        Arguments are bound by name, in any order; those that a function does not need are left
+        out.  Optional are ``starts(state, p)`` (which vertices are active at first; the others have
+        nothing to send; where all gather from all, everyone is), ``settled(state, p)`` (a state that is final: it takes no more messages),
+        ``priority(state, p)`` (least first), ``residual`` (`ws.l1_norm` or `ws.max_norm`), ``tol``,
+        ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``, ``asynchronous``,
+        ``validate(graph, values)``, which is called before the run, and functions marked with
+        `ws.aggregate`.
+
+    Notes
+    -----
+    A superstep reads the states that the one before left, and nothing else.  ``asynchronous = True``
+    declares that only the fixpoint matters, in whatever order messages come, and how often; then
+    supersteps may be run out of order.  Without it that is done only where it is proved from the
+    source (`cugraph_ws.program.analysis`), and never in a run that `max_iter` bounds.
+
+    To type checkers a call is no type: where they read the file, assign what is called
+    (``capacity = ws.edge(ws.float32)``) and annotate the rest (``width: ws.float32``).  Functions may be
+    marked as static methods and annotated; without either, mypy must not ask for annotations
+    (``disallow_untyped_defs``), and Pyright warns that `self` is missing.
+
+    A vertex that gets no message keeps its state.  Two kinds of programs say otherwise, and have
+    `apply` called with the identity of `combine`: those with a sum or a combine of their own whose
+    contributors are not "active" (0, or the declared identity), and those that set
+    ``contributors = "all"`` (for `min`: inf, the greatest int64, or True; for `max`: -inf, the least
+    int64, or False).
+
+    Returns
+    -------
+    VertexProgram
+        The checked program.
+
+    Raises
+    ------
+    ProgramError
+        If the program is wrong; the message names the function and the line.
+    """
+    if not isinstance(cls, type):
+        raise ProgramError(f"{shown(cls)} is no class; put @ws.vertex_program above a class")
+    name = cls.__name__
+    declared = _declarations(cls)
+    state = _of_kind(declared, State)
+    if not state:
+        raise ProgramError(f"{name} declares no state; annotate a field, as in `width: ws.float32`")
+    functions, aggregates = _functions(cls, name)
+    settings = {
+        key: _plain(cls.__dict__[key])
+        for key in CLASS_SETTINGS
+        if key in cls.__dict__ and key not in declared
+    }
+    combine, identity = _combine(name, settings, functions)
+    predecessors = [key for key, value in declared.items() if isinstance(value, Predecessor)]
+    program = VertexProgram(
+        name=name,
+        doc=inspect.cleandoc(cls.__doc__ or ""),
+        state=state,
+        edges=_of_kind(declared, Edge),
+        constants={
+            key: value
+            for key, value in declared.items()
+            if isinstance(value, (Constant, VertexValue, Distribution, VertexSet))
+        },
+        parameters={
+            key: value
+            for key, value in declared.items()
+            if isinstance(value, (Parameter, VertexParameter))
+        },
+        combine=combine,
+        identity=identity,
+        contributors=settings.get("contributors"),
+        residual=settings.get("residual"),
+        tol=settings.get("tol"),
+        max_iter=settings.get("max_iter"),
+        in_place=settings.get("in_place"),
+        asynchronous=settings.get("asynchronous", False),
+        predecessor=predecessors[0] if predecessors else None,
+        validate=settings.get("validate"),
+        functions=functions,
+        aggregates=aggregates,
+    )
+    _check_names(program)
+    _check_settings(program, len(predecessors))
+    _read_sources(program)
+    return program
+
+
+def _plain(value: Any) -> Any:
+    """Unwrap a static method."""
+    return value.__func__ if isinstance(value, staticmethod) else value
+
+
+def _declarations(cls: type) -> dict[str, Declaration]:
+    """Evaluate the annotations, which may be strings, and sort out what they declare."""
+    try:
+        annotations = inspect.get_annotations(cls, eval_str=True)
+    except Exception:  # a name local to the function in which the class stands
+        annotations = _evaluate_locally(cls)
+    assigned = {name: value for name, value in cls.__dict__.items() if _declares(value)}
+    declared: dict[str, Declaration] = {}
+    for name, value in _in_order(cls, annotations, assigned).items():
+        if isinstance(value, (ScalarType, Like)):
+            declared[name] = State(value)
+        elif isinstance(value, Declaration):
+            declared[name] = value
+        else:
+            raise ProgramError(
+                f"{cls.__name__}.{name} is annotated with {value!r}; declare it with one of ws.float32, "
+                "ws.float64, ws.int32, ws.int64, ws.boolean, ws.vertex_id, ws.edge(…), "
+                "ws.vertex_value(…), ws.parameter(…), ws.vertex_parameter"
+            )
+        if name in BUILT_IN_PARAMETERS or name.startswith("_"):
+            raise ProgramError(f"{cls.__name__}.{name}: that name is taken; choose another")
+    attributes = {name for name, value in declared.items() if isinstance(value, Edge)}
+    for name, value in declared.items():
+        if (
+            isinstance(value, State)
+            and isinstance(value.type, Like)
+            and value.type.attribute not in attributes
+        ):
+            raise ProgramError(
+                f"{cls.__name__}.{name} is like `{value.type.attribute}`, which is no declared edge "
+                "attribute; declare it with ws.edge()"
+            )
+    return declared
+
+
+def _declares(value: Any) -> bool:
+    """Tell whether a value of a class body is a declaration."""
+    return isinstance(value, (ScalarType, Like, Declaration))
+
+
+def _in_order(
+    cls: type, annotations: Mapping[str, Any], assigned: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what is annotated or assigned, or both, in the order of the class body.
+
+    A class keeps the orders of annotations and of assignments, not which of two comes first.  That
+    matters for fields of the state, which `init` and `apply` return in order: where they are declared in
+    both ways it is read from the source.
+    """
+    both = {**annotations, **assigned}
+    fields = {name for name, value in both.items() if isinstance(value, (ScalarType, Like, State))}
+    if not fields - set(annotations) or not fields - set(assigned):
+        return both
+    order = class_names(cls)
+    if not fields <= set(order):
+        raise ProgramError(
+            f"{cls.__name__} annotates some fields of the state and assigns others, and its source cannot be "
+            f"found to tell their order; declare all of them in one way: {', '.join(sorted(fields))}"
+        )
+    places = {name: place for place, name in enumerate(order)}
+    return {name: both[name] for name in sorted(both, key=lambda one: places.get(one, -1))}
+
+
+def _evaluate_locally(cls: type) -> dict[str, Any]:
+    """Evaluate annotations with the variables of the function that defines the class."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        try:
+            return inspect.get_annotations(
+                cls, eval_str=True, locals={**frame.f_globals, **frame.f_locals}
+            )
+        except Exception:  # not this caller's names: look further out
+            frame = frame.f_back
+    raise ProgramError(
+        f"{cls.__name__}: an annotation cannot be evaluated; write declarations as ws.float32, "
+        "with `import cugraph_ws as ws` in the same file"
+    )
+
+
+def _of_kind(declared: Mapping[str, Declaration], kind: type) -> dict[str, Any]:
+    return {name: value for name, value in declared.items() if isinstance(value, kind)}
+
+
+def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Collect the class's functions and aggregates; refuse what has no role."""
+    functions: dict[str, Any] = {}
+    aggregates: dict[str, Any] = {}
+    for key, value in cls.__dict__.items():
+        value = _plain(value)
+        if _declares(value):
+            continue
+        if isinstance(value, _Aggregate):
+            aggregates[key] = value.function
+        elif key in CLASS_SETTINGS or key.startswith("__"):
+            continue
+        elif key in FUNCTIONS:
+            functions[key] = value
+        else:
+            known = ", ".join([*FUNCTIONS, *CLASS_SETTINGS])
+            raise ProgramError(f"{name}.{key} has no role in a vertex program; known: {known}")
+    for key in ("init", "compute", "apply"):
+        if key not in functions:
+            raise ProgramError(f"{name} has no `{key}`; define {key}({', '.join(FUNCTIONS[key])})")
+    return functions, aggregates
+
+
+def _combine(name: str, settings: Mapping[str, Any], functions: dict[str, Any]) -> tuple[str, Any]:
+    """Recognise `combine`; a function of the user's own joins `functions`."""
+    if "combine" not in settings:
+        raise ProgramError(
+            f"{name} has no `combine`; set it to sum, min, max, any, or define combine(a, b) with `identity`"
+        )
+    combine = settings["combine"]
+    for known, label in COMBINES.items():
+        if combine is known:
+            return label, None
+    if not callable(combine) or combine in vars(builtins).values():
+        raise ProgramError(
+            f"{name}.combine is {combine!r}; set it to sum, min, max, any, or define combine(a, b)"
+        )
+    if "identity" not in settings:
+        raise ProgramError(
+            f"{name}.combine is a function of its own and needs `identity`, the message that it leaves "
+            "unchanged, as 0.0 for a sum"
+        )
+    functions["combine"] = combine
+    identity = settings["identity"]
+    for number in identity if isinstance(identity, tuple) else (identity,):
+        if not isinstance(number, (bool, int, float, np.number, np.bool_)):
+            raise ProgramError(
+                f"{name}.identity is {identity!r}; give a number, or a tuple of numbers"
+            )
+    return "custom", identity
+
+
+def _check_names(program: VertexProgram) -> None:
+    """Refuse names that a function would see twice."""
+    for name in program.aggregates:
+        if name in (*program.parameters, *BUILT_IN_PARAMETERS) or name.startswith("_"):
+            raise ProgramError(f"{program.name}.{name}: that name is taken; choose another")
+
+
+def _check_settings(program: VertexProgram, predecessors: int) -> None:
+    if program.contributors not in ("all", "active", None):
+        raise ProgramError(
+            f"{program.name}.contributors is {program.contributors!r}; it is 'all' or 'active'"
+        )
+    norm = program.residual
+    if norm is not None and not isinstance(norm, Norm):
+        raise ProgramError(f"{program.name}.residual is {norm!r}; use ws.l1_norm or ws.max_norm")
+    if norm is not None and norm.field not in program.state:
+        raise ProgramError(
+            f"{program.name}.residual is over `{norm.field}`, which is no state field; fields: "
+            f"{', '.join(program.state)}"
+        )
+    if program.tol is not None and norm is None:
+        raise ProgramError(
+            f"{program.name}.tol needs `residual`, as in `residual = ws.l1_norm('{next(iter(program.state))}')`"
+        )
+    try:
+        if program.max_iter is not None:
+            check_count("max_iter", program.max_iter)
+        if program.tol is not None:
+            check_number("tol", program.tol)
+    except InputError as error:
+        raise ProgramError(f"{program.name}: {error}") from error
+    if program.in_place not in (None, True, False):
+        raise ProgramError(f"{program.name}.in_place is {program.in_place!r}; it is True or False")
+    if program.asynchronous not in (True, False):
+        raise ProgramError(
+            f"{program.name}.asynchronous is {program.asynchronous!r}; it is True or False"
+        )
+    if program.asynchronous and not program.idempotent:
+        raise ProgramError(
+            f"{program.name}.asynchronous needs combine = min, max or any: a message may come twice"
+        )
+    if program.asynchronous and program.contributors == "all":
+        raise ProgramError(
+            f"{program.name} sets asynchronous and contributors='all'; leave one of them out"
+        )
+    if predecessors and not program.idempotent:
+        raise ProgramError(
+            f"{program.name}.{program.predecessor}: a predecessor needs combine = min, max or any"
+        )
+    if predecessors > 1:
+        raise ProgramError(f"{program.name} declares {predecessors} predecessors; one is enough")
+
+
+def _read_sources(program: VertexProgram) -> None:
+    """Check every function: its arguments, the attributes that it reads, what it does."""
+    own = set(program.constants)
+    vertex = set(program.state) | own
+    p = set(program.parameter_names)
+    first = p - {"superstep", *program.aggregates}
+    reads: dict[str, dict[str, Collection[str]]] = {
+        "init": {"p": first, "own": own},
+        "compute": {"src": vertex, "edge": set(program.edges), "p": p},
+        "apply": {"old": vertex, "p": p},
+        "active": {"old": vertex, "new": vertex, "p": p},
+        "starts": {"state": vertex, "p": first},
+        "settled": {"state": vertex, "p": p},
+        "priority": {"state": vertex, "p": p},
+    }
+    for key, function in program.functions.items():
+        source = read_function(
+            function, f"user_{key}", owner=program.name, attributes=reads.get(key, {})
+        )
+        if key != "combine":
+            _check_arguments(program, key, source, FUNCTIONS[key])
+        elif len(source.parameters) != 2:
+            raise ProgramError(
+                f"{program.name}.combine ({source.location}) takes {len(source.parameters)} arguments; "
+                "write it as combine(a, b)"
+            )
+        program.sources[key] = source
+    for key, function in program.aggregates.items():
+        source = read_function(
+            function,
+            f"user_{key}",
+            owner=program.name,
+            attributes={"state": vertex, "p": p - {*program.aggregates}},
+        )
+        _check_arguments(program, key, source, AGGREGATE)
+        program.sources[key] = source
+
+
+def _check_arguments(
+    program: VertexProgram, key: str, source: FunctionSource, known: tuple[str, ...]
+) -> None:
+    """Refuse an argument that the function is not given."""
+    for name in source.parameters:
+        if name not in known:
+            raise ProgramError(
+                f"{program.name}.{key} ({source.location}) asks for `{name}`; arguments are bound by "
+                f"name, and {key} has: {', '.join(known)}"
+            )

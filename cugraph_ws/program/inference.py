@@ -1,0 +1,389 @@
+"""The types of a program's functions, as Numba infers them over all return paths.
+
+What a message is, and whether a new state fits its declaration, is a matter of types and not of the
+values that a trial happens to see.  Nothing is compiled here: type inference takes milliseconds, and
+its outcome is kept on disk beside the generated code, so that another process does without it.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import hashlib
+import json
+import linecache
+import math
+import re
+from collections import namedtuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.codegen import INFINITY
+from cugraph_ws.program.decorator import AGGREGATE, FUNCTIONS, VertexProgram
+from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
+from cugraph_ws.runtime.parsing import parse
+
+__all__ = ["CompileError", "Inference", "compile_error", "infer"]
+
+LAYOUT = 2  # of what is kept on disk; another one wherever types may come out otherwise
+ROUNDS = 4  # after which a combine whose result is of ever wider types is given up
+
+
+class CompileError(ProgramError):
+    """A function is Python, but not what Numba compiles."""
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What the compiler says of a program's functions.
+
+    Attributes
+    ----------
+    message : tuple of str
+        NumPy's name of the type of each number of a message: "bool", "int64", "float32" or "float64".
+    tuple_message : bool
+        Whether messages are tuples.
+    """
+
+    message: tuple[str, ...]
+    tuple_message: bool
+
+
+def infer(
+    program: VertexProgram,
+    state: tuple[str, ...],
+    edges: tuple[str, ...],
+    constants: tuple[str, ...],
+    parameters: tuple[str, ...],
+) -> Inference:
+    """Infer the type of a program's messages, and check that its results fit their declarations.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    state, edges, constants, parameters : tuple of str
+        NumPy's names of the types of the state fields, the edge attributes, the vertex constants and
+        the run's parameters.
+
+    Returns
+    -------
+    Inference
+
+    Raises
+    ------
+    ProgramError
+        If a function does not compile, returns no number on some path, or returns a type that does
+        not fit the declared state: a float for an integer or a boolean field.
+    """
+    described = (
+        LAYOUT, _compiler(), state, edges, constants, parameters, tuple(program.state), tuple(program.edges),
+        tuple(program.constants), program.parameter_names, program.combine,
+        repr(program.identity), [(key, one.text) for key, one in sorted(program.sources.items())],
+    )  # fmt: skip
+    key = hashlib.sha256(repr(described).encode()).hexdigest()
+    known = _read(key)
+    if known is None:
+        known = _Inferrer(program, state, edges, constants, parameters).run()
+        _write(key, known)
+    return known
+
+
+@lru_cache
+def _compiler() -> str:
+    """Return Numba's version, without importing it."""
+    return metadata.version("numba")
+
+
+def _entry(key: str) -> Path | None:
+    """Return the file in which what was inferred is kept, None where nothing is."""
+    folder = code_folder()
+    return None if folder is None else folder / f"types-{key[:40]}"
+
+
+def _read(key: str) -> Inference | None:
+    """Return what was found out by another process; None if nothing, or something damaged."""
+    path = _entry(key)
+    content = None if path is None else read_entry(path)
+    if content is None:
+        return None
+    kept = json.loads(content)
+    return Inference(tuple(kept["message"]), bool(kept["tuple"]))
+
+
+def _write(key: str, found: Inference) -> None:
+    """Keep what was found out, if there is room for it."""
+    path = _entry(key)
+    if path is not None:
+        kept = {"message": list(found.message), "tuple": found.tuple_message}
+        write_entry(path, json.dumps(kept).encode())
+
+
+class _Inferrer:
+    """Infers the types of one program's functions; see `infer`."""
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        state: tuple[str, ...],
+        edges: tuple[str, ...],
+        constants: tuple[str, ...],
+        parameters: tuple[str, ...],
+    ) -> None:
+        self.program = program
+        self.state = state
+        counts = ("float64",) * len(program.aggregates) + ("int64", "int64")
+        own = tuple(map(_seen, constants))
+        self.given = {
+            "vertex": _scalar("int64"),
+            "own": _record("Own", program.constants, own),
+            "p": _record("Parameters", program.parameter_names, (*parameters, *counts)),
+            "edge": _record("Edge", program.edges, tuple(map(_seen, edges))),
+        }
+        vertex = _record("Vertex", (*program.state, *program.constants), (*map(_seen, state), *own))
+        for name in ("src", "old", "new", "state"):
+            self.given[name] = vertex
+
+    def run(self) -> Inference:
+        """Infer all functions."""
+        program = self.program
+        kinds, is_tuple = self.result("compute")
+        kinds = tuple(self.gathered_as(kind) for kind in kinds)
+        if program.combine == "custom":
+            kinds = self.closed_under_combine(kinds, is_tuple)
+        self.given["gathered"] = _message(kinds, is_tuple)
+        self.check_state("apply")
+        self.check_state("init")
+        for name in (*FUNCTIONS, *program.aggregates):
+            if name in program.sources and name not in ("compute", "apply", "init"):
+                self.result(name, scalar=True)
+        return Inference(kinds, is_tuple)
+
+    def gathered_as(self, kind: str) -> str:
+        """Return the type in which messages of a type are combined.
+
+        A sum of flags is a count; floats are added up in the widest type of the state.
+        """
+        adds = self.program.combine in ("sum", "custom")
+        if kind == "bool" and self.program.combine == "sum":
+            return "int64"
+        return "float64" if adds and kind == "float32" and "float64" in self.state else kind
+
+    def closed_under_combine(self, kinds: tuple[str, ...], is_tuple: bool) -> tuple[str, ...]:
+        """Widen the message's types to those that combining messages gives."""
+        identity = self.program.identity
+        neutral = identity if isinstance(identity, tuple) else (identity,)
+        if isinstance(identity, tuple) != is_tuple or len(neutral) != len(kinds):
+            raise self.fail("combine", f"identity {identity!r} is not of the message's shape")
+        kinds = tuple(
+            "float64" if isinstance(value, (float, np.floating)) and kind in ("bool", "int64") else kind
+            for kind, value in zip(kinds, neutral, strict=True)
+        )  # fmt: skip
+        for _ in range(ROUNDS):
+            one = _message(kinds, is_tuple)
+            found, tuple_found = self.typed(
+                "combine", self.program.sources["combine"].text, (one, one)
+            )
+            if tuple_found != is_tuple or len(found) != len(kinds):
+                raise self.fail("combine", "returns something of another shape than the messages")
+            wider = tuple(
+                self.gathered_as(np.promote_types(a, b).name)
+                for a, b in zip(kinds, found, strict=True)
+            )
+            if wider == kinds:
+                break
+            kinds = wider
+        return kinds
+
+    def check_state(self, name: str) -> None:
+        """Refuse results that the declared state cannot hold, by their types."""
+        kinds = self.fields(name, self.program.sources[name].text)
+        if name == "init" and any(
+            kind.startswith("float") and declared in INFINITY
+            for kind, declared in zip(kinds, self.state, strict=True)
+        ):
+            # An integer field may be given math.inf, which becomes its greatest number.
+            kinds = self.fields(name, _without_infinity(self.program.sources[name].text))
+        for field, kind, declared in zip(self.program.state, kinds, self.state, strict=True):
+            if kind.startswith("float") and not declared.startswith("float"):
+                raise self.fail(
+                    name,
+                    f"returns a {kind} for `{field}`, which is {declared}; declare `{field}` as a float, "
+                    "or return a whole number (`//`, int())",
+                )
+
+    def fields(self, name: str, text: str) -> tuple[str, ...]:
+        """Return the types of a new state."""
+        source = self.program.sources[name]
+        kinds, is_tuple = self.typed(name, text, [self.given[one] for one in source.parameters])
+        several = len(self.state) > 1
+        if is_tuple != several or len(kinds) != len(self.state):
+            wanted = ", ".join(self.program.state)
+            what = f"a tuple of {len(self.state)} numbers: {wanted}" if several else "a number"
+            raise self.fail(name, f"returns another shape than the state has; return {what}")
+        return kinds
+
+    def result(self, name: str, *, scalar: bool = False) -> tuple[tuple[str, ...], bool]:
+        """Return the types of what a function returns, and whether that is a tuple."""
+        source = self.program.sources[name]
+        known = AGGREGATE if name in self.program.aggregates else FUNCTIONS[name]
+        assert set(source.parameters) <= set(known)
+        found = self.typed(name, source.text, [self.given[one] for one in source.parameters])
+        if scalar and found[1]:
+            raise self.fail(name, "returns a tuple; return a number")
+        return found
+
+    def typed(self, name: str, text: str, given: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
+        """Infer what the function in `text` returns for arguments of the given types."""
+        from numba.core import compiler, rewrites, typed_passes, types
+        from numba.core.errors import NumbaError
+        from numba.core.registry import cpu_target
+
+        function = _function(text, f"user_{name}")
+        context = cpu_target.typing_context
+        try:
+            with _compiler_on():
+                context.refresh()
+                code = compiler.run_frontend(function)
+                state = SimpleNamespace(func_ir=code, typemap=None, calltypes=None)
+                rewrites.rewrite_registry.apply("before-inference", state)
+                found = typed_passes.type_inference_stage(
+                    context, cpu_target.target_context, code, tuple(given), None
+                ).return_type
+        except NumbaError as error:
+            raise compile_error(self.program, error, name) from error
+        if isinstance(found, types.BaseTuple):
+            return tuple(self.kind(name, one) for one in found), True
+        return (self.kind(name, found),), False
+
+    def kind(self, name: str, found: Any) -> str:
+        """Return NumPy's name of a number's type, widened to those that programs compute with."""
+        from numba.core import types
+
+        found = types.unliteral(found)
+        if isinstance(found, types.Boolean):
+            return "bool"
+        if isinstance(found, types.Integer):
+            return "int64"
+        if isinstance(found, types.Float):
+            return "float64" if found.bitwidth == 64 else "float32"
+        if isinstance(found, (types.Optional, types.NoneType)):
+            raise self.fail(name, "returns nothing on some path; return a number on every path")
+        raise self.fail(name, f"returns a {found}; return a number")
+
+    def fail(self, name: str, what: str) -> ProgramError:
+        """Say what is wrong with a function."""
+        source = self.program.sources[name]
+        return ProgramError(f"{self.program.name}.{name} ({source.location}): {what}")
+
+
+def _seen(kind: str) -> str:
+    """Return the type as which programs see a number that is kept in `kind`."""
+    return "int64" if kind == "int32" else kind
+
+
+def _scalar(kind: str) -> Any:
+    from numba.core import types
+
+    return getattr(types, "boolean" if kind == "bool" else kind)
+
+
+def _record(name: str, fields: Sequence[str] | Any, kinds: Sequence[str]) -> Any:
+    from numba.core import types
+
+    # A tuple type made of names that are known at run time only
+    record: Any = namedtuple(name, tuple(fields))  # type: ignore[misc]
+    return types.NamedTuple(tuple(map(_scalar, kinds)), record)
+
+
+def _message(kinds: tuple[str, ...], is_tuple: bool) -> Any:
+    from numba.core import types
+
+    parts = tuple(map(_scalar, kinds))
+    return types.Tuple(parts) if is_tuple else parts[0]
+
+
+def _function(text: str, name: str) -> Any:
+    """Make a function of its source; helpers that it calls are Numba's, whatever its settings."""
+    from numba.core.registry import CPUDispatcher
+
+    space: dict[str, Any] = {"math": math, "np": np}
+    file = f"<{name}>"
+    # From there Numba quotes the line that it cannot compile.
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
+    function = space[name]
+    for key, value in list(space.items()):
+        if key != name and callable(value) and not isinstance(value, type):
+            space[key] = CPUDispatcher(py_func=value, targetoptions={"nopython": True})
+    return function
+
+
+@contextmanager
+def _compiler_on() -> Iterator[None]:
+    """Let Numba type its own functions, also where NUMBA_DISABLE_JIT says that nothing is compiled."""
+    from numba.core import config
+
+    before = config.DISABLE_JIT
+    config.DISABLE_JIT = 0
+    try:
+        yield
+    finally:
+        config.DISABLE_JIT = before
+
+
+def _without_infinity(text: str) -> str:
+    """Return the source with 0 in place of infinity; a negative one stays."""
+
+    class Replace(ast.NodeTransformer):
+        def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+            return node if isinstance(node.op, ast.USub) else self.generic_visit(node)
+
+        def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+            if ast.unparse(node) in ("math.inf", "np.inf"):
+                return ast.copy_location(ast.Constant(0), node)
+            return self.generic_visit(node)
+
+    return ast.unparse(ast.fix_missing_locations(Replace().visit(copy.deepcopy(parse(text)))))
+
+
+def compile_error(
+    program: VertexProgram, error: Exception, name: str | None = None
+) -> CompileError:
+    """Say in the user's terms why the compiler refuses a program.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    error : Exception
+        What Numba raised.
+    name : str, optional
+        The function, if it is known.
+
+    Returns
+    -------
+    CompileError
+    """
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    reason = next((line for line in text.splitlines() if line.strip()), "no reason given")
+    places = re.findall(r"^\s*(?:<source elided>)?\s*(\S.*)\n\s*\^", text, re.MULTILINE)
+    where = f", near `{places[-1].strip()}`" if places else ""
+    functions = [one for one in re.findall(r"user_(\w+)", text) if one in program.sources]
+    if name is None and functions:
+        name = functions[-1]
+    of = program.name
+    if name is not None:
+        of = f"{of}.{name} ({program.sources[name].location})"
+    return CompileError(
+        f"{of} cannot be compiled: {reason.strip()}{where}; engine='python' runs it as it is"
+    )

@@ -1,0 +1,502 @@
+"""The source of one function of a vertex program: found, checked, and made self-contained.
+
+A program's functions are compiled for whichever engine runs, apart from the file they were
+written in.  So their source is taken, held to what every engine can do, and every outer name in
+it is replaced by what that name stands for: a number, a function of `math` or NumPy, or a helper
+whose own source is taken along.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+import types
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.runtime.parsing import parse
+
+__all__ = ["FunctionSource", "class_names", "read_function"]
+
+BUILTINS = {
+    "abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round",
+}  # fmt: skip
+MODULES = {math: "math", np: "np"}
+NUMBERS = (bool, int, float, np.generic)
+
+
+class _Missing:
+    """Stands for a name that has no value."""
+
+
+SIDE_EFFECTS: dict[type[ast.AST], str] = {
+    ast.Global: "declares a global",
+    ast.Nonlocal: "declares a nonlocal",
+    ast.Delete: "deletes something",
+    ast.Import: "imports",
+    ast.ImportFrom: "imports",
+    ast.With: "enters a context",
+    ast.Try: "catches exceptions",
+    ast.Raise: "raises",
+    ast.Yield: "yields",
+    ast.YieldFrom: "yields",
+    ast.Await: "awaits",
+    ast.Lambda: "makes a function",
+    ast.ListComp: "makes a list",
+    ast.DictComp: "makes a dict",
+    ast.SetComp: "makes a set",
+    ast.GeneratorExp: "makes a generator",
+    ast.List: "makes a list",
+    ast.Dict: "makes a dict",
+    ast.Set: "makes a set",
+    ast.JoinedStr: "makes a string",
+    ast.Starred: "unpacks with *",
+    ast.ClassDef: "defines a class",
+    ast.Match: "matches patterns",
+    ast.Assert: "asserts",
+}
+
+
+@dataclass
+class FunctionSource:
+    """One function's source, ready to stand in another module.
+
+    Attributes
+    ----------
+    text : str
+        The function and the helpers that it calls, as source with no outer names but `math`,
+        `np` and builtins.
+    parameters : tuple of str
+        Names of its parameters.
+    attributes : dict
+        For each parameter, the attributes that the function reads from it, or may read in a helper.
+    location : str
+        `file:line` of the definition.
+    captured : tuple of Captured
+        The outer names that the text has the values of, those of helpers included.
+    """
+
+    text: str
+    parameters: tuple[str, ...]
+    attributes: dict[str, set[str]] = field(default_factory=dict)
+    location: str = ""
+    captured: tuple[Captured, ...] = ()
+
+    def has_changed(self) -> bool:
+        """Tell whether an outer name stands for something else than when the source was read."""
+        return any(not one.is_current() for one in self.captured)
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What an outer name stood for when a function's source was read.
+
+    Attributes
+    ----------
+    function : callable
+        The function that reads the name.
+    name : str
+        A global, or a variable of an enclosing function.
+    attribute : str or None
+        The attribute of that module, where a module's number is read.
+    value : Any
+        What it was.
+    """
+
+    function: types.FunctionType
+    name: str
+    attribute: str | None
+    value: Any
+
+    def is_current(self) -> bool:
+        """Tell whether the name stands for the same still."""
+        now = _outer(self.function, self.name)
+        if self.attribute is not None:
+            now = getattr(now, self.attribute, _Missing)
+        if now is self.value:
+            return True
+        both = isinstance(now, NUMBERS) and isinstance(self.value, NUMBERS)
+        same = both and (now == self.value or (now != now and self.value != self.value))
+        return bool(same and type(now) is type(self.value))
+
+
+def read_function(
+    function: Callable[..., Any],
+    name: str,
+    *,
+    owner: str,
+    attributes: dict[str, Collection[str]] | None = None,
+    callers: tuple[Callable[..., Any], ...] = (),
+) -> FunctionSource:
+    """Take the source of `function`, check it, and make it self-contained.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function.
+    name : str
+        Name that it gets in the text.
+    owner : str
+        Name of the vertex program, for error messages.
+    attributes : dict, optional
+        For parameters by name: the attribute names that the body may read from them.
+    callers : tuple of callable, optional
+        The functions on whose behalf it is read, to refuse recursion.
+
+    Returns
+    -------
+    FunctionSource
+        The checked source.
+
+    Raises
+    ------
+    ProgramError
+        If the source cannot be found, or does what a compiled, repeatable function cannot.
+    """
+    node, first_line, filename = _parse(function, owner)
+    parameters = tuple(argument.arg for argument in node.args.args)
+    reader = _Reader(function, owner, filename, first_line, name)
+    reader.callers = (*callers, function)
+    reader.refuse_side_effects(node)
+    used = reader.check_attributes(node, parameters, attributes or {})
+    helpers: dict[Any, tuple[str, str]] = {}
+    body = reader.resolve(node, helpers)
+    body.name = name
+    text = "\n\n".join([*(text for _, text in helpers.values()), ast.unparse(body)])
+    location = f"{filename}:{first_line}"
+    return FunctionSource(text, parameters, used, location, tuple(reader.captured))
+
+
+def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, int, str]:
+    name = getattr(function, "__name__", str(function))
+    if hasattr(function, "__wrapped__"):
+        raise ProgramError(
+            f"{owner}.{name} is decorated, and only the function inside could be compiled; remove the "
+            "decorator"
+        )
+    if not isinstance(function, types.FunctionType):
+        raise ProgramError(
+            f"{owner}.{name} is a {type(function).__name__}; write it as a plain function"
+        )
+    try:
+        lines, first_line = _lines(function)
+    except (OSError, TypeError) as error:
+        raise ProgramError(
+            f"{owner}.{name}: its source cannot be found ({error}); define the program in a file or "
+            "a notebook cell, not through exec() or an interactive prompt"
+        ) from error
+    filename = inspect.getsourcefile(function) or "<unknown>"
+    try:
+        # Not dedented: a comment or a docstring may stand further left than the function.
+        indented = lines[0][:1].isspace()
+        tree = parse("".join(["if True:\n" if indented else "\n", *lines]))
+    except SyntaxError as error:
+        raise ProgramError(
+            f"{owner}.{name} ({filename}:{first_line}): not a function of its own; "
+            "write it as a def, not as a lambda inside an expression"
+        ) from error
+    node = tree.body[0]
+    if isinstance(node, ast.If):
+        node = node.body[0]
+    if not isinstance(node, ast.FunctionDef):
+        raise ProgramError(
+            f"{owner}.{name} ({filename}:{first_line}): write it as a def, not as a lambda"
+        )
+    ast.increment_lineno(node, first_line - 2)
+    return node, first_line, filename
+
+
+_known: WeakKeyDictionary[Callable[..., Any], tuple[list[str], int]] = WeakKeyDictionary()
+
+
+def _lines(function: Callable[..., Any]) -> tuple[list[str], int]:
+    """Return a function's source as it was when it was first read: files may have changed since."""
+    if function not in _known:
+        _known[function] = inspect.getsourcelines(function)
+    return _known[function]
+
+
+def class_names(cls: type) -> list[str]:
+    """Return the names that a class body annotates or assigns, in the order of its source.
+
+    Parameters
+    ----------
+    cls : type
+        Has plain functions, by which its source is found.
+
+    Returns
+    -------
+    list of str
+        Each once; none where the source cannot be found.
+    """
+    members = [getattr(one, "__func__", one) for one in vars(cls).values()]
+    for function in (one for one in members if isinstance(one, types.FunctionType)):
+        try:
+            lines, line = inspect.findsource(function)
+            nodes = ast.walk(parse("".join(lines)))
+        except (OSError, SyntaxError):
+            continue
+        for node in nodes:
+            if (
+                isinstance(node, ast.ClassDef)
+                and node.name == cls.__name__
+                and node.lineno <= line + 1 <= (node.end_lineno or 0)
+            ):
+                return list(dict.fromkeys(_targets(node)))
+    return []
+
+
+def _targets(node: ast.ClassDef) -> Iterator[str]:
+    """Yield the names that statements of a class body annotate or assign."""
+    for statement in node.body:
+        targets: list[ast.expr] = []
+        if isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        elif isinstance(statement, ast.Assign):
+            targets = statement.targets
+        for one in (one for target in targets for one in ast.walk(target)):
+            if isinstance(one, ast.Name):
+                yield one.id
+
+
+class _Reader:
+    """Checks and rewrites the source of one function."""
+
+    def __init__(
+        self, function: Callable[..., Any], owner: str, filename: str, line: int, new_name: str
+    ) -> None:
+        self.function = function
+        self.owner = owner
+        self.filename = filename
+        self.line = line
+        self.new_name = new_name
+        self.callers: tuple[Callable[..., Any], ...] = (function,)
+        try:
+            closure = inspect.getclosurevars(function)
+        except ValueError:  # an empty cell
+            self.fail(
+                function.__code__,
+                "uses a variable of the enclosing function that has no value yet; assign it first",
+            )
+        self.outer: dict[str, Any] = {**closure.globals, **closure.nonlocals}
+        self.captured: list[Captured] = []
+
+    def fail(self, node: object, what: str) -> NoReturn:
+        line = getattr(node, "lineno", self.line)
+        raise ProgramError(
+            f"{self.owner}.{self.function.__name__}, line {line} of {self.filename}: {what}"
+        )
+
+    def refuse_side_effects(self, function: ast.FunctionDef) -> None:
+        """Refuse what another engine could not do, or could not repeat."""
+        if function.args.vararg or function.args.kwarg or function.args.kwonlyargs:
+            self.fail(function, "takes * or keyword-only parameters; name plain ones")
+        if function.args.defaults:
+            self.fail(function, "has default values; declare a ws.parameter with a default instead")
+        for node in ast.walk(function):
+            if node is function:
+                continue
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.fail(node, "defines a function inside; define it beside the program")
+            if type(node) in SIDE_EFFECTS:
+                self.fail(
+                    node, f"{SIDE_EFFECTS[type(node)]}; only arithmetic on its arguments is allowed"
+                )
+            if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(
+                node.ctx, ast.Load
+            ):
+                self.fail(
+                    node,
+                    f"writes to `{ast.unparse(node)}`, a side effect; return the new value instead",
+                )
+            if isinstance(node, ast.Constant) and not isinstance(node.value, (bool, int, float)):
+                docstring = any(
+                    isinstance(one, ast.Expr) and one.value is node for one in function.body
+                )
+                if node.value is not None and not docstring:
+                    self.fail(node, f"uses {node.value!r}; only numbers are allowed")
+            if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
+                self.fail(
+                    node, f"`{ast.unparse(node)}` has no use but a side effect; only returns count"
+                )
+
+    def check_attributes(
+        self,
+        function: ast.FunctionDef,
+        parameters: tuple[str, ...],
+        permitted: dict[str, Collection[str]],
+    ) -> dict[str, set[str]]:
+        """Check that every `parameter.attribute` is declared; return those read."""
+        used: dict[str, set[str]] = {name: set() for name in parameters}
+        for node in ast.walk(function):
+            if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+                continue
+            parameter = node.value.id
+            if parameter not in permitted or parameter not in used:
+                continue
+            if node.attr not in permitted[parameter]:
+                known = ", ".join(sorted(permitted[parameter])) or "none"
+                self.fail(
+                    node,
+                    f"`{parameter}.{node.attr}` is not declared; `{parameter}` has: {known}",
+                )
+            used[parameter].add(node.attr)
+        # A parameter that is handed on whole may be read in any way.
+        bases = {id(one.value) for one in ast.walk(function) if isinstance(one, ast.Attribute)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and node.id in used and id(node) not in bases:
+                used[node.id].update(permitted.get(node.id, ()))
+        return used
+
+    def helper_name(
+        self, node: ast.Name, helper: types.FunctionType, helpers: dict[Any, tuple[str, str]]
+    ) -> str:
+        """Take a helper's source along, once; return the name that it gets."""
+        if helper in self.callers:
+            self.fail(node, f"`{node.id}` calls itself; write it as a loop")
+        if helper not in helpers:
+            # Two helpers may share a name, as closures made by one function do.
+            name = f"{self.new_name}_{len(helpers)}_{helper.__name__.strip('<>')}"
+            source = read_function(helper, name, owner=self.owner, callers=self.callers)
+            self.captured += source.captured
+            helpers[helper] = name, source.text
+        return helpers[helper][0]
+
+    def resolve(
+        self, function: ast.FunctionDef, helpers: dict[Any, tuple[str, str]]
+    ) -> ast.FunctionDef:
+        """Replace every outer name by what it stands for; collect helpers by their new name."""
+        function.decorator_list = []
+        function.returns = None
+        for argument in function.args.args:
+            argument.annotation = None
+        local = {argument.arg for argument in function.args.args}
+        local |= {
+            node.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        reader = self
+
+        class Replace(ast.NodeTransformer):
+            def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+                if node.value is None:
+                    reader.fail(node, "declares a variable without a value")
+                return self.visit(
+                    ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
+                )
+
+            def visit_Call(self, node: ast.Call) -> Any:
+                called = node.func
+                if (
+                    isinstance(called, ast.Attribute)
+                    and reader.module_attribute(called, local) is None
+                ):
+                    reader.fail(node, f"calls the method `{ast.unparse(called)}`; use a function")
+                return self.generic_visit(node)
+
+            def visit_Attribute(self, node: ast.Attribute) -> Any:
+                value = reader.module_attribute(node, local)
+                if value is None:
+                    return self.generic_visit(node)
+                return ast.copy_location(value, node)
+
+            def visit_Name(self, node: ast.Name) -> Any:
+                if node.id in local:
+                    return node
+                return ast.copy_location(reader.outer_name(node, helpers), node)
+
+        replaced = Replace().visit(function)
+        assert isinstance(replaced, ast.FunctionDef)
+        return ast.fix_missing_locations(replaced)
+
+    def capture(self, name: str, value: Any, attribute: str | None = None) -> None:
+        """Note what an outer name stands for."""
+        assert isinstance(self.function, types.FunctionType)
+        self.captured.append(Captured(self.function, name, attribute, value))
+
+    def module_attribute(self, node: ast.Attribute, local: set[str]) -> ast.expr | None:
+        """Resolve `module.attribute`; None where the base is no module."""
+        if not isinstance(node.value, ast.Name) or node.value.id in local:
+            return None
+        module = self.outer.get(node.value.id)
+        if not isinstance(module, types.ModuleType):
+            return None
+        if module not in MODULES:
+            value = getattr(module, node.attr, None)
+            self.capture(node.value.id, value, node.attr)
+            constant = _literal(value)
+            if constant is None:
+                self.fail(
+                    node,
+                    f"uses `{ast.unparse(node)}`; of other modules only math, NumPy and numbers "
+                    "are allowed",
+                )
+            return constant
+        if not hasattr(module, node.attr):
+            self.fail(node, f"`{ast.unparse(node)}`: {MODULES[module]} has no `{node.attr}`")
+        if module is np and node.attr in {"random", "load", "save", "empty", "array"}:
+            self.fail(node, f"uses `{ast.unparse(node)}`; only arithmetic on numbers is allowed")
+        return ast.Attribute(ast.Name(MODULES[module], ast.Load()), node.attr, ast.Load())
+
+    def outer_name(self, node: ast.Name, helpers: dict[Any, tuple[str, str]]) -> ast.expr:
+        """Resolve a bare outer name to a literal, a builtin, a module function or a helper."""
+        if node.id not in self.outer:
+            if node.id in BUILTINS:
+                return node
+            if hasattr(builtins, node.id):
+                self.fail(
+                    node,
+                    f"uses `{node.id}`; of Python's builtins only {', '.join(sorted(BUILTINS))} "
+                    "are allowed",
+                )
+            self.fail(node, f"`{node.id}` is not defined")
+        value = self.outer[node.id]
+        self.capture(node.id, value)
+        constant = _literal(value)
+        if constant is not None:
+            return constant
+        value = getattr(value, "py_func", value)  # a function that Numba has compiled already
+        if isinstance(value, types.FunctionType):
+            return ast.Name(self.helper_name(node, value, helpers), ast.Load())
+        called = getattr(value, "__name__", "")
+        for module, module_name in MODULES.items():
+            if called and getattr(module, called, None) is value:
+                return ast.Attribute(ast.Name(module_name, ast.Load()), called, ast.Load())
+        return self.fail(
+            node,
+            f"`{node.id}` is a {type(value).__name__}; only numbers, functions and the modules "
+            "math and NumPy can be used",
+        )
+
+
+def _literal(value: Any) -> ast.expr | None:
+    """Write a number as source, or None where it is none."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        name = "nan" if math.isnan(value) else "inf"
+        constant: ast.expr = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
+        return ast.UnaryOp(ast.USub(), constant) if value < 0 else constant
+    for kind in (bool, int, float):  # of an enumeration's members only the number
+        if isinstance(value, kind):
+            return ast.Constant(kind(value))
+    return None
+
+
+def _outer(function: types.FunctionType, name: str) -> Any:
+    """Return what a name that a function reads from outside stands for now."""
+    free = function.__code__.co_freevars
+    if name in free and function.__closure__ is not None:
+        try:
+            return function.__closure__[free.index(name)].cell_contents
+        except ValueError:  # the enclosing function has deleted it
+            return _Missing
+    return function.__globals__.get(name, _Missing)

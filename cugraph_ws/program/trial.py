@@ -1,0 +1,314 @@
+"""A vertex program tried out: its functions on a few values, as plain Python.
+
+What is wrong is found before the first superstep, and named by the line of the user's file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import traceback
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.graph.view import EXAMPLES
+from cugraph_ws.program.codegen import INFINITY
+from cugraph_ws.program.declarations import sample_values
+from cugraph_ws.program.decorator import VertexProgram
+
+__all__ = ["Trial"]
+
+
+def _record(name: str, fields: Iterable[str]) -> Callable[..., Any]:
+    """Make a named tuple of fields that are known at run time only."""
+    kind: Callable[..., Any] = namedtuple(name, tuple(fields))  # type: ignore[misc]
+    return kind
+
+
+class Trial:
+    """Runs a program's functions as plain Python on a few values, to find what is wrong.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    state, edges : tuple of str
+        NumPy's names of the types of state fields and edge attributes.
+    constants : sequence of ndarray
+        The vertex constants of a few vertices.
+    uniform : tuple of bool
+        Which of them hold one entry for all.
+    values : tuple
+        The run's parameters.
+    vertices : int
+        Number of vertices.
+    """
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        state: tuple[str, ...],
+        edges: tuple[str, ...],
+        constants: Sequence[npt.NDArray[Any]],
+        uniform: tuple[bool, ...],
+        values: tuple[Any, ...],
+        vertices: int,
+    ) -> None:
+        self.program = program
+        self.state = tuple(np.dtype(kind) for kind in state)
+        self.edges = edges
+        fields = (*program.state, *program.constants)
+        self.Vertex = _record("Vertex", fields)
+        self.Edge = _record("Edge", program.edges)
+        self.Own = _record("Own", program.constants)
+        parameters = _record("Parameters", program.parameter_names)
+        sums = [np.float64(0.5)] * len(program.aggregates)
+        self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
+        # Constants of real vertices, so that the trial sees no value that the run never would.
+        lengths = [len(array) for array, one in zip(constants, uniform, strict=True) if not one]
+        places = list(range(lengths[0] if lengths else min(vertices, EXAMPLES)))
+        columns = [
+            array[[0] * len(places)] if one else array
+            for array, one in zip(constants, uniform, strict=True)
+        ]
+        rows = zip(*columns, strict=True) if columns else ((),) * len(places)
+        self.own = [self.Own(*_wide(row)) for row in rows] or [
+            self.Own(*_wide(np.zeros(1, array.dtype)[0] for array in constants))
+        ]
+        self.places = places or [0]
+        self.messages: list[Any] = []
+
+    def call(self, name: str, **given: Any) -> Any:
+        """Call a user's function; an exception becomes an error that names the user's line."""
+        function = self.program.functions.get(name) or self.program.aggregates[name]
+        given = {"p": self.p, **given}
+        asked = [given[one] for one in self.program.sources[name].parameters]
+        return self._called(name, function, asked)
+
+    def combined(self, first: Any, second: Any) -> Any:
+        """Call the user's combine."""
+        return self._called("combine", self.program.functions["combine"], (first, second))
+
+    def _called(self, name: str, function: Callable[..., Any], asked: Sequence[Any]) -> Any:
+        try:
+            with np.errstate(all="ignore"):
+                return function(*asked)
+        except ZeroDivisionError:
+            return math.inf
+        except (ValueError, OverflowError) as error:
+            # Compiled code gives NaN or an infinity for a number outside a function's domain.
+            if str(error) in ("math domain error", "math range error") or str(error).startswith(
+                "expected a"
+            ):
+                return math.nan
+            raise self.error(name, error) from error
+        except Exception as error:
+            raise self.error(name, error) from error
+
+    def error(self, name: str, error: Exception) -> ProgramError:
+        """Say in which line of which function an exception was raised."""
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return ProgramError(
+            f"{self.program.name}.{name}, line {last.lineno} of {last.filename}: "
+            f"{type(error).__name__}: {error}"
+        )
+
+    def fail(self, name: str, what: str) -> ProgramError:
+        """Say what is wrong with a function."""
+        return ProgramError(
+            f"{self.program.name}.{name} ({self.program.sources[name].location}): {what}"
+        )
+
+    def numbers(self, name: str, result: Any, expected: int | None) -> tuple[Any, ...]:
+        """Check that a result is a number, or a tuple of `expected` numbers."""
+        parts = tuple(result) if isinstance(result, tuple) else (result,)
+        if isinstance(result, tuple) and expected == 1:
+            raise self.fail(name, f"returns {result!r}; the state has one field, return a number")
+        if expected is not None and len(parts) != expected:
+            fields = ", ".join(self.program.state)
+            raise self.fail(
+                name, f"returns {result!r}; return a tuple of {expected} numbers: {fields}"
+            )
+        for part in parts:
+            if not isinstance(part, (bool, int, float, np.number, np.bool_)):
+                raise self.fail(name, f"returns {part!r}, a {type(part).__name__}; return a number")
+        return parts
+
+    def as_state(self, name: str, result: Any) -> tuple[Any, ...]:
+        """Cast a result to the state's types, or say which field it does not fit."""
+        cast = []
+        for (field, part), dtype in zip(
+            zip(self.program.state, self.numbers(name, result, len(self.state)), strict=True),
+            self.state,
+            strict=True,
+        ):
+            if dtype.kind in "ib" and isinstance(part, (float, np.floating)):
+                declared = self.program.state[field]
+                vertex = getattr(declared.type, "holds_vertex", False)
+                if name == "init" and part == math.inf and dtype.name in INFINITY:
+                    if declared.visible and declared.null is None and not vertex:
+                        raise self.fail(
+                            name,
+                            f"returns inf for `{field}`, which is {dtype.name}; declare it as "
+                            f"ws.nullable(ws.{dtype.name}, math.inf), or as a float",
+                        )
+                    part = INFINITY[dtype.name]
+                elif not math.isfinite(part) or part != int(part):
+                    raise self.fail(
+                        name,
+                        f"returns {float(part)!r} for `{field}`, which is {dtype.name}; declare it as a float, "
+                        "or return a whole number",
+                    )
+            try:
+                with np.errstate(all="ignore"):
+                    cast.append(dtype.type(part))
+            except OverflowError as error:
+                raise self.fail(
+                    name,
+                    f"returns {part!r} for `{field}`, which is {dtype.name}; declare a wider type",
+                ) from error
+        return tuple(cast)
+
+    def states(self) -> list[Any]:
+        """Vertices with the states that init gives, and with sample ones."""
+        vertices = []
+        for place, own in zip(self.places, self.own, strict=True):
+            first = self.as_state("init", self.call("init", vertex=np.int64(place), own=own))
+            vertices.append(self.Vertex(*_wide(first), *own))
+            samples = zip(*(sample_values(kind) for kind in self.state), strict=False)
+            vertices += [
+                self.Vertex(*_wide(sample), *own) for sample in itertools.islice(samples, 5)
+            ]
+        return vertices
+
+    def run(self) -> tuple[tuple[str, ...], bool]:
+        """Try every function; return the types of the messages seen, and whether they are tuples."""
+        vertices = self.states()
+        edges = [
+            self.Edge(*_wide(row))
+            for row in itertools.islice(
+                zip(*(sample_values(kind)[1:] for kind in self.edges), strict=False), 3
+            )
+        ] or [self.Edge()]
+        kinds: list[np.dtype[Any]] = []
+        is_tuple = False
+        for vertex, edge in itertools.product(vertices, edges):
+            result = self.call("compute", src=vertex, edge=edge)
+            parts = self.numbers("compute", result, len(kinds) or None)
+            found = [np.asarray(part).dtype for part in parts]
+            is_tuple = isinstance(result, tuple)
+            kinds = [np.promote_types(a, b) for a, b in zip(kinds or found, found, strict=True)]
+            self.messages.append(result)
+        message = tuple(_message_kind(kind, self.program.combine) for kind in kinds)
+        self.messages = [self._cast_message(value, message, is_tuple) for value in self.messages]
+        if self.program.combine == "custom":
+            self.check_combine(message, is_tuple)
+        for vertex, gathered in itertools.product(vertices[:6], self.messages[:8]):
+            new = self.as_state("apply", self._apply(vertex, gathered))
+            following = self.Vertex(*_wide(new), *vertex[len(new) :])
+            for name in ("active", "settled", "starts", "priority", *self.program.aggregates):
+                if name in self.program.sources:
+                    given = self.call(name, old=vertex, new=following, state=vertex)
+                    self.numbers(name, given, 1)
+        return message, is_tuple
+
+    def _apply(self, vertex: Any, gathered: Any) -> Any:
+        return self.call("apply", old=vertex, gathered=gathered)
+
+    @staticmethod
+    def _cast_message(value: Any, kinds: tuple[str, ...], is_tuple: bool) -> Any:
+        with np.errstate(all="ignore"):
+            if is_tuple:
+                return tuple(np.dtype(kind).type(v) for kind, v in zip(kinds, value, strict=True))
+            return np.dtype(kinds[0]).type(value)
+
+    def check_combine(self, message: tuple[str, ...], is_tuple: bool) -> None:
+        """Refuse a combine that is plainly not commutative, associative, or without its identity."""
+        identity = self.program.identity
+        if is_tuple != isinstance(identity, tuple) or (is_tuple and len(identity) != len(message)):
+            raise self.fail("combine", f"identity {identity!r} is not of the message's shape")
+        samples = self.messages[:4] + self.messages[-2:]
+
+        def combine(a: Any, b: Any) -> Any:
+            result = self.combined(a, b)
+            self.numbers("combine", result, len(message))
+            return self._cast_message(result, message, is_tuple)
+
+        def differ(a: Any, b: Any) -> bool:
+            return not np.allclose(np.asarray(a, float), np.asarray(b, float), equal_nan=True)
+
+        for a, b, c in itertools.product(samples, repeat=3):
+            if differ(combine(a, b), combine(b, a)):
+                raise self.fail(
+                    "combine",
+                    f"is not commutative: combine({_show(a)}, {_show(b)}) = {_show(combine(a, b))}, but "
+                    f"combine({_show(b)}, {_show(a)}) = {_show(combine(b, a))}",
+                )
+            left, right = combine(combine(a, b), c), combine(a, combine(b, c))
+            if differ(left, right):
+                raise self.fail(
+                    "combine",
+                    f"is not associative: over {_show(a)}, {_show(b)}, {_show(c)} it gives {_show(left)} "
+                    f"from the left and {_show(right)} from the right",
+                )
+        for a in samples:
+            if differ(combine(self._cast_message(identity, message, is_tuple), a), a):
+                raise self.fail(
+                    "combine",
+                    f"identity {identity!r} changes {_show(a)}; it must leave messages unchanged",
+                )
+
+    def check_asynchronous(self) -> None:
+        """Refuse a program that declares itself asynchronous, and plainly is not.
+
+        A message that comes twice, and two that come one by one, must do what one does, and their
+        combination.  That a few values do so proves nothing; that is the program's promise.
+        """
+        pick: Callable[..., Any] = max if self.program.combine == "max" else min
+        for vertex in self.states()[:8]:
+            own = vertex[len(self.state) :]
+            for a, b in itertools.product(self.messages[:4], repeat=2):
+                one = self.as_state("apply", self._apply(vertex, a))
+                after = self.Vertex(*_wide(one), *own)
+                twice = self.as_state("apply", self._apply(after, a))
+                if twice != one:
+                    raise self.fail(
+                        "apply",
+                        f"a state of {_show(vertex[: len(self.state)])} becomes {_show(one)} by the message "
+                        f"{_show(a)}, and {_show(twice)} if it comes again; leave out asynchronous = True",
+                    )
+                if self.program.combine == "any":
+                    continue
+                both = self.as_state("apply", self._apply(vertex, pick(a, b)))
+                apart = self.as_state("apply", self._apply(after, b))
+                if apart != both:
+                    raise self.fail(
+                        "apply",
+                        f"a state of {_show(vertex[: len(self.state)])} becomes {_show(apart)} by the messages "
+                        f"{_show(a)} and {_show(b)} one by one, and {_show(both)} by both at once; leave out "
+                        "asynchronous = True",
+                    )
+
+
+def _message_kind(kind: np.dtype[Any], combine: str) -> str:
+    """Return the type in which messages of a type are combined; a sum of flags is a count."""
+    if kind.kind == "f":
+        return "float32" if kind.name == "float32" else "float64"
+    return "bool" if kind.kind == "b" and combine != "sum" else "int64"
+
+
+def _wide(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values as programs see them: integers as int64."""
+    for value in values:
+        yield np.int64(value) if isinstance(value, np.integer) else value
+
+
+def _show(message: Any) -> str:
+    if isinstance(message, tuple):
+        return "(" + ", ".join(_show(part) for part in message) + ")"
+    return str(message.item() if isinstance(message, np.generic) else message)

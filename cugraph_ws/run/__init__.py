@@ -1,0 +1,1 @@
+"""Runs: supersteps until convergence, with progress, checkpoints and a trace."""

@@ -1,0 +1,573 @@
+"""`ws.check`: whether a program means the same everywhere.
+
+The program runs as the reference, superstep by superstep, and in every other way that is at hand; states
+are compared after one, two and three supersteps, and at the end.  What the program declares of itself is
+tried on the states that occur.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cugraph_ws.arguments import check_count
+from cugraph_ws.contract import choose_engine
+from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.program.binding import BoundProgram, bind
+from cugraph_ws.program.declarations import VertexParameter
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.trial import Trial
+from cugraph_ws.run.options import Options
+from cugraph_ws.run.run import program_graph
+from cugraph_ws.run.vertex_loop import VertexLoop
+from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.dispatch import is_dask_frame
+
+__all__ = ["CheckReport", "Difference", "check"]
+
+Array = npt.NDArray[Any]
+States = dict[str, Array]
+
+LONGEST = 200  # supersteps of the reference, at most
+OUT_OF_ORDER = (
+    50 * LONGEST
+)  # of a run that may take messages in any order, before its states are compared
+COMPARED = (1, 2, 3)  # supersteps after which states are compared
+TRIED = 40  # vertices of a state on which what is declared is tried
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a run differs from the reference.
+
+    Attributes
+    ----------
+    configuration : str
+        The run, as arguments of `ws.run`; or what the program declares.
+    superstep : int
+        After how many supersteps.
+    vertex : str
+        The vertex's id, as text.
+    field : str
+        The state field.
+    expected, found : Any
+        The reference's value, and the run's.
+    """
+
+    configuration: str
+    superstep: int
+    vertex: str
+    field: str
+    expected: Any
+    found: Any
+
+    def __str__(self) -> str:
+        return (
+            f"{self.configuration}: after superstep {self.superstep}, vertex {self.vertex}, "
+            f"{self.field}: expected {self.expected!r}, found {self.found!r}"
+        )
+
+
+@dataclass
+class CheckReport:
+    """What `ws.check` has found; true if nothing differs.
+
+    Attributes
+    ----------
+    program : str
+        Its name.
+    vertices, edges : int
+        Of the graph, or of the sample of it that was tried.
+    sampled : bool
+        Whether it was a sample.
+    supersteps : int
+        Of the reference.
+    converged : bool
+        Whether the reference came to its end.
+    configurations : list of str
+        The runs that were compared.
+    declined : dict of str
+        Runs that the library declines for this program, and why.
+    differences : list of Difference
+        The first of each run and of each declaration, the earliest superstep first.
+    """
+
+    program: str
+    vertices: int
+    edges: int
+    sampled: bool
+    supersteps: int
+    converged: bool
+    configurations: list[str] = field(default_factory=list)
+    declined: dict[str, str] = field(default_factory=dict)
+    differences: list[Difference] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return not self.differences
+
+    def __str__(self) -> str:
+        of = "a sample of " if self.sampled else ""
+        lines = [
+            f"{self.program} on {of}{self.vertices} vertices and {self.edges} edges, {self.supersteps} "
+            f"supersteps of the reference{'' if self.converged else ', which has not come to its end'}: "
+            f"{len(self.configurations)} runs compared, {len(self.declined)} declined, "
+            f"{len(self.differences)} differ"
+        ]
+        return "\n".join([*lines, *map(str, self.differences)])
+
+
+def check(
+    program: VertexProgram | type[Any],
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source_column: str | list[str] = "source",
+    destination_column: str | list[str] = "destination",
+    weight_column: Any = AUTO,
+    directed: bool = True,
+    max_iter: int | None = None,
+    max_edges: int = 1_000,
+    **parameters: Any,
+) -> CheckReport:
+    """Compare a program's runs, in every way that there is, with the reference.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        What `ws.vertex_program` made.
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source_column, destination_column, weight_column, directed
+        For an edge frame: see `run`.
+    max_iter : int, optional
+        The most supersteps; the program's own default, else 200, if not given.
+    max_edges : int
+        Of a graph with more edges a sample is taken: the vertices around those that the arguments
+        name, and the edges between them.
+    **parameters : Any
+        The program's own parameters, as for `run`.
+
+    Returns
+    -------
+    CheckReport
+        True if every run gives the reference's states: the same for minima, maxima, integers and
+        flags, and within rounding for sums of floats.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
+    ProgramError
+        If the program is wrong, or the reference finds a number that its field cannot hold.
+    """
+    if not isinstance(program, VertexProgram):
+        raise InputError(
+            f"program={program!r} is no vertex program; give what ws.vertex_program made"
+        )
+    if is_dask_frame(graph) or getattr(graph, "is_spread", False):
+        raise InputError("graph is on a cluster; give a part of its edges, as edges.head(1000)")
+    check_count("max_edges", max_edges, least=1)
+    if max_iter is not None:
+        check_count("max_iter", max_iter)
+    program = program.current()
+    whole = program_graph(
+        program, graph, source_column, destination_column, weight_column, directed
+    )
+    bound = bind(program, whole, parameters, plain=True)
+    sampled = whole.number_of_arcs > max_edges
+    names = np.arange(whole.number_of_vertices)
+    tried, arguments = whole, dict(parameters)
+    if sampled:
+        tried, arguments, names = _sample(bound, whole, parameters, max_edges)
+    return _Check(program, whole, tried, arguments, names, max_iter, sampled=sampled).run()
+
+
+class _Check:
+    """One comparison; see `check`.  `names` are the whole graph's numbers of the vertices tried."""
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        whole: Graph,
+        graph: Graph,
+        arguments: Mapping[str, Any],
+        names: Array,
+        max_iter: int | None,
+        *,
+        sampled: bool,
+    ) -> None:
+        self.program = program
+        self.whole = whole
+        self.graph = graph
+        self.arguments = arguments
+        self.names = names
+        self.most = max_iter if max_iter is not None else program.max_iter
+        self.bound = bind(program, graph, arguments, plain=True)
+        states, self.ended = self.reference()
+        self.states = states
+        self.report = CheckReport(
+            program=program.name,
+            vertices=graph.number_of_vertices,
+            edges=graph.number_of_arcs,
+            sampled=sampled,
+            supersteps=len(states) - 1,
+            converged=self.ended,
+        )
+
+    def loop(self, options: Options) -> VertexLoop:
+        """Return a run, started."""
+        loop = VertexLoop(self.program, self.arguments, replace(options, predecessors=False))
+        loop.start(self.graph)
+        return loop
+
+    def reference(self) -> tuple[list[States], bool]:
+        """Return the reference's states before and after each superstep, and whether it ended."""
+        most = LONGEST if self.most is None else min(self.most, LONGEST)
+        loop = self.loop(Options(max_iter=most, engine="python", fused=False))
+        states = [_copied(loop)]
+        while not loop.converged and not loop.diverged and len(states) <= most:
+            loop.step()
+            states.append(_copied(loop))
+        return states, loop.converged
+
+    def run(self) -> CheckReport:
+        """Run and compare everything."""
+        for options in self.configurations():
+            self.compare(options)
+        self.try_declarations()
+        self.report.differences.sort(key=lambda one: one.superstep)
+        return self.report
+
+    def configurations(self) -> Iterator[dict[str, Any]]:
+        """Yield the runs to compare, as options of `run`."""
+        engines = ["cpu"]
+        try:
+            choose_engine("cuda")
+            engines.append("cuda")
+        except EngineError as error:
+            self.report.declined["engine='cuda'"] = str(error)
+        for engine in engines:
+            for direction in ("auto", "push", "pull", "gather"):
+                yield {"engine": engine, "direction": direction}
+            yield {"engine": engine, "fused": False}
+            yield {"engine": engine, "in_place": False}
+            yield {"engine": engine, "direction": "push", "priorities": False}
+            yield {"engine": engine, "direction": "push", "fused": False}
+        counts = range(2, 1 + min(4, self.graph.number_of_vertices))
+        for parts, exchange in itertools.product(counts, ("vr", "ms", "all")):
+            yield {"engine": "cpu", "partitions": parts, "exchange": exchange}
+        if len(engines) > 1 and counts:
+            yield {"engine": "cuda", "partitions": 2}
+
+    def compare(self, options: dict[str, Any]) -> None:
+        """Compare a run's states after a few supersteps and at its end, or note why there is none."""
+        name = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        last = len(self.states) - 1
+        limits: list[int | None] = [k for k in COMPARED if k <= last]
+        if self.report.converged and self.program.max_iter is None:
+            limits.append(None)
+        elif last > max(COMPARED):
+            limits.append(last)
+        try:
+            for limit in limits:
+                loop = self.loop(Options(max_iter=limit, **options))
+                number, most = 0, OUT_OF_ORDER if limit is None else limit
+                while not loop.converged and number < most:
+                    number += len(loop.step().history or [0])
+                at = last if limit is None else limit
+                found = self.first_difference(name, at, loop.arrays(), self.states[at])
+                if found is not None:
+                    self.report.differences.append(found)
+                    break
+        except InputError as error:
+            self.report.declined[name] = str(error)
+            return
+        self.report.configurations.append(name)
+
+    def first_difference(
+        self, name: str, superstep: int, found: States, expected: States
+    ) -> Difference | None:
+        """Return the first vertex whose state differs."""
+        for column in self.program.state:
+            one, other = as_host(found[column]), expected[column]
+            differs = ~self.alike(one, other, on_gpu="'cuda'" in name)
+            if differs.any():
+                place = int(differs.argmax())
+                return self.difference(name, superstep, place, column, other[place], one[place])
+        return None
+
+    def alike(self, one: Array, other: Array, *, on_gpu: bool) -> npt.NDArray[np.bool_]:
+        """Tell for each vertex whether two values are the same.
+
+        Sums of floats may differ by rounding, and on a GPU what its own functions of math give.
+        """
+        same = one == other
+        if other.dtype.kind == "f":
+            same |= np.isnan(one) & np.isnan(other)
+            adds = self.program.combine in ("sum", "custom")
+            if adds or on_gpu:
+                near = 1e-4 if other.dtype.itemsize == 4 else 1e-9
+                with np.errstate(invalid="ignore"):
+                    same |= np.isclose(one, other, rtol=near, atol=0.0)
+        result: npt.NDArray[np.bool_] = same
+        return result
+
+    def difference(
+        self, name: str, superstep: int, place: int, column: str, expected: Any, found: Any
+    ) -> Difference:
+        vertex = self.whole.describe(int(self.names[place]))
+        return Difference(name, superstep, vertex, column, _plain(expected), _plain(found))
+
+    # ------------------------------------------------------------------------ what is declared
+
+    def try_declarations(self) -> None:
+        """Try what the program declares on the states that occurred, in every function's own words."""
+        bound, program = self.bound, self.program
+        if not (program.asynchronous or {"starts", "settled"} & set(program.functions)):
+            return
+        trier = _Trier(bound, self.graph)
+        for superstep, state in enumerate(self.states[:-1]):
+            if program.asynchronous:
+                self.note("asynchronous", superstep, state, trier.one_by_one(state, superstep))
+            if superstep == 0 and "starts" in program.functions and bound.order_free:
+                self.note("starts", superstep, state, trier.unstarted(state))
+            if "settled" in program.functions:
+                self.note("settled", superstep, state, trier.settled(state, superstep))
+
+    def note(
+        self, name: str, superstep: int, state: States, found: tuple[int, Any, Any] | None
+    ) -> None:
+        """Note a vertex for which a declaration does not hold, the first of each declaration."""
+        if found is None or any(one.configuration == name for one in self.report.differences):
+            return
+        place, expected, seen = found
+        self.report.differences.append(
+            self.difference(name, superstep, place, ", ".join(self.program.state), expected, seen)
+        )
+
+
+class _Trier:
+    """Tries what a program declares, with its functions as plain Python."""
+
+    def __init__(self, bound: BoundProgram, graph: Graph) -> None:
+        self.bound = bound
+        self.program = bound.program
+        self.constants = [as_host(one) for one in bound.constants]
+        types = bound.types
+        self.trial = Trial(
+            bound.program, types.state, types.edges, [one[:1] for one in self.constants],
+            types.uniform, bound.values, graph.number_of_vertices,
+        )  # fmt: skip
+        csc = graph.csc
+        self.offsets, self.indices = csc.offsets, csc.indices
+        self.edges = [
+            None if column is None else graph.edge_values(column) for column in bound.edge_columns
+        ]
+
+    def vertex(self, state: States, place: int) -> Any:
+        """Return a vertex as the program's functions see it."""
+        own = [
+            one[0 if uniform else place]
+            for one, uniform in zip(self.constants, self.bound.types.uniform, strict=True)
+        ]
+        values = [*(state[name][place] for name in self.program.state), *own]
+        return self.trial.Vertex(*(_seen(value) for value in values))
+
+    def edge(self, arc: int) -> Any:
+        """Return an edge as `compute` sees it."""
+        stand_ins = self.bound.types.missing_edges
+        return self.trial.Edge(
+            *(
+                _seen(column[arc]) if column is not None else stand_in
+                for column, stand_in in zip(self.edges, stand_ins, strict=True)
+            )
+        )
+
+    def messages(self, state: States, place: int) -> list[Any]:
+        """Return the messages of all in-neighbours."""
+        return [
+            self.trial.call(
+                "compute", src=self.vertex(state, int(self.indices[arc])), edge=self.edge(arc)
+            )
+            for arc in range(int(self.offsets[place]), int(self.offsets[place + 1]))
+        ]
+
+    def applied(self, vertex: Any, message: Any) -> Any:
+        """Return a vertex after a message."""
+        new = self.trial.as_state("apply", self.trial.call("apply", old=vertex, gathered=message))
+        return self.trial.Vertex(*map(_seen, new), *vertex[len(new) :])
+
+    def at(self, superstep: int) -> None:
+        """Let functions read the number of a superstep."""
+        self.trial.p = self.trial.p._replace(superstep=np.int64(superstep))
+
+    def places(self) -> range:
+        """Return the vertices that are tried, spread over all."""
+        n = len(self.offsets) - 1
+        return range(0, n, max(1, n // TRIED))
+
+    def one_by_one(self, state: States, superstep: int) -> tuple[int, Any, Any] | None:
+        """Find a vertex whose messages, one by one, backwards and twice, do not do what they do at once."""
+        self.at(superstep)
+        width = len(self.program.state)
+        pick: Any = {"min": min, "max": max}.get(self.program.combine)
+        for place in self.places():
+            messages = self.messages(state, place)
+            if not messages:
+                continue
+            vertex = self.vertex(state, place)
+            if pick is None:  # `any`: one is as good as all, but what changes nothing says nothing
+                outcomes = [self.applied(vertex, one)[:width] for one in messages]
+                telling = [one for one in outcomes if one != vertex[:width]]
+                if any(one != telling[0] for one in telling):
+                    other = next(one for one in telling if one != telling[0])
+                    return place, telling[0], other
+                continue
+            expected = self.applied(vertex, pick(messages))[:width]
+            after = vertex
+            for one in (*reversed(messages), *messages):
+                after = self.applied(after, one)
+            if not _alike(after[:width], expected):
+                return place, expected, after[:width]
+        return None
+
+    def unstarted(self, state: States) -> tuple[int, Any, Any] | None:
+        """Find a vertex that is changed by a message of one that does not start."""
+        self.at(0)
+        width = len(self.program.state)
+        for place in self.places():
+            vertex = self.vertex(state, place)
+            for arc in range(int(self.offsets[place]), int(self.offsets[place + 1])):
+                src = self.vertex(state, int(self.indices[arc]))
+                if self.trial.call("starts", state=src):
+                    continue
+                message = self.trial.call("compute", src=src, edge=self.edge(arc))
+                after = self.applied(vertex, message)[:width]
+                if not _alike(after, vertex[:width]):
+                    return place, vertex[:width], after
+        return None
+
+    def settled(self, state: States, superstep: int) -> tuple[int, Any, Any] | None:
+        """Find a vertex that is said to be settled, and would be changed by its in-neighbours."""
+        self.at(superstep)
+        width = len(self.program.state)
+        for place in self.places():
+            vertex = self.vertex(state, place)
+            if not self.trial.call("settled", state=vertex):
+                continue
+            for message in self.messages(state, place):
+                after = self.applied(vertex, message)[:width]
+                if not _alike(after, vertex[:width]):
+                    return place, vertex[:width], after
+        return None
+
+
+def _seen(value: Any) -> Any:
+    """Return a number as programs see it."""
+    return np.int64(value) if isinstance(value, np.integer) else value
+
+
+def _plain(value: Any) -> Any:
+    """Return NumPy's numbers as Python's."""
+    if isinstance(value, tuple):
+        parts = tuple(map(_plain, value))
+        return parts[0] if len(parts) == 1 else parts
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _alike(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
+    return all(
+        a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=1e-6)
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def _copied(loop: VertexLoop) -> States:
+    return {name: np.array(as_host(column)) for name, column in loop.arrays().items()}
+
+
+def _sample(
+    bound: BoundProgram, graph: Graph, parameters: Mapping[str, Any], max_edges: int
+) -> tuple[Graph, dict[str, Any], Array]:
+    """Return a part of the graph, the program's arguments on it, and its vertices' numbers."""
+    program, csc = bound.program, graph.csc
+    seeds = _named_vertices(bound)
+    chosen = _around(graph, seeds, max_edges)
+    place = np.full(graph.number_of_vertices, -1, np.int64)
+    place[chosen] = np.arange(len(chosen))
+    rows = np.repeat(np.arange(graph.number_of_vertices), np.diff(csc.offsets))
+    arcs = np.flatnonzero((place[rows] >= 0) & (place[csc.indices] >= 0))
+    columns = dict(zip(program.edges, bound.edge_columns, strict=True))
+    weight = columns.get("weight") or graph.weight
+    part = Graph.from_arrays(
+        place[csc.indices[arcs]],
+        place[rows[arcs]],
+        None if weight is None else graph.edge_values(weight)[arcs],
+        vertices=pa.table({"vertex": np.arange(len(chosen))}),
+        attributes={
+            name: graph.edge_values(column)[arcs]
+            for name, column in columns.items()
+            if column is not None and name != "weight"
+        },
+    )
+    arguments = dict(parameters)
+    for (name, parameter), value in zip(program.parameters.items(), bound.values, strict=True):
+        if isinstance(parameter, VertexParameter):
+            arguments[name] = int(place[int(value)])
+    for (name, constant), values in zip(program.constants.items(), bound.constants, strict=True):
+        given = getattr(constant, "argument", None) or name
+        if parameters.get(given) is not None and values.shape == (graph.number_of_vertices,):
+            arguments[given] = as_host(values)[chosen]
+    return part, arguments, chosen
+
+
+def _named_vertices(bound: BoundProgram) -> Array:
+    """Return the numbers of the vertices that the arguments name, the first vertex if none."""
+    named = [
+        [int(value)]
+        for value, declared in zip(bound.values, bound.program.parameters.values(), strict=True)
+        if isinstance(declared, VertexParameter)
+    ]
+    named += [
+        np.flatnonzero(as_host(one))[:8].tolist()
+        for one in bound.constants
+        if as_host(one).dtype == np.bool_ and one.size > 1
+    ]
+    found = [number for numbers in named for number in numbers]
+    return np.array(found or [0], np.int64)
+
+
+def _around(graph: Graph, seeds: Array, max_edges: int) -> Array:
+    """Return vertices around the seeds, breadth first, between which there are about so many edges."""
+    n = graph.number_of_vertices
+    chosen, queued = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    queue = deque(dict.fromkeys(seeds.tolist()))
+    queued[list(queue)] = True
+    arcs = vertices = 0
+    while arcs < max_edges and vertices < 4 * max_edges:
+        if not queue:  # a component is used up
+            queue.extend(np.flatnonzero(~queued)[:1].tolist())
+            if not queue:
+                break
+            queued[queue[0]] = True
+        vertex = queue.popleft()
+        around = np.concatenate(
+            [rows.indices[rows.offsets[vertex] : rows.offsets[vertex + 1]] for rows in (graph.csr, graph.csc)]
+        )  # fmt: skip
+        arcs += int(np.count_nonzero(chosen[around]))
+        vertices += 1
+        chosen[vertex] = True
+        fresh = np.unique(around[~queued[around]])[:max_edges]
+        queued[fresh] = True
+        queue.extend(fresh.tolist())
+    return np.flatnonzero(chosen)

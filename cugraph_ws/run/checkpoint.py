@@ -1,0 +1,374 @@
+"""The state of a run to and from a Parquet file: all of it or nothing, readable by any tool.
+
+The file carries a digest of its bytes, which is checked before anything else reads them; so a file that
+a disk, a network or a hand has changed is refused.  The digest is no signature: what a run goes on from is
+checked once more, for types, lengths and ranges (`SavedState`), before compiled code sees it.
+
+The digest stands in the file's footer, as the value of a key; it is that of the file with zeros in its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import FileError, InputError
+from cugraph_ws.runtime.atomic_files import replacing, sweep
+from cugraph_ws.runtime.paths import native_path
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = [
+    "Checkpoints",
+    "check_checkpoint",
+    "check_progress",
+    "fingerprint",
+    "read_checkpoint",
+    "write_checkpoint",
+]
+
+_KEY = b"cugraph_ws"
+_DIGEST_KEY = b"cugraph_ws digest"
+_MARK = b"blake2b of this file with zeros here: "
+_DIGITS = 64
+_TAIL = 8  # bytes at the end of a Parquet file: the length of the footer, and "PAR1"
+_BLOCK = 1 << 22
+
+
+class Checkpoints:
+    """The checkpoint that one run writes, and the one that it goes on from.
+
+    Parameters
+    ----------
+    loop : Loop
+        The run, started.
+    graph : Graph
+    path, resume : path-like, optional
+        Where to write, and what to read.
+
+    Raises
+    ------
+    FileError
+        If `path` cannot be written to.
+    """
+
+    def __init__(
+        self,
+        loop: Any,
+        graph: Any,
+        path: str | os.PathLike[str] | None,
+        resume: str | os.PathLike[str] | None,
+    ) -> None:
+        self._loop, self._graph = loop, graph
+        self._path, self._resume = path, resume
+        self._identity: dict[str, str] = {}
+        if path is not None or resume is not None:
+            self._identity = {
+                "algorithm": loop.name,
+                "graph": fingerprint(graph.csc.offsets, graph.csc.indices),
+                **{name: fingerprint(value) for name, value in loop.inputs().items()},
+            }
+        if path is not None:
+            check_checkpoint(path)
+
+    def load(self) -> dict[str, Any]:
+        """Restore the state; return the facts that were saved, none if there is nothing to read."""
+        if self._resume is None:
+            return {}
+        arrays, facts = read_checkpoint(self._resume, self._identity)
+        state = SavedState(arrays, f"resume={str(self._resume)!r}")
+        self._loop.check(state, self._graph)
+        state.close()
+        check_progress(facts, state)
+        self._loop.restore(arrays)
+        return facts
+
+    def save(self, facts: dict[str, Any]) -> None:
+        """Write the state, if there is a path."""
+        if self._path is not None:
+            write_checkpoint(self._path, self._loop.state(), {"identity": self._identity, **facts})
+
+
+def fingerprint(*inputs: Any) -> str:
+    """Return a digest of what the outcome of a run depends on.
+
+    Parameters
+    ----------
+    *inputs
+        Arrays, of which type, shape and contents count, and other values, of which `repr` does.
+
+    Returns
+    -------
+    str
+        The same for the same inputs, in any process.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for value in inputs:
+        if isinstance(value, np.ndarray):
+            digest.update(f"{value.dtype.str}{value.shape}".encode())
+            digest.update(np.ascontiguousarray(value).view(np.uint8).data)
+        else:
+            digest.update(repr(value).encode())
+    return digest.hexdigest()
+
+
+def check_progress(facts: dict[str, Any], state: SavedState) -> None:
+    """Refuse a checkpoint that does not say how far the run was.
+
+    Parameters
+    ----------
+    facts : dict
+        As `read_checkpoint` returns them.
+    state : SavedState
+        For the message.
+
+    Raises
+    ------
+    InputError
+    """
+    iterations, residual = facts.get("iterations"), facts.get("residual")
+    if type(iterations) is not int or iterations < 0:
+        state.refuse("iterations", f"is {iterations!r}")
+    if residual is not None and type(residual) not in (int, float):
+        state.refuse("residual", f"is {residual!r}")
+
+
+def check_checkpoint(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that a checkpoint cannot be written to, before work starts.
+
+    Parameters
+    ----------
+    path : path-like
+        The Parquet file.
+
+    Raises
+    ------
+    FileError
+        If its folder is missing or not writable, or it is a folder itself.
+    """
+    path = native_path(path)
+    folder = path.absolute().parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise FileError(
+            f"checkpoint={str(path)!r} cannot be written; give a file in a writable folder"
+        )
+    sweep(folder)
+
+
+def write_checkpoint(
+    path: str | os.PathLike[str],
+    arrays: dict[str, npt.NDArray[Any]],
+    facts: dict[str, Any],
+) -> str:
+    """Write a checkpoint; a crash in the middle leaves the previous one whole.
+
+    Parameters
+    ----------
+    path : path-like
+        The Parquet file.
+    arrays : dict of ndarray, each of shape (rows,)
+        State, by name; arrays may have different lengths.
+    facts : dict
+        What else identifies the run, JSON-like.
+
+    Returns
+    -------
+    str
+        The digest that the file carries.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = max((len(array) for array in arrays.values()), default=0)
+    lengths = {name: len(array) for name, array in arrays.items()}
+    columns = {}
+    for name, array in arrays.items():
+        column = pa.array(array)
+        if len(array) < rows:
+            column = pa.concat_arrays([column, pa.nulls(rows - len(array), column.type)])
+        columns[name] = column
+    table = pa.table(columns).replace_schema_metadata(
+        {
+            _KEY: json.dumps({**facts, "lengths": lengths}).encode(),
+            _DIGEST_KEY: _MARK + b"0" * _DIGITS,
+        }
+    )
+    try:
+        with replacing(native_path(path)) as file:
+            pq.write_table(table, file)
+            return _seal(file)
+    except OSError as error:
+        raise FileError(
+            f"checkpoint={str(path)!r} cannot be written ({error}); give a path in a writable folder"
+        ) from error
+
+
+def _seal(file: IO[bytes]) -> str:
+    """Put the digest of a file's bytes into its footer; return it."""
+    place = _place_of_digest(file)
+    assert place is not None, "pyarrow writes the keys of a schema as they are"
+    digest = _digest_of(file, place)
+    file.seek(place)
+    file.write(digest.encode())
+    file.seek(0, os.SEEK_END)
+    return digest
+
+
+def _place_of_digest(file: IO[bytes]) -> int | None:
+    """Return where in a Parquet file its digest stands, None if there is none."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - _TAIL, 0))
+    tail = file.read(_TAIL)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != b"PAR1" or length > size - _TAIL:
+        return None
+    start = size - _TAIL - length
+    file.seek(start)
+    found = file.read(length).find(_MARK)
+    place = start + found + len(_MARK)
+    return place if found >= 0 and place + _DIGITS <= size - _TAIL else None
+
+
+def _blocks(file: IO[bytes], place: int) -> Iterator[bytes]:
+    """Read a file with zeros in the place of its digest."""
+    file.seek(0)
+    left = place
+    while left:
+        block = file.read(min(left, _BLOCK))
+        left -= len(block)
+        yield block
+    yield b"0" * _DIGITS
+    file.seek(place + _DIGITS)
+    while block := file.read(_BLOCK):
+        yield block
+
+
+def _digest_of(file: IO[bytes], place: int) -> str:
+    digest = hashlib.blake2b(digest_size=_DIGITS // 2)
+    for block in _blocks(file, place):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def read_checkpoint(
+    path: str | os.PathLike[str], identity: dict[str, str], digest: str | None = None
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """Read a checkpoint and check that it belongs to this run.
+
+    Parameters
+    ----------
+    path : path-like
+        The Parquet file.
+    identity : dict
+        Fingerprints that must be the same as when it was written.
+    digest : str, optional
+        The digest that it must carry: of a part of a checkpoint, what the checkpoint says.
+
+    Returns
+    -------
+    arrays : dict of ndarray
+        State, by name.
+    facts : dict
+        All facts.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, truncated, damaged, or no checkpoint.
+    InputError
+        If it is another run's, or was not written by one.
+    """
+    table = _read_whole(path, digest)
+    metadata = (table.schema.metadata or {}).get(_KEY, b"")
+    origin = f"resume={str(path)!r}"
+    try:
+        facts = json.loads(metadata)
+        written, lengths = dict(facts["identity"]), dict(facts["lengths"])
+        _check_facts(facts, table, lengths)
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(
+            f"{origin}: what the checkpoint says of itself makes no sense ({error}); resume from "
+            "another checkpoint, or start anew"
+        ) from error
+    differing = [name for name in identity if written.get(name) != identity[name]]
+    if differing or len(written) != len(identity):
+        raise InputError(
+            f"{origin}: the checkpoint was written with another "
+            f"{', '.join(differing) or 'program'}; resume with the same program, graph and arguments"
+        )
+    arrays = {}
+    for name, length in lengths.items():
+        column = table.column(name).slice(0, length)
+        if column.null_count:
+            raise InputError(
+                f"{origin}: the checkpoint's column {name!r} has nulls; resume from another "
+                "checkpoint, or start anew"
+            )
+        arrays[name] = np.array(column.to_numpy())
+    return arrays, facts
+
+
+def _read_whole(path: str | os.PathLike[str], digest: str | None) -> Any:
+    """Read the table of a file whose digest is right."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    origin = f"resume={str(path)!r}"
+    try:
+        with open(native_path(path), "rb") as file:
+            place = _place_of_digest(file)
+            if place is None:
+                raise _unsealed(origin, file)
+            file.seek(place)
+            found = file.read(_DIGITS)
+            expected = _digest_of(file, place)
+            if found != expected.encode() or (digest is not None and expected != digest):
+                raise FileError(
+                    f"{origin} is damaged, or another run's: its content is not what its digest was made "
+                    "of; resume from another checkpoint, or start anew"
+                )
+            file.seek(0)
+            return pq.read_table(file)
+    except FileError:
+        raise
+    except (OSError, MemoryError, pa.ArrowException) as error:
+        raise FileError(
+            f"{origin} cannot be read ({error}); give a file that checkpoint= wrote"
+        ) from error
+
+
+def _unsealed(origin: str, file: IO[bytes]) -> FileError:
+    """Return the error about a file without a digest."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - _BLOCK, 0))
+    end = file.read()
+    if _KEY in end and b'"identity"' in end:
+        return FileError(
+            f"{origin} is cut short, damaged, or was written by an earlier version, without a digest that "
+            "would tell damage; start the run anew"
+        )
+    return FileError(f"{origin} is no checkpoint; give a file that checkpoint= wrote")
+
+
+def _check_facts(facts: dict[str, Any], table: Any, lengths: dict[str, Any]) -> None:
+    """Refuse, by ValueError, what no run says of its checkpoint."""
+    import pyarrow.types as kinds
+
+    if sorted(lengths) != sorted(table.column_names):
+        raise ValueError("its columns are others than those that it names")
+    for name, length in lengths.items():
+        if type(length) is not int or not 0 <= length <= table.num_rows:
+            raise ValueError(f"column {name!r} of {table.num_rows} rows has {length!r}")
+        kind = table.schema.field(name).type
+        if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind)):
+            raise ValueError(f"column {name!r} is of type {kind}")

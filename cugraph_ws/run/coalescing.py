@@ -1,0 +1,274 @@
+"""A vertex program that goes on with one member, where its supersteps are many and small.
+
+On a road network a superstep has less to do than a meeting takes, and there are thousands of them.  A
+run notices that, and if the graph fits there the first member gets the whole of it and goes on alone:
+supersteps are fused then, and the others hear how far it is.  What it found goes back to the owners.
+The graph stays with the first member for later runs.
+
+Moving costs time too.  A run moves once its supersteps have taken as long as the move is expected to, so
+that it takes at most about twice as long as if it had known (ski rental: Karlin, Manasse, Rudolph and
+Sleator, "Competitive snoopy caching", Algorithmica 1988).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.run.loop import Column, Step
+from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.memory import available_memory
+from cugraph_ws.runtime.saved_state import SavedState
+
+if TYPE_CHECKING:
+    from cugraph_ws.run.vertex_loop import VertexLoop
+
+__all__ = ["HomingLoop"]
+
+Array = npt.NDArray[Any]
+
+PATIENCE = 64  # supersteps between two thoughts of moving
+QUIET = 32  # of so many vertices at most one is active, on the mean
+EVEN = 8  # times the mean in-degree, which the greatest does not exceed in a graph without hubs
+RATE = 2e8  # bytes a second at which a graph moves, about
+PART = 4  # of the first member's memory, its GPU's too, that the graph may take
+
+
+class HomingLoop:
+    """Runs a vertex program on a share of a graph, then perhaps on all of it with the first member.
+
+    Parameters
+    ----------
+    spread : VertexLoop
+        The program on shares.
+    """
+
+    by_vertex = True
+
+    def __init__(self, spread: VertexLoop) -> None:
+        self._spread = spread
+        self.name, self.max_iter, self.tol = spread.name, spread.max_iter, spread.tol
+        self._moved = False
+        self._home: VertexLoop | None = None  # with the first member, once moved
+        self._ended = (False, False)  # whether converged, whether diverged, once moved
+        self._number = self._active = 0  # supersteps, and active vertices in all of them
+
+    # ----------------------------------------------------------------------- the loop's interface
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last step was the last one needed."""
+        return self._ended[0] if self._moved else self._spread.converged
+
+    @property
+    def diverged(self) -> bool:
+        """Whether there is no sense in going on."""
+        return self._ended[1] if self._moved else self._spread.diverged
+
+    @property
+    def synchronous(self) -> bool:
+        """Whether the states are those after so many supersteps."""
+        return self._spread.synchronous
+
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+        """Start on the own share."""
+        assert isinstance(graph, ShardGraph)
+        self._graph, self._crew = graph, graph.crew
+        self._spread.start(graph)
+        self._begun = time.perf_counter()
+
+    def step(self) -> Step:
+        """Take a superstep together, or hear what the first member did."""
+        if not self._moved and self._wants_to_move():
+            self._move()
+        if self._moved:
+            return self._hear()
+        step = self._spread.step()
+        for active, _ in step.history:
+            if (
+                self._number
+            ):  # of the first superstep, in which everyone may be active, nothing follows
+                self._active += active
+            self._number += 1
+        return step
+
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of what `state` returns with an entry for each vertex."""
+        return self._spread.by_vertex_state
+
+    @property
+    def arc_inputs(self) -> tuple[str, ...]:
+        """Names of what `inputs` returns with an entry for each arc."""
+        return self._spread.arc_inputs
+
+    def inputs(self) -> dict[str, Any]:
+        """Return by name what the outcome depends on beside the graph."""
+        return self._spread.inputs()
+
+    def state(self) -> dict[str, Array]:
+        """Return all arrays that are needed to go on from here, by own vertex; together."""
+        if not self._moved:
+            return self._spread.state()
+        return self._handed_out(None if self._home is None else self._home.state())
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        self._spread.check(state, graph)
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Go on from what `state` returned, after `start`."""
+        self._spread.restore(state)
+
+    def columns(self) -> Mapping[str, Column]:
+        """Return the result's columns, by own vertex; together."""
+        if not self._moved:
+            return self._spread.columns()
+        found = None
+        if self._home is not None:
+            found = {name: as_host(one) for name, one in self._home.arrays().items()}
+        return self._spread.as_columns(self._handed_out(found))
+
+    # ------------------------------------------------------------------------------------ moving
+
+    def _wants_to_move(self) -> bool:
+        """Tell whether the first member should go on alone, together."""
+        if self._crew.size == 1 or not self._spread.has_frontier:
+            return False
+        if "home" in self._graph.learned:
+            return True
+        quiet = self._active * QUIET <= self._number * self._graph.number_of_vertices
+        if self._number == 0 or self._number % PATIENCE or not quiet:
+            return False
+        own = self._graph.degrees(incoming=True, on_device=True)[: self._graph.owned]
+        facts = [int(own.max()) if len(own) else 0]
+        if self._crew.rank == 0:
+            arcs, columns = self._graph.number_of_arcs, len(self._graph.edge_attributes)
+            bytes_ = arcs * (16 + 8 * columns)
+            held = 4 * bytes_ + 64 * self._graph.number_of_vertices  # as it is built
+            room = available_memory()
+            if self._spread.engine == "cuda":
+                room = min(room, device().free_memory())
+            fits = held * PART <= room
+            passed = time.perf_counter() - self._begun
+            facts.append(fits and passed >= bytes_ / RATE)
+        told = self._crew.allgather(facts)
+        mean = self._graph.number_of_arcs / self._graph.number_of_vertices
+        even = max(one[0] for one in told) <= EVEN * max(1.0, mean)
+        return bool(even and told[0][1])
+
+    def _move(self) -> None:
+        """Give the first member the graph and the state, together."""
+        bound, owned = self._spread.bound, self._graph.owned
+        state = self._spread.state()
+        by_vertex = {name: state[name] for name in self.by_vertex_state if name in state}
+        constants = {
+            str(place): as_host(one)[:owned]
+            for place, one in enumerate(bound.constants)
+            if len(one) == self._graph.length
+        }
+        whole = self._collected(
+            {**{f"state {name}": one for name, one in by_vertex.items()}, **constants}
+        )
+        graph = self._whole_graph()
+        self._moved = True
+        if graph is not None:
+            given = tuple(whole.get(str(place), one) for place, one in enumerate(bound.constants))
+            self._home = self._spread.moved(replace(bound, constants=given), graph)
+            for name in by_vertex:
+                state[name] = whole[f"state {name}"]
+            self._home.restore(state)
+        self._agreed({})
+
+    def _whole_graph(self) -> Graph | None:
+        """Return the whole graph for the first member, where it is kept; together."""
+        share, kept = self._graph, self._graph.kept
+        if "home" not in share.learned:
+            csc, low = share.csc, share.low
+            rows = np.repeat(np.arange(low, low + share.owned), csc.degrees)
+            names = list(share.edge_attributes)
+            arcs = {name: share.edge_values(name) for name in names}
+            ends = {"source": share.positions[csc.indices], "destination": rows}
+            while ends.keys() & arcs.keys():  # an attribute may have any name
+                ends = {f"{name} ": one for name, one in ends.items()}
+            columns = self._collected({**ends, **arcs})
+            if columns:
+                source, destination = ends
+                everyone = np.arange(share.number_of_vertices)
+                kept["home"] = Graph(
+                    pa.table(columns),
+                    source,
+                    destination,
+                    attributes=names,
+                    vertices=pa.table({"vertex": everyone}),
+                )
+            share.learned["home"] = True
+        found: Graph | None = kept.get("home")
+        return found
+
+    def _collected(self, own: dict[str, Array]) -> dict[str, Array]:
+        """Return all members' arrays put together, for the first member; nothing for others; together."""
+        boxes: list[list[Array]] = [[] for _ in range(self._crew.size)]
+        boxes[0] = [np.ascontiguousarray(one) for one in own.values()]
+        came = self._crew.alltoall(boxes)
+        if self._crew.rank:
+            return {}
+        return {
+            name: np.concatenate([box[place] for box in came]) for place, name in enumerate(own)
+        }
+
+    def _handed_out(self, found: Mapping[str, Array] | None) -> dict[str, Array]:
+        """Give every member its own part of what the first one has, together."""
+        by_vertex = {*self.by_vertex_state, *self._spread.by_vertex_arrays}
+        names = self._crew.allgather([] if found is None else list(found))[0]
+        boxes: list[list[Array]] = [[] for _ in range(self._crew.size)]
+        if found is not None:
+            cuts = self._graph.cuts
+            boxes = [
+                [
+                    np.ascontiguousarray(one[low:high] if name in by_vertex else one)
+                    for name, one in found.items()
+                ]
+                for low, high in pairwise(cuts.tolist())
+            ]
+        return dict(zip(names, self._crew.alltoall(boxes)[0], strict=True))
+
+    def _hear(self) -> Step:
+        """Take a step with the first member; return what all hear of it."""
+        told: dict[str, Any] = {}
+        if self._home is not None:
+            step = self._home.step()
+            told = {
+                "active": int(step.active),
+                "edges": int(step.edges),
+                "residual": float(step.residual),
+                "residuals": [float(one) for one in step.residuals],
+                "direction": step.direction,
+                "filter": step.filter,
+                "history": [[int(one) for one in pair] for pair in step.history],
+                "modes": [list(pair) for pair in step.modes],
+            }
+        facts = self._agreed(told)
+        for name in ("history", "modes"):
+            facts[name] = [tuple(pair) for pair in facts[name]]
+        return Step(**facts, partitions=1)
+
+    def _agreed(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Hear what the first member tells, and whether there is anything left to do, together."""
+        shown: list[Any] = self._crew.allgather([told, *self._own_end()])
+        facts: dict[str, Any] = dict(shown[0][0])
+        self._ended = bool(shown[0][1]), bool(shown[0][2])
+        return facts
+
+    def _own_end(self) -> list[bool]:
+        home = self._home
+        return [False, False] if home is None else [bool(home.converged), bool(home.diverged)]

@@ -1,0 +1,454 @@
+"""The options of a run: each one's type, default, valid values and help, declared once.
+
+`Options` is what is passed on inside.  The signature and the docstring of `run`, what the functions
+take (`RunOptions`), and the flags of the command line follow from its fields.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypedDict, TypeVar, get_args
+
+import numpy as np
+
+from cugraph_ws.arguments import (
+    check_count,
+    check_flag,
+    check_number,
+    check_path,
+    check_word,
+    shown,
+)
+from cugraph_ws.backends.planner import Filter, WantedDirection
+from cugraph_ws.errors import InputError
+from cugraph_ws.partition.refinement import ExchangeMethod
+from cugraph_ws.run.progress import Progress
+
+__all__ = [
+    "Choice",
+    "Count",
+    "Engine",
+    "File",
+    "Flag",
+    "Method",
+    "Number",
+    "Option",
+    "Options",
+    "Report",
+    "RunOptions",
+    "Scope",
+    "declared",
+    "shows_options",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+Engine = Literal["auto", "cpu", "cuda", "python"]
+Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
+# What an option is for: any run; vertex programs alone; vertex programs on a GPU alone
+Scope = Literal["run", "program", "gpu"]
+
+MOST_PARTITIONS = 1024
+
+
+# ------------------------------------------------------------------------------------ kinds of values
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number of `least` or more, up to `most`."""
+
+    least: int = 0
+    most: int | None = None
+    word = "int"
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse anything else."""
+        check_count(name, value, self.least, self.most)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of 0 or more; above 0 if `positive`, below infinity if `finite`; in some unit."""
+
+    positive: bool = False
+    finite: bool = False
+    unit: str | None = None
+    word = "float"
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse anything else."""
+        check_number(name, value, positive=self.positive, finite=self.finite)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    word = "bool"
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse anything else."""
+        check_flag(name, value)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def word(self) -> str:
+        """The words, as docstrings have them."""
+        return "{" + ", ".join(f'"{one}"' for one in self.words) + "}"
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse anything else."""
+        check_word(name, value)
+        if value not in self.words:
+            *others, last = map(repr, self.words)
+            raise InputError(
+                f"{name}={shown(value)} is not known; choose {', '.join(others)} or {last}"
+            )
+
+
+@dataclass(frozen=True)
+class File:
+    """A path."""
+
+    word = "path-like"
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse anything else."""
+        check_path(name, value)
+
+
+@dataclass(frozen=True)
+class Report:
+    """True, False, or a function that is told of each superstep."""
+
+    word = "bool or callable"
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse anything else."""
+        always = isinstance(value, str) and value == "always"  # the command line's
+        if not (isinstance(value, (bool, np.bool_)) or callable(value) or always):
+            raise InputError(f"{name}={shown(value)} must be True, False or a function")
+
+
+Kind = Count | Number | Flag | Choice | File | Report
+
+
+# ------------------------------------------------------------------------------------ the options
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is declared of one option, beside its name.
+
+    Attributes
+    ----------
+    kind : Count, Number, Flag, Choice, File or Report
+        Its valid values.
+    scope : {"run", "program", "gpu"}
+        What it is for: any run; vertex programs alone; vertex programs on a GPU alone.
+    help : str
+        Its description; the first sentence is the command line's.
+    default : Any
+        None where there is none: then None is valid as well.
+    """
+
+    kind: Kind
+    scope: Scope
+    help: str
+    default: Any
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the description."""
+        return self.help.partition(". ")[0].rstrip(".") + "."
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse a value that is not valid, by its name."""
+        if value is not None or self.default is not None:
+            self.kind.check(name, value)
+
+
+def _option(kind: Kind, scope: Scope, text: str) -> dict[str, Any]:
+    """Return the metadata of a field of `Options`."""
+    return {"option": {"kind": kind, "scope": scope, "help": text}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of a run, checked when they are put together.
+
+    Raises
+    ------
+    InputError
+        If a value makes no sense; with the option, its value, and what it may be.
+    """
+
+    engine: Engine = field(
+        default="auto",
+        metadata=_option(
+            Choice(get_args(Engine)),
+            "run",
+            "Where to run: by default on the GPU if the graph is in its memory, else on the CPU. "
+            '"python" is the reference: it runs the program\'s functions uncompiled, slow and open to pdb, '
+            "in supersteps of which each reads what the last one left, and refuses a number that does not fit "
+            "the declared state; there `math` functions raise where compiled code gives NaN or an infinity.",
+        ),
+    )
+    max_iter: int | None = field(
+        default=None,
+        metadata=_option(
+            Count(),
+            "program",
+            "The most supersteps; the program's own default if not given. News travels so many edges: a "
+            "run with a limit takes no liberty with the order of messages.",
+        ),
+    )
+    tol: float | None = field(
+        default=None,
+        metadata=_option(
+            Number(finite=True),
+            "program",
+            "Bound of the residual; the program's own default if not given.",
+        ),
+    )
+    direction: WantedDirection = field(
+        default="auto",
+        metadata=_option(Choice(get_args(WantedDirection)), "program", "A direction to hold to."),
+    )
+    in_place: bool | None = field(
+        default=None,
+        metadata=_option(
+            Flag(),
+            "program",
+            "Whether dense supersteps read what they have written already; then the result's `synchronous` "
+            "is False.",
+        ),
+    )
+    priorities: bool = field(
+        default=True,
+        metadata=_option(
+            Flag(),
+            "program",
+            "Whether the program's `priority` is honoured; on a GPU, where a frontier is held to pushes.",
+        ),
+    )
+    fused: bool = field(
+        default=True,
+        metadata=_option(
+            Flag(),
+            "program",
+            "Whether supersteps may run several to a call, or to a launch on a GPU.",
+        ),
+    )
+    predecessors: bool = field(
+        default=True,
+        metadata=_option(
+            Flag(),
+            "program",
+            "Whether the program's predecessor column, if it declares one, is found at the end.",
+        ),
+    )
+    partitions: int = field(
+        default=1,
+        metadata=_option(
+            Count(1, MOST_PARTITIONS),
+            "program",
+            "Into how many partitions to cut the graph, 1 to 1,024, which exchange what changes at their "
+            "boundaries; on one machine it is for trying out.",
+        ),
+    )
+    exchange: ExchangeMethod = field(
+        default="auto",
+        metadata=_option(
+            Choice(get_args(ExchangeMethod)),
+            "program",
+            "What partitions send each other: of the vertices at a boundary those that have changed (`vr`, "
+            "Vertex Refinement), or all (`ms`, the maximal subset); or all that they own (`all`, a baseline). "
+            "By default `vr` or `ms`, whichever is less.",
+        ),
+    )
+    method: Method = field(
+        default="auto",
+        metadata=_option(
+            Choice(get_args(Method)),
+            "gpu",
+            "The GPU's schedule: warp segmentation, with a warp for each vertex of middle and blocks for each "
+            "of high in-degree; or virtual warps of so many lanes, a baseline.",
+        ),
+    )
+    filter: Filter = field(
+        default="auto",
+        metadata=_option(
+            Choice(get_args(Filter)),
+            "gpu",
+            "How the GPU lists a frontier that pushes: each vertex when a message changes it (`online`), from a bitmap "
+            "afterwards (`ballot`), or the former as long as there is room. Where floats are summed the latter "
+            "by itself, in order, so that the sums are the same from run to run.",
+        ),
+    )
+    progress: Progress = field(
+        default=False,
+        metadata=_option(
+            Report(),
+            "run",
+            "True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the run "
+            "by returning False.",
+        ),
+    )
+    timeout: float | None = field(
+        default=None,
+        metadata=_option(
+            Number(positive=True, unit="seconds"),
+            "run",
+            "Seconds after which the run stops with the state so far.",
+        ),
+    )
+    checkpoint: str | os.PathLike[str] | None = field(
+        default=None,
+        metadata=_option(File(), "run", "Parquet file to which the state is written, atomically."),
+    )
+    every: int = field(
+        default=10, metadata=_option(Count(1), "run", "Supersteps between checkpoints, at least.")
+    )
+    resume: str | os.PathLike[str] | None = field(
+        default=None, metadata=_option(File(), "run", "A checkpoint to go on from.")
+    )
+
+    def __post_init__(self) -> None:
+        for name, one in declared().items():
+            one.check(name, getattr(self, name))
+
+    @classmethod
+    def taken_from(
+        cls, arguments: Mapping[str, Any], *scopes: Scope
+    ) -> tuple[Options, dict[str, Any]]:
+        """Sort named arguments into options and others.
+
+        Parameters
+        ----------
+        arguments : mapping
+        *scopes : {"run", "program", "gpu"}
+            Of the options to take; all if none is named.
+
+        Returns
+        -------
+        options : Options
+        others : dict
+            The arguments that are left.
+
+        Raises
+        ------
+        InputError
+            If the value of an option makes no sense.
+        """
+        names = declared(*scopes)
+        given = {name: value for name, value in arguments.items() if name in names}
+        others = {name: value for name, value in arguments.items() if name not in names}
+        return cls(**given), others
+
+    def given(self, *scopes: Scope) -> dict[str, Any]:
+        """Return the options that are not at their defaults, by name.
+
+        Parameters
+        ----------
+        *scopes : {"run", "program", "gpu"}
+            Of these scopes alone; of all if none is named.
+        """
+        return {
+            name: getattr(self, name)
+            for name, one in declared(*scopes).items()
+            if getattr(self, name) != one.default
+        }
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of `Options` that any run takes: what every function hands on to `run`.
+
+    Type checkers have no way to derive it from the fields.
+    """
+
+    engine: Engine
+    progress: Progress
+    timeout: float | None
+    checkpoint: str | os.PathLike[str] | None
+    every: int
+    resume: str | os.PathLike[str] | None
+
+
+def declared(*scopes: Scope) -> dict[str, Option]:
+    """Return what is declared of the options, by name.
+
+    Parameters
+    ----------
+    *scopes : {"run", "program", "gpu"}
+        Of these scopes alone; of all if none is named.
+
+    Returns
+    -------
+    dict of str to Option
+        In the order in which they are described.
+    """
+    return {name: one for name, one in _DECLARED.items() if not scopes or one.scope in scopes}
+
+
+_DECLARED = {
+    one.name: Option(**one.metadata["option"], default=one.default) for one in fields(Options)
+}
+
+
+# ------------------------------------------------------------------------- signatures, docstrings
+
+
+def shows_options(function: Function) -> Function:
+    """Show the options in the signature and the docstring of a function that takes them by name.
+
+    Parameters
+    ----------
+    function : callable
+        Takes them among its ``**parameters``.  The line `<options>` of its docstring, in its section of
+        parameters, becomes their description.
+
+    Returns
+    -------
+    callable
+        The function itself.
+    """
+    signature = inspect.signature(function)
+    *own, rest = signature.parameters.values()
+    options = [
+        inspect.Parameter(
+            one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type
+        )
+        for one in fields(Options)
+    ]
+    shown_signature = signature.replace(parameters=[*own, *options, rest])
+    function.__signature__ = shown_signature  # type: ignore[attr-defined]  # where inspect looks first
+    if function.__doc__ is not None:  # Python keeps none with -OO
+        function.__doc__ = "\n".join(_described(function.__doc__.splitlines()))
+    return function
+
+
+def _described(lines: list[str]) -> Iterator[str]:
+    """Yield a docstring's lines, with the options' descriptions where they belong."""
+    for line in lines:
+        if line.strip() != "<options>":
+            yield line
+            continue
+        indent = line[: -len(line.lstrip())]
+        for name, one in _DECLARED.items():
+            optional = ", optional" if one.default is None else ""
+            yield f"{indent}{name} : {one.kind.word}{optional}"
+            yield from textwrap.wrap(
+                one.help, 100, initial_indent=f"{indent}    ", subsequent_indent=f"{indent}    "
+            )

@@ -1,0 +1,232 @@
+"""A crew's checkpoint: a Parquet file that names parts, one for each member, beside it.
+
+Parts are by range of vertices, so that another number of members can go on from them.  The file is
+replaced once all its parts are there: a crash at any moment leaves a whole checkpoint behind.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.errors import FileError, InputError
+from cugraph_ws.partition.agreement import attempt
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.run.checkpoint import (
+    check_checkpoint,
+    check_progress,
+    fingerprint,
+    read_checkpoint,
+    write_checkpoint,
+)
+from cugraph_ws.runtime.atomic_files import sweep
+from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.paths import native_path
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = ["CrewCheckpoints"]
+
+Array = npt.NDArray[Any]
+
+# Of one member: supersteps, rank, members, and a random number.
+PART = re.compile(r"\d+-\d+-\d+(-[0-9a-f]{16})?\.parquet")
+
+# Constants of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+class CrewCheckpoints:
+    """The checkpoint that a crew writes, and the one that it goes on from, together.
+
+    Parameters
+    ----------
+    loop : Loop
+        This member's, started.
+    graph : ShardGraph
+        Its share.
+    path, resume : path-like, optional
+        Where to write, and what to read: files in a folder that all members see.
+
+    Raises
+    ------
+    FileError
+        If a member cannot write there.
+    """
+
+    def __init__(
+        self,
+        loop: Any,
+        graph: ShardGraph,
+        path: str | os.PathLike[str] | None,
+        resume: str | os.PathLike[str] | None,
+    ) -> None:
+        self._loop, self._graph, self._crew = loop, graph, graph.crew
+        self._path = None if path is None else native_path(path)
+        self._resume = None if resume is None else native_path(resume)
+        self._identity: dict[str, str] = {}
+        if path is not None or resume is not None:
+            self._identity = _identity(loop, graph)
+        if self._path is not None:
+            check_checkpoint(self._path)
+
+    def load(self) -> dict[str, Any]:
+        """Restore the state; return the facts that were saved, none if there is nothing to read."""
+        if self._resume is None:
+            return {}
+        first, all_arcs = _arcs_before(self._graph)
+        arrays, facts = attempt(self._crew, lambda: self._read(first, all_arcs))
+        self._loop.restore(arrays)
+        return facts
+
+    def _read(self, first: int, all_arcs: int) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Read and check what this member needs; alone."""
+        assert self._resume is not None
+        arrays, facts = read_checkpoint(self._resume, self._identity)
+        if "parts" not in facts:
+            raise FileError(
+                f"resume={str(self._resume)!r} was written by a run on one machine; resume it there, on "
+                "a Graph of one frame"
+            )
+        graph, origin = self._graph, f"resume={str(self._resume)!r}"
+        ends = {"vertices": graph.number_of_vertices, "arcs": all_arcs}
+        _check_parts(facts["parts"], ends, origin)
+        arcs = graph.csc.number_of_arcs
+        for names, of, begin, length in (
+            (self._loop.by_vertex_state, "vertices", graph.low, graph.owned),
+            (getattr(self._loop, "by_arc_state", ()), "arcs", first, arcs),
+        ):
+            pieces: dict[str, list[Array]] = {name: [] for name in names}
+            for part in facts["parts"]:
+                start, stop = part[of]
+                wanted = slice(max(begin, start) - start, min(begin + length, stop) - start)
+                if wanted.stop < wanted.start or not names:
+                    continue
+                held, _ = read_checkpoint(_folder(self._resume) / part["file"], {}, part["digest"])
+                checked = SavedState(held, origin)
+                for name in names:
+                    whole = checked.any(name, stop - start)
+                    pieces[name].append(whole[wanted])
+            arrays |= {name: np.concatenate(found) for name, found in pieces.items()}
+        state = SavedState(arrays, origin)
+        self._loop.check(state, graph)
+        state.close()
+        check_progress(facts, state)
+        return arrays, facts
+
+    def save(self, facts: dict[str, Any]) -> None:
+        """Write the state, if there is a path."""
+        if self._path is None:
+            return
+        state = self._loop.state()
+        divided = {*self._loop.by_vertex_state, *getattr(self._loop, "by_arc_state", ())}
+        folder = _folder(self._path)
+        folder.mkdir(exist_ok=True)
+        # Another name each time: the parts of the checkpoint before stay until this one is whole.
+        file = f"{facts['iterations']}-{self._crew.rank}-{self._crew.size}-{secrets.token_hex(8)}.parquet"
+        mine = {name: array for name, array in state.items() if name in divided}
+        digest = write_checkpoint(folder / file, mine, {"identity": {}})
+        (first, _), owned = _arcs_before(self._graph), self._graph.owned
+        part: dict[str, Any] = {
+            "file": file,
+            "digest": digest,
+            "vertices": [self._graph.low, self._graph.low + owned],
+            "arcs": [first, first + self._graph.csc.number_of_arcs],
+        }
+        parts = self._crew.allgather(part)  # all parts are there
+        if self._crew.rank == 0:
+            shared = {name: array for name, array in state.items() if name not in divided}
+            write_checkpoint(
+                self._path, shared, {"identity": self._identity, "parts": parts, **facts}
+            )
+            _drop_others(folder, [part["file"] for part in parts])
+        self._crew.allgather(None)  # nobody goes on before the file is there
+
+
+def _folder(path: Path) -> Path:
+    """Return where the parts of a checkpoint are."""
+    return path.with_name(f"{path.name}.parts")
+
+
+def _drop_others(folder: Path, kept: Sequence[str]) -> None:
+    """Remove the parts of earlier checkpoints, and nothing else."""
+    for file in folder.iterdir():
+        if PART.fullmatch(file.name) and file.name not in kept:
+            file.unlink(missing_ok=True)
+    sweep(folder)
+
+
+def _check_parts(parts: Any, ends: dict[str, int], origin: str) -> None:
+    """Refuse a list of parts that is not of ranges which follow each other up to the end."""
+    try:
+        names = [PART.fullmatch(part["file"]) is not None for part in parts]
+        digests = [type(part["digest"]) is str for part in parts]
+        cuts = {of: [0, *(part[of][1] for part in parts)] for of in ends}
+        good = all(names) and all(digests) and len(parts) > 0
+        for of, end in ends.items():
+            bounds = [tuple(part[of]) for part in parts]
+            good = good and bounds == list(pairwise(cuts[of])) and cuts[of][-1] == end
+            good = (
+                good and all(type(cut) is int for cut in cuts[of]) and cuts[of] == sorted(cuts[of])
+            )
+    except (TypeError, KeyError, IndexError, ValueError):
+        good = False
+    if not good:
+        raise InputError(
+            f"{origin}: the checkpoint's list of parts makes no sense; resume from another checkpoint, "
+            "or start anew"
+        )
+
+
+def _arcs_before(graph: ShardGraph) -> tuple[int, int]:
+    """Return how many arcs the members before this one have, and how many all have, together."""
+    counts = graph.crew.allgather(graph.csc.number_of_arcs)
+    return sum(counts[: graph.crew.rank]), sum(counts)
+
+
+def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
+    """Return fingerprints that are the same for any number of members, together."""
+    csc = graph.csc
+    sources = graph.positions[csc.indices]
+    destinations = np.repeat(graph.positions[: graph.owned], csc.degrees)
+    arcs = _mixed(_mixed(np.zeros(len(sources), np.uint64), sources), destinations)
+    vertices = _mixed(np.zeros(graph.owned, np.uint64), graph.positions[: graph.owned])
+    crew = graph.crew
+    identity = {
+        "algorithm": loop.name,
+        "graph": f"{graph.number_of_vertices} {_sum(crew, arcs)}",
+    }
+    # A program's constant may have the name of an edge column.
+    by_arc = getattr(loop, "arc_inputs", graph.edge_attributes)
+    for name, value in loop.inputs().items():
+        if isinstance(value, np.ndarray) and name in by_arc:
+            identity[name] = _sum(crew, _mixed(arcs, value))
+        elif isinstance(value, np.ndarray) and value.shape == (graph.length,):
+            identity[name] = _sum(crew, _mixed(vertices, value[: graph.owned]))
+        elif isinstance(value, np.ndarray):  # one entry for all
+            identity[name] = fingerprint(value[:1])
+        else:
+            identity[name] = fingerprint(value)
+    return identity
+
+
+def _mixed(keys: npt.NDArray[np.uint64], values: Array) -> npt.NDArray[np.uint64]:
+    """Return well mixed keys of keys and the bits of values."""
+    wide = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+    mixed = (keys ^ wide.view(np.uint64)) + np.uint64(_GOLDEN)
+    for shift, factor in ((30, _FIRST), (27, _SECOND)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _sum(crew: Crew, keys: npt.NDArray[np.uint64]) -> str:
+    """Return the sum of all members' keys, as text: it does not depend on their order."""
+    own = int(keys.sum(dtype=np.uint64))
+    return f"{sum(crew.allgather(own)) % (1 << 64):016x}"

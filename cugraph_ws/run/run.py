@@ -1,0 +1,351 @@
+"""The whole story: a program and a graph in, supersteps, a vertex frame out.
+
+`run()` binds the program, makes the plan and an executor for each partition, and drives a loop:
+plan, superstep, exchange, stop?  Algorithms with loops of their own (union-find, peeling, messages
+on edges) implement `Loop` and are driven by the same code, so that progress, time-outs, Ctrl-C,
+checkpoints and the trace are the same for all.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from cugraph_ws.arguments import check_columns, shown
+from cugraph_ws.contract import choose_engine
+from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.memory import check_run_memory
+from cugraph_ws.program.conventions import columns_read, names_columns, reads_weights
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.run.checkpoint import Checkpoints
+from cugraph_ws.run.coalescing import HomingLoop
+from cugraph_ws.run.loop import NOT_COMPARABLE, Loop, Result, Stopped
+from cugraph_ws.run.options import Options, shows_options
+from cugraph_ws.run.progress import ProgressUpdate, reporter
+from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
+from cugraph_ws.run.spread import spreads
+from cugraph_ws.run.stall import IDLE_SUPERSTEPS
+from cugraph_ws.run.stop_vote import Council
+from cugraph_ws.run.trace import Trace
+from cugraph_ws.run.vertex_loop import VertexLoop
+from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.interrupts import HeldInterrupts
+
+if TYPE_CHECKING:
+    import os
+
+    from cugraph_ws.backends.planner import Filter, WantedDirection
+    from cugraph_ws.partition.refinement import ExchangeMethod
+    from cugraph_ws.run.options import Engine, Method
+    from cugraph_ws.run.progress import Progress
+
+__all__ = ["Run", "run"]
+
+
+class Run(Protocol):
+    """What type checkers see of `run`: the options by name, as `Options` declares them.
+
+    To mypy a program is the class that it is made of; to Pyright, a `VertexProgram`.
+    """
+
+    def __call__(
+        self,
+        program: VertexProgram | Loop | type[Any],
+        graph: Graph[FrameT] | FrameT,
+        *,
+        source_column: str | list[str] = "source",
+        destination_column: str | list[str] = "destination",
+        weight_column: str | None = AUTO,
+        directed: bool = True,
+        engine: Engine = "auto",
+        max_iter: int | None = None,
+        tol: float | None = None,
+        direction: WantedDirection = "auto",
+        in_place: bool | None = None,
+        priorities: bool = True,
+        fused: bool = True,
+        predecessors: bool = True,
+        partitions: int = 1,
+        exchange: ExchangeMethod = "auto",
+        method: Method = "auto",
+        filter: Filter = "auto",  # noqa: A002 - the papers' word
+        progress: Progress = False,
+        timeout: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 10,
+        resume: str | os.PathLike[str] | None = None,
+        **parameters: Any,
+    ) -> Result[FrameT]:
+        """Run a vertex program on a graph."""
+
+
+def _typed(function: Callable[..., Any]) -> Run:
+    """Return `run` as type checkers see it."""
+    return cast(Run, function)
+
+
+@_typed
+@names_columns
+@spreads
+@shows_options
+def run(
+    program: VertexProgram | Loop,
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source_column: str | list[str] = "source",
+    destination_column: str | list[str] = "destination",
+    weight_column: str | None = AUTO,
+    directed: bool = True,
+    **parameters: Any,
+) -> Result[FrameT]:
+    """Run a vertex program on a graph.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+        What `ws.vertex_program` made, or an algorithm with its own loop.
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source_column, destination_column : str or list of str
+        For an edge frame: its columns.  `source`, `destination` and `weight` name columns as well,
+        unless the program has a parameter of that name.
+    weight_column : str or None
+        For an edge frame: its weight column; by default the column named `weight`, if there is one and
+        the program reads weights; None for none.  Edge attributes that the program declares by name
+        are read without being named here.
+    directed : bool
+        For an edge frame: whether edges go one way.
+    <options>
+    **parameters : Any
+        The program's own parameters, vertex values and vertex sets, by name; an unknown one is
+        an error.
+
+    Returns
+    -------
+    Result
+        The vertex frame, the trace, and how the run ended.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
+    ProgramError
+        If the program is wrong.
+    ConvergenceError
+        If a run without a limit makes no progress: no vertex is active while some wait, or the same
+        states come again.
+    EngineError
+        If the engine cannot run here.
+    GraphMemoryError
+        If the run would not fit beside the graph; raised before it starts.
+    Interrupted
+        On Ctrl-C; `.result` has the state so far.
+    """
+    options, parameters = Options.taken_from(parameters)
+    steps = ("start", "step", "columns")
+    if not isinstance(program, VertexProgram) and not all(
+        callable(getattr(program, name, None)) for name in steps
+    ):
+        raise InputError(
+            f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
+            "above the class"
+        )
+    check_columns(source_column, destination_column, weight_column, directed)
+    choose_engine(options.engine)
+    loop = _loop(program, options, parameters)
+    bound_graph = program_graph(
+        program, graph, source_column, destination_column, weight_column, directed
+    )
+    bound_graph.check_outputs(getattr(loop, "outputs", {}))
+    if isinstance(loop, VertexLoop) and not bound_graph.whole:
+        loop = HomingLoop(loop)
+    here = choose_engine(options.engine, bound_graph)
+    if here != "cuda" and bound_graph.whole:
+        check_run_memory(program, bound_graph)
+    result = _drive(loop, bound_graph, options, on_device=here == "cuda")
+    if here == "cuda":
+        device().trim()
+    return result
+
+
+def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str, Any]) -> Loop:
+    """Return the loop that a run is of; refuse what is for vertex programs if it has one of its own."""
+    if isinstance(program, VertexProgram):
+        return VertexLoop(program, parameters, options)
+    refused = [*options.given("program", "gpu"), *parameters]
+    if refused:
+        raise InputError(
+            f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
+            "its parameters are given when it is made"
+        )
+    return copy(program)  # the caller's keeps no graph, and runs anywhere afterwards
+
+
+def program_graph(
+    program: VertexProgram | Loop,
+    graph: Any,
+    source_column: Any,
+    destination_column: Any,
+    weight_column: Any,
+    directed: bool,
+) -> Graph:
+    """Return the graph that a run is of, with the edge columns that its program reads.
+
+    Parameters
+    ----------
+    program : VertexProgram or Loop
+    graph : Graph or DataFrame
+    source_column, destination_column, weight_column, directed
+        As in `run`.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a Graph was built otherwise.
+    """
+    attributes: tuple[str, ...] = ()
+    if not isinstance(graph, Graph):
+        weight_column, attributes = columns_read(
+            program, graph, weight_column, source_column, destination_column
+        )
+    return as_graph(
+        graph,
+        source=source_column,
+        destination=destination_column,
+        weight=weight_column,
+        directed=directed,
+        attributes=attributes,
+        weighted=reads_weights(program),
+    )
+
+
+def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Result:
+    """Step until the loop converges or something stops it."""
+    begun = time.perf_counter()
+    loop.start(graph, on_device=on_device)
+    kept: Checkpoints | CrewCheckpoints
+    ask: Callable[[str | None], str | None]
+    if not graph.whole:
+        shard: Any = graph
+        kept = CrewCheckpoints(loop, shard, options.checkpoint, options.resume)
+        ask = Council(graph.crew).ask
+    else:
+        kept = Checkpoints(loop, graph, options.checkpoint, options.resume)
+        ask = _own_wish
+    iterations, saved, residual = 0, 0, math.nan
+    facts = kept.load()
+    if facts:
+        iterations = saved = int(facts["iterations"])
+        residual = math.nan if facts["residual"] is None else float(facts["residual"])
+    trace = Trace()
+    holders = graph.crew.size
+    stopped: Stopped = "converged"
+    wish: str | None = None
+    idle = 0  # supersteps in a row without active vertices
+    whole = True  # whether the state is that between two supersteps
+
+    def result() -> Result:
+        return Result(
+            graph=graph,
+            arrays=dict(loop.columns()),
+            iterations=iterations,
+            converged=loop.converged,
+            residual=residual,
+            stopped=stopped,
+            rows=trace,
+            by_vertex=loop.by_vertex,
+            synchronous=synchronous(),
+        )
+
+    def synchronous() -> bool:
+        return getattr(loop, "synchronous", True)  # loops of their own are
+
+    def save() -> None:
+        known = None if math.isnan(residual) else residual
+        kept.save({"iterations": iterations, "residual": known})
+
+    with reporter(options.progress, loop.name) as report, HeldInterrupts() as interrupts:
+        try:
+            while not loop.converged:
+                started = time.perf_counter()
+                if options.timeout is not None and started - begun > options.timeout:
+                    wish = wish or "timeout"
+                wish = ask(wish)
+                if wish == "interrupt":
+                    raise KeyboardInterrupt
+                if wish is not None:
+                    stopped = cast(Stopped, wish)
+                    break
+                if loop.diverged:
+                    stopped = "diverged"
+                    break
+                if loop.max_iter is not None and iterations >= loop.max_iter:
+                    stopped = "max_iter"
+                    break
+                whole = False
+                step = loop.step()
+                whole = True
+                now = time.perf_counter()
+                history = step.history or [(step.active, step.edges)]
+                residual = step.residual
+                iterations += len(history)
+                trace.add(
+                    step.direction,
+                    step.filter,
+                    history,
+                    now - started,
+                    step.residuals or [residual],
+                    (step.bytes_sent, step.bytes_useful),
+                    step.modes,
+                    step.partitions or holders,
+                )
+                if interrupts.pressed:
+                    raise KeyboardInterrupt
+                idle = idle + 1 if step.active == 0 and step.edges == 0 else 0
+                if idle >= IDLE_SUPERSTEPS and not loop.converged:
+                    raise ConvergenceError(
+                        f"{loop.name} makes no progress: no vertex was active in {idle} supersteps, and "
+                        "vertices still wait for their turn; check the program's priority, or give "
+                        "priorities=False",
+                        result(),
+                    )
+                update = ProgressUpdate(
+                    superstep=iterations,
+                    active=step.active,
+                    edges=step.edges,
+                    residual=residual,
+                    tol=loop.tol,
+                    max_iter=loop.max_iter,
+                    seconds=now - begun,
+                )
+                if not report.update(update):
+                    wish = "callback"
+                if options.checkpoint is not None and iterations - saved >= options.every:
+                    save()
+                    saved = iterations
+            save()
+        except KeyboardInterrupt:
+            stopped = "interrupt"
+            message = f"{loop.name} was interrupted after {iterations} supersteps"
+            if not synchronous():
+                message += f" ({NOT_COMPARABLE})"
+            if not whole:
+                raise Interrupted(f"{message}, in the middle of one; its state is lost") from None
+            save()
+            raise Interrupted(f"{message}; .result has the state so far", result()) from None
+    return result()
+
+
+def _own_wish(wish: str | None) -> str | None:
+    """Return why a run on one machine ends: nobody else has to agree."""
+    return wish

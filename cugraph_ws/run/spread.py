@@ -1,0 +1,90 @@
+"""Functions of a graph take a Dask frame, or a graph on a cluster, too: every worker calls them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from cugraph_ws.arguments import check_columns
+from cugraph_ws.runtime.dispatch import is_dask_frame, provider
+
+__all__ = ["spreads"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def spreads(function: Function) -> Function:
+    """Let a function that takes a `graph` take a Dask frame, or a graph on a cluster.
+
+    Parameters
+    ----------
+    function : callable
+        With a parameter `graph`.
+
+    Returns
+    -------
+    callable
+        The same for any other graph.
+    """
+    signature = inspect.signature(function)
+    place = list(signature.parameters).index("graph")
+
+    @functools.wraps(function)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
+        if not is_dask_frame(graph) and not _is_spread(graph):
+            return function(*arguments, **options)
+        bound = signature.bind(*arguments, **options)
+        named = _flat(signature, bound.arguments)
+        del named["graph"]
+        if _is_spread(graph):
+            return graph.call(wrapper, named)
+        bound.apply_defaults()
+        with provider("graphs of dask").ClusterGraph(
+            graph, **_columns(graph, bound.arguments)
+        ) as built:
+            return built.call(wrapper, named)
+
+    return cast(Function, wrapper)
+
+
+def _is_spread(graph: Any) -> bool:
+    """Tell whether a graph is on a cluster, without importing Dask."""
+    return bool(getattr(graph, "is_spread", False))
+
+
+def _flat(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by name, those of `**options` among the others."""
+    named: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        else:
+            named[name] = value
+    return named
+
+
+def _columns(frame: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a function's arguments say of the frame of edges."""
+
+    def column(*names: str) -> Any:
+        return next((arguments[name] for name in names if name in arguments), None)
+
+    source = column("source_column", "source")
+    destination = column("destination_column", "destination")
+    weight = column("weight_column", "weight")
+    check_columns(source, destination, weight, arguments["directed"])
+    carried: tuple[str, ...] = ()
+    if "program" in arguments:
+        from cugraph_ws.program.conventions import columns_read
+
+        weight, carried = columns_read(arguments["program"], frame, weight, source, destination)
+    return {
+        "source": source,
+        "destination": destination,
+        "weight": weight,
+        "directed": arguments["directed"],
+        "attributes": carried,
+    }

@@ -1,0 +1,385 @@
+"""A vertex program as a loop of supersteps over partitions."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends.cpu.queues import check_piles
+from cugraph_ws.backends.planner import gathers_from_all
+from cugraph_ws.contract import Counts, Executor, Planner, Setup, choose_engine
+from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.frames.base import Below, Masked, VertexNumbers
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.partition.local_exchange import Exchange
+from cugraph_ws.partition.partition import Partition
+from cugraph_ws.program.binding import BoundProgram, bind
+from cugraph_ws.program.codegen import INFINITY
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.run.loop import Column, Step
+from cugraph_ws.run.options import Options
+from cugraph_ws.run.stall import FIRST_COMPARED, Repetition
+from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = ["VertexLoop"]
+
+
+class VertexLoop:
+    """Runs a vertex program; see `cugraph_ws.run.run.Loop` for the interface.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    arguments : mapping
+        Its parameters, vertex values and vertex sets.
+    options : Options
+        Of the run.
+    threads : int, optional
+        Most threads; all cores if not given.
+
+    Attributes
+    ----------
+    engine : str
+        What was asked for; once started, what it runs on.
+    bound : BoundProgram
+        The program with what it needs on the graph, once started.
+    """
+
+    by_vertex = True
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        arguments: Mapping[str, Any],
+        options: Options,
+        *,
+        threads: int | None = None,
+    ) -> None:
+        program = program.current()
+        self.name = program.name
+        self.max_iter = program.max_iter if options.max_iter is None else options.max_iter
+        self.tol = program.tol if options.tol is None else options.tol
+        self._program = program
+        self._arguments = arguments
+        choose_engine(options.engine)
+        self.engine: str = options.engine
+        self._options = options
+        self._in_place = program.in_place if options.in_place is None else options.in_place
+        if options.engine == "python":  # the reference takes no liberty
+            self._in_place = False
+        self._threads = threads
+        self._predecessors = options.predecessors and program.predecessor is not None
+        self._executors: list[Executor] = []
+        self._partitions: list[Partition] = []
+        self._exchange: Exchange
+        self._plan: Planner
+        self._counts = Counts()
+        self._residual = math.inf
+        self._measured = False
+        self._number = 0
+        self._repetition: Repetition | None = None
+
+    @property
+    def outputs(self) -> dict[str, bool]:
+        """The result's columns beside the ids, and whether each holds vertices."""
+        columns = {
+            name: bool(getattr(declared.type, "holds_vertex", False))
+            for name, declared in self._program.state.items()
+            if declared.visible
+        }
+        if self._predecessors:
+            columns[str(self._program.predecessor)] = True
+        return columns
+
+    @property
+    def converged(self) -> bool:
+        """Whether nothing is active any more, or the residual is within `tol`."""
+        if self.diverged:
+            return False
+        if self._counts.active == 0 and self._counts.waiting == 0:
+            return True
+        return self.tol is not None and self._residual <= self.tol
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the residual's field has left the finite numbers."""
+        return self._measured and not math.isfinite(self._residual)
+
+    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+        """Bind the program, make the plan, and give every vertex its first state."""
+        if self.tol is not None and self._program.residual is None:
+            raise InputError(
+                f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
+            )
+        engine = choose_engine(self.engine, graph)
+        bound: BoundProgram = bind(
+            self._program,
+            graph,
+            self._arguments,
+            on_device=engine == "cuda" and self._options.partitions == 1 and graph.binds_on_device,
+            plain=engine == "python",
+        )
+        # So many supersteps are asked for, or the reference itself.
+        synchronous = self.max_iter is not None or engine == "python"
+        self._begin(replace(bound, synchronous=synchronous), graph, engine)
+
+    def _begin(self, bound: BoundProgram, graph: Graph, engine: str) -> None:
+        """Make the executors of a bound program, and start them."""
+        self.bound = bound
+        self._graph = graph
+        self.engine = engine
+        made: Setup = provider("cuda runs" if engine == "cuda" else "cpu runs").set_up(
+            bound,
+            graph,
+            self._options,
+            in_place=self._in_place,
+            plain=engine == "python",
+            threads=self._threads,
+            tol=self.tol,
+        )
+        self._plan, self._exchange = made.planner, made.exchange
+        self._executors, self._partitions = made.executors, made.partitions
+        self._repetition = self._watches(graph)
+        for executor in self._executors:
+            executor.start()
+        self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
+        if gathers_from_all(bound):  # all send, whichever vertices `starts` names
+            self._counts.active = graph.number_of_vertices
+
+    def moved(self, bound: BoundProgram, graph: Graph) -> VertexLoop:
+        """Return the same run, begun on another graph of the same vertices.
+
+        Parameters
+        ----------
+        bound : BoundProgram
+            With that graph's constants.
+        graph : Graph
+        """
+        loop = copy.copy(self)
+        loop._begin(bound, graph, self.engine)
+        return loop
+
+    @property
+    def has_frontier(self) -> bool:
+        """Whether supersteps are of active vertices."""
+        return self._plan.strategy.active_only
+
+    @property
+    def synchronous(self) -> bool:
+        """Whether the states are those after so many supersteps, each of the last one's states alone."""
+        by_levels = self.bound.goes_by_levels
+        return by_levels or not self._plan.strategy.out_of_order
+
+    def _watches(self, graph: Graph) -> Repetition | None:
+        """Return what notices states that come again, where every superstep gathers from all."""
+        whole = self.engine != "cuda" and graph.whole
+        endless = self.max_iter is None and not self.has_frontier
+        alike = not self._program.reads_supersteps  # equal states are followed by equal ones
+        return Repetition() if whole and endless and alike else None
+
+    def step(self) -> Step:
+        """Plan and run the next superstep, or a few fused ones, on every partition."""
+        left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
+        choice = self._plan.choose(self._counts, self._number, left)
+        for executor in self._executors:
+            executor.superstep(choice, self._counts.sums)
+        self._counts, traffic = self._exchange.settle(self._executors, choice)
+        counts = self._counts
+        self._number += len(counts.history)
+        self._watch()
+        norm = self._program.residual
+        residuals = [math.nan]
+        if norm is not None and choice.direction == "gather":
+            changes = counts.changes or [(counts.total_change, counts.greatest_change)]
+            residuals = [change[0 if norm.kind == "l1" else 1] for change in changes]
+            self._residual = residuals[-1]
+            self._measured = True
+        filters = {"gather": "all", "pull": "bitmap"}
+        return Step(
+            active=counts.active,
+            edges=counts.read,
+            residual=residuals[-1],
+            residuals=residuals,
+            direction=choice.direction,
+            filter=filters.get(choice.direction, "list"),
+            bytes_sent=traffic.sent,
+            bytes_useful=traffic.useful,
+            partitions=self._options.partitions if self._options.partitions > 1 else 0,
+            history=counts.history,
+            modes=counts.modes,
+        )
+
+    def _watch(self) -> None:
+        """Give up a run without a limit whose states come again, so that they always will."""
+        if self._repetition is None or self._number < FIRST_COMPARED:
+            return
+        columns = [one for executor in self._executors for one in executor.columns().values()]
+        period = self._repetition.period(self._number, columns)
+        if period is not None:
+            raise ConvergenceError(
+                f"{self.name} will not converge: after {self._number} supersteps its states are those of "
+                f"{period} supersteps before; give max_iter, or change the program so that it comes to rest",
+                None,
+            )
+
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of what `state` returns with an entry for each vertex."""
+        return (*self._program.state, "_queue")
+
+    @property
+    def arc_inputs(self) -> tuple[str, ...]:
+        """Names of what `inputs` returns with an entry for each arc."""
+        return tuple(self._program.edges)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the program's source and types, its parameters, constants, and edge attributes."""
+        bound, program = self.bound, self._program
+        edges = zip(program.edges, bound.edge_columns, strict=True)
+        return {
+            "program": [
+                *(source.text for source in program.sources.values()),
+                program.combine,
+                program.identity,
+                program.contributors,
+                program.residual,
+            ],
+            "types": bound.types,
+            **dict(zip(program.parameters, bound.values, strict=True)),
+            **dict(zip(program.constants, map(as_host, bound.constants), strict=True)),
+            **{
+                name: self._graph.edge_values(column)
+                for name, column in edges
+                if column is not None
+            },
+        }
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all arrays that are needed to go on from here."""
+        self._exchange.rest()
+        shares = [{**one.columns(), "_queue": one.queue()} for one in self._executors]
+        return {
+            **{name: as_host(column) for name, column in self._exchange.collect(shares).items()},
+            "_schedule": self._executors[0].schedule(),
+            "_sums": self._counts.sums,
+            "_loop": np.array([self._number, self._residual]),
+        }
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse what is no state of such a run; alone."""
+        owned = graph.owned
+        for name, kind in zip(self._program.state, self.bound.types.state, strict=True):
+            state.like(name, owned, kind)
+        state.integers("_queue", owned, -1, graph.length)
+        check_piles(state, "_schedule")
+        state.like("_sums", len(self._program.aggregates), np.float64)
+        number = state.like("_loop", 2, np.float64)[0]
+        whole = 0 <= number < 1 << 53 and number == int(number)
+        state.require("_loop", whole, f"has {number} supersteps")
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on from what `state` returned, after `start`."""
+        numbers: list[Any] = [partition.numbers for partition in self._partitions]
+        if not self._graph.whole:
+            shard: Any = self._graph
+            state = {
+                name: shard.with_ghosts(column) if name in self.by_vertex_state else column
+                for name, column in state.items()
+            }
+            numbers = [slice(None)]
+        for executor, held in zip(self._executors, numbers or [slice(None)], strict=True):
+            fields = {name: state[name] for name in self._program.state if name in state}
+            columns = {name: column[held] for name, column in fields.items()}
+            executor.restore(columns, state["_queue"][held], state["_schedule"])
+        self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
+        self._counts.sums = state["_sums"]  # not to be told from the state: it has no superstep
+        self._number = int(state["_loop"][0])
+        self._residual = float(state["_loop"][1])
+        self._measured = self._program.residual is not None and self._number > 0
+
+    def columns(self) -> dict[str, Column]:
+        """Return the visible state fields and the predecessors."""
+        return self.as_columns(self.arrays())
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the state fields and, as `_predecessor`, predecessors' numbers, by vertex."""
+        self._exchange.rest()
+        shares = [executor.columns() for executor in self._executors]
+        if self._predecessors:
+            missing = sum(one.begin_forest() for one in self._executors)
+            self._exchange.grow_forest(self._executors, missing)
+            for share, executor in zip(shares, self._executors, strict=True):
+                share["_predecessor"] = executor.predecessors()
+        return self._exchange.collect(shares)
+
+    @property
+    def by_vertex_arrays(self) -> tuple[str, ...]:
+        """Names of what `arrays` may return."""
+        return (*self._program.state, "_predecessor")
+
+    def as_columns(self, arrays: Mapping[str, Any]) -> dict[str, Column]:
+        """Return what `arrays` returned as columns of a result."""
+        return as_columns(
+            self._program,
+            arrays,
+            INFINITY,
+            arrays.get("_predecessor"),
+            self._graph.number_of_vertices,
+        )
+
+
+def as_columns(
+    program: VertexProgram,
+    state: Mapping[str, npt.NDArray[Any]],
+    infinities: Mapping[str, int],
+    predecessors: npt.NDArray[np.int64] | None,
+    vertices: int,
+) -> dict[str, Column]:
+    """Turn a program's final state into the columns of its result.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The program.
+    state : mapping of ndarray, each of shape (n,)
+        Its state fields.
+    infinities : mapping
+        For integer types, the value that stands for math.inf.
+    predecessors : ndarray of int64, shape (n,), or None
+        Vertex numbers, −1 for none.
+    vertices : int
+        Number of vertices of the graph, of which `state` may hold a share.
+
+    Returns
+    -------
+    dict
+        The visible fields, then the predecessors.
+    """
+    columns: dict[str, Column] = {}
+    for name, declared in program.state.items():
+        if not declared.visible:
+            continue
+        values = state[name]
+        if getattr(declared.type, "holds_vertex", False):
+            known = (values >= 0) & (values < vertices)
+            columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
+        elif declared.null is None:
+            columns[name] = values
+        elif declared.null == math.inf and (
+            values.dtype.kind == "f" or values.dtype.name in infinities
+        ):
+            columns[name] = Below(values, infinities.get(values.dtype.name, math.inf))
+        else:
+            columns[name] = Masked(values, values != declared.null)
+    if program.predecessor is not None and predecessors is not None:
+        columns[program.predecessor] = VertexNumbers(predecessors, nullable=True)
+    return columns

@@ -1,0 +1,1 @@
+"""The machine: devices, drivers, compilers, threads, files, the communicator, and the table of providers."""

@@ -1,0 +1,462 @@
+"""The device that the CUDA engine computes on: its arrays, its kernels.
+
+Everything above this module is written over `Device`.  There are two: the current GPU, with CuPy
+arrays, and in the tests an emulator, with NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from cugraph_ws.errors import EngineError
+from cugraph_ws.runtime.device_compiler import load_or_compile
+from cugraph_ws.runtime.driver import Function, Gpu, installed_gpus, load_function
+from cugraph_ws.runtime.generated import import_text, kernel_file
+from cugraph_ws.runtime.pools import SharedPool, kept_at_most, kept_by_rmm, shared_pool
+from cugraph_ws.runtime.signature import Kind, Marshalled, Parameters, marshal
+
+__all__ = [
+    "CudaDevice",
+    "Device",
+    "KernelModule",
+    "Prepared",
+    "array_module",
+    "as_host",
+    "device",
+    "has_device",
+    "installed",
+    "mark",
+]
+
+BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
+FEW_PLACES = 4  # that are written to one by one
+
+
+class Prepared(Protocol):
+    """A kernel with its arguments; calling it launches it."""
+
+    def __call__(self) -> None:
+        """Launch the kernel."""
+
+    def change(self, place: int, value: int) -> None:
+        """Let a whole number, the argument at a place, be another from the next launch on."""
+
+
+class KernelModule(Protocol):
+    """The kernels of one source file, or of one program."""
+
+    def launch(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> None:
+        """Run a kernel, asynchronously; arguments are arrays, numbers, and tuples of them."""
+
+    def prepare(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> Prepared:
+        """Return what launches a kernel again and again with the same arguments."""
+
+    def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
+        """Return what launches a kernel whose blocks meet: all of them run at once.
+
+        A thread for each of `items`, as far as they fit; blocks of `block` threads, or of fewer if the
+        kernel's registers do not allow so many.
+        """
+
+
+class Device(Protocol):
+    """Where arrays lie and kernels run.
+
+    Attributes
+    ----------
+    xp : module
+        `cupy` or `numpy`.
+    multiprocessors : int
+        How many blocks run side by side, about.
+    cache : int
+        Bytes of the L2.
+    downloads : int
+        Arrays copied to the host so far, by `to_host`.
+    """
+
+    xp: Any
+    multiprocessors: int
+    cache: int
+    downloads: int
+
+    def to_host(self, array: Any) -> np.ndarray[Any, Any]:
+        """Copy an array to the host; waits for what computes it."""
+
+    def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """Return an array of the host into which the device can copy by itself."""
+
+    def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
+        """Queue the copying of a pinned array of the host into one of the device; nobody waits."""
+
+    def copy_out(self, array: Any, pinned: np.ndarray[Any, Any]) -> None:
+        """Queue the copying of an array into a pinned one; nobody waits."""
+
+    def module(self, name: str) -> KernelModule:
+        """Return the kernels of `kernels/cuda/<name>.py`."""
+
+    def program_module(
+        self, name: str, interface: str, loops: tuple[str, ...], write: Callable[[], str]
+    ) -> KernelModule:
+        """Return a program's kernels.
+
+        Parameters
+        ----------
+        name : str
+        interface : str
+            What takes the interface's place.
+        loops : tuple of str
+            Modules of `kernels/cuda` that go with it.
+        write : callable
+            Returns the text of all of them.
+        """
+
+    def blocks_for(self, items: int, block: int) -> int:
+        """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
+
+    def beside(self) -> AbstractContextManager[None]:
+        """Queue what is launched within a `with` block behind what is queued, beside what follows.
+
+        It goes ahead of what follows where both could run.
+        """
+
+    def rejoin(self) -> None:
+        """Let what follows wait for what was queued in `beside`."""
+
+    def free_memory(self) -> int:
+        """Return how many bytes can still be allocated."""
+
+    def synchronize(self) -> None:
+        """Wait until all launches are done."""
+
+    def trim(self, *, everything: bool = False) -> None:
+        """Give back memory that is kept for the next arrays: what is more than a little, or all."""
+
+
+class _Launch:
+    """A kernel with its arguments marshalled; calling it launches it on the current stream."""
+
+    def __init__(
+        self,
+        function: Function | None,
+        grid: int,
+        block: int,
+        arguments: tuple[Any, ...],
+        marshalled: Marshalled,
+        cooperative: bool,
+        stream: Callable[[], Any],
+    ) -> None:
+        self._function = function
+        self._shape = grid, block
+        self._arguments = arguments  # the parameters point into their memory
+        self._cooperative = cooperative
+        self._stream = stream
+        self._parameters = Parameters(marshalled)
+
+    def __call__(self) -> None:
+        if self._function is not None:
+            self._function.launch(
+                *self._shape,
+                self._parameters.table,
+                self._stream().ptr,
+                cooperative=self._cooperative,
+            )
+
+    def change(self, place: int, value: int) -> None:
+        self._parameters.change(place, value)
+
+
+class _Kernels:
+    """A module whose kernels are compiled for the current GPU when they are first launched."""
+
+    def __init__(self, owner: CudaDevice, text: str, functions: Callable[[], Any]) -> None:
+        self._device = owner
+        self._text = text
+        self._functions = functions
+        # Each with the most threads that its registers allow a block, 0 if there is no limit
+        self._loaded: dict[tuple[str, tuple[Kind, ...]], tuple[Function, int]] = {}
+
+    def _load(self, name: str, kinds: tuple[Kind, ...]) -> tuple[Function, int]:
+        """Return a kernel for arguments of such types, loaded, and the most threads of its blocks."""
+        found = self._loaded.get((name, kinds))
+        if found is None:
+            binary = load_or_compile(
+                self._text, name, kinds, self._device.gpu.capability,
+                lambda: getattr(self._functions(), name),
+            )  # fmt: skip
+            found = load_function(binary.code, name), binary.threads
+            self._loaded[name, kinds] = found
+        return found
+
+    def launch(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> None:
+        self.prepare(name, grid, block, *arguments, cooperative=cooperative)()
+
+    def prepare(
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
+    ) -> Prepared:
+        given = marshal(arguments)
+        function = self._load(name, given.kinds)[0] if grid else None
+        return _Launch(
+            function, grid, block, arguments, given, cooperative,
+            self._device.xp.cuda.get_current_stream,
+        )  # fmt: skip
+
+    def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
+        here, given = self._device, marshal(arguments)
+        function, threads = self._load(name, given.kinds)
+        block = min(block, threads or block)
+        grid = min(here.blocks_for(items, block), here.most_blocks(function, block))
+        return _Launch(
+            function, grid, block, arguments, given, True, here.xp.cuda.get_current_stream
+        )
+
+
+class CudaDevice:
+    """The current GPU; see `Device`.
+
+    Parameters
+    ----------
+    xp : module
+        CuPy.
+    gpu : Gpu
+        What the driver says of it.
+    pool : SharedPool, optional
+        Where arrays' memory comes from.
+    """
+
+    def __init__(self, xp: Any, gpu: Gpu, pool: SharedPool | None = None) -> None:
+        self.xp = xp
+        self._pool = pool
+        self.gpu = gpu
+        self.multiprocessors = gpu.multiprocessors
+        self.cache = gpu.cache
+        self.downloads = 0
+        self._modules: dict[str, _Kernels] = {}
+        self._programs: dict[tuple[str, str, tuple[str, ...]], _Kernels] = {}
+
+    def to_host(self, array: Any) -> np.ndarray[Any, Any]:
+        """Copy an array to the host; waits for what computes it."""
+        self.downloads += 1
+        copied: np.ndarray[Any, Any] = self.xp.asnumpy(array)
+        return copied
+
+    def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """Return an array of the host, in pages that stay where they are."""
+        kind = np.dtype(dtype)
+        memory = self.xp.cuda.alloc_pinned_memory(max(count * kind.itemsize, 1))
+        return np.frombuffer(memory, kind, count)
+
+    def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
+        """Queue the copying of a pinned array of the host into one of the device."""
+        array.data.copy_from_host_async(
+            ctypes.c_void_p(pinned.ctypes.data), array.nbytes, self.xp.cuda.get_current_stream()
+        )
+
+    def copy_out(self, array: Any, pinned: np.ndarray[Any, Any]) -> None:
+        """Queue the copying of an array into a pinned one."""
+        array.data.copy_to_host_async(
+            ctypes.c_void_p(pinned.ctypes.data), array.nbytes, self.xp.cuda.get_current_stream()
+        )
+
+    def module(self, name: str) -> KernelModule:
+        """Return the kernels of `kernels/cuda/<name>.py`."""
+        if name not in self._modules:
+            path = kernel_file("cuda", name)
+            self._modules[name] = _Kernels(
+                self,
+                path.read_text("utf-8"),
+                lambda: importlib.import_module(f"cugraph_ws.kernels.cuda.{name}"),
+            )
+        return self._modules[name]
+
+    def program_module(
+        self, name: str, interface: str, loops: tuple[str, ...], write: Callable[[], str]
+    ) -> KernelModule:
+        """Return a program's kernels."""
+        key = name, interface, loops
+        found = self._programs.get(key)
+        if found is None:
+            text = write()
+            digest = hashlib.sha256(text.encode()).hexdigest()[:20]
+            full = f"{name}_{digest}"
+            found = _Kernels(self, text, lambda: import_text(full, text))
+            self._programs[key] = found
+        return found
+
+    def blocks_for(self, items: int, block: int) -> int:
+        """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
+        return max(1, min(-(-items // block), BLOCKS_A_MULTIPROCESSOR * self.multiprocessors))
+
+    def most_blocks(self, function: Function, block: int) -> int:
+        """Return how many blocks of a kernel run at once."""
+        return function.resident_blocks(block) * self.multiprocessors
+
+    @cached_property
+    def _side(self) -> tuple[Any, Any, Any]:
+        """A stream that has priority, and events: of what it waits for, and of what waits for it."""
+        cuda = self.xp.cuda
+        events = (cuda.Event(disable_timing=True) for _ in range(2))
+        return cuda.Stream(non_blocking=True, priority=-1), *events
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Queue what is launched within a `with` block beside what follows."""
+        stream, before, after = self._side
+        before.record(self.xp.cuda.get_current_stream())
+        stream.wait_event(before)
+        with stream:
+            yield
+        after.record(stream)
+
+    def rejoin(self) -> None:
+        """Let what follows wait for what was queued in `beside`."""
+        self.xp.cuda.get_current_stream().wait_event(self._side[2])
+
+    def free_memory(self) -> int:
+        """Return how many bytes can still be allocated, in the pools that may be used included."""
+        free: int = self.xp.cuda.runtime.memGetInfo()[0]
+        free += 0 if self._pool is None else self._pool.free_bytes()
+        return free + kept_by_rmm(self.xp.cuda.runtime)
+
+    def synchronize(self) -> None:
+        """Wait until all launches are done."""
+        self.xp.cuda.get_current_stream().synchronize()
+
+    def keep_pool(self) -> None:
+        """Let arrays' memory come from the own pool again, should that have changed."""
+        if self._pool is not None:
+            self._pool.insist()
+
+    def trim(self, *, everything: bool = False) -> None:
+        """Give back memory that is kept for the next arrays: what is more than a little, or all."""
+        if self._pool is None:
+            return
+        if everything or self._pool.free_bytes() > kept_at_most(self.gpu.memory):
+            self._pool.free_all_blocks()
+
+
+_substitute: Device | None = None
+
+
+@contextmanager
+def installed(substitute: Device) -> Iterator[Device]:
+    """Compute on another device than the current GPU, within a `with` block.
+
+    Parameters
+    ----------
+    substitute : Device
+        The tests' emulator.
+
+    Yields
+    ------
+    Device
+        The same.
+    """
+    global _substitute  # noqa: PLW0603 - one for the process, as the current GPU is
+    before, _substitute = _substitute, substitute
+    try:
+        yield substitute
+    finally:
+        _substitute = before
+
+
+def has_device() -> bool:
+    """Tell whether there is a device to compute on, without importing CuPy."""
+    return _substitute is not None or bool(installed_gpus())
+
+
+def as_host(array: Any) -> np.ndarray[Any, Any]:
+    """Return an array on the host; one that is there already is not copied.
+
+    Parameters
+    ----------
+    array : ndarray or device array
+
+    Returns
+    -------
+    ndarray
+    """
+    return array if isinstance(array, np.ndarray) else device().to_host(array)
+
+
+def mark(marks: Any, places: Any) -> None:
+    """Set an array of bool at some places.
+
+    Parameters
+    ----------
+    marks : ndarray or device array of bool
+        Written.
+    places : ndarray or device array of int64
+        A few of the host are set one by one: to bring them to the device takes longer.
+    """
+    if isinstance(places, np.ndarray) and not isinstance(marks, np.ndarray):
+        if len(places) <= FEW_PLACES:
+            for place in places.tolist():
+                (marks.data + place).memset_async(1, 1)
+            return
+        places = device().xp.asarray(places)
+    marks[places] = True
+
+
+def array_module(on_device: bool) -> Any:
+    """Return what makes arrays on the device, or on the host: `cupy` or `numpy`.
+
+    Parameters
+    ----------
+    on_device : bool
+
+    Returns
+    -------
+    module
+    """
+    return device().xp if on_device else np
+
+
+def device() -> Device:
+    """Return the device to compute on: the current GPU.
+
+    Returns
+    -------
+    Device
+
+    Raises
+    ------
+    EngineError
+        If there is no GPU, or CuPy or Numba-CUDA is missing.
+    """
+    if _substitute is not None:
+        return _substitute
+    if not installed_gpus():
+        raise EngineError(
+            "engine='cuda' needs an NVIDIA GPU and its driver, and there is none here; use engine='cpu'"
+        )
+    try:
+        import cupy
+    except ImportError as error:
+        raise EngineError(
+            "engine='cuda' needs CuPy and Numba-CUDA: pip install 'cugraph-ws[cu13]' "
+            "(or [cu12] for CUDA 12)"
+        ) from error
+    here = _of_gpu(int(cupy.cuda.Device().id), cupy)
+    here.keep_pool()
+    return here
+
+
+@lru_cache
+def _of_gpu(place: int, xp: Any) -> CudaDevice:
+    # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
+    gpu = installed_gpus()[place]
+    return CudaDevice(xp, gpu, shared_pool(xp, gpu.memory))

@@ -1,0 +1,244 @@
+"""From a kernel's Python to machine code, cached on disk.
+
+Numba makes PTX of it, nvJitLink machine code for one architecture; neither needs a GPU.  A binary
+is filed under the hash of everything that it depends on, so that a second process finds it without
+importing Numba at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import types
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.runtime.atomic_files import is_private, private_folder
+from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
+from cugraph_ws.runtime.paths import kernels_folder
+from cugraph_ws.runtime.signature import Kind
+
+__all__ = ["Binary", "Capability", "compile_kernel", "load_or_compile"]
+
+Capability = tuple[int, int]
+FEWEST = 128  # threads of a block, for the sake of registers
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Machine code of one kernel, for one architecture and one signature.
+
+    Attributes
+    ----------
+    name : str
+        Of the entry point.
+    registers : int
+        Of a thread.
+    spilled : int
+        Bytes that a thread keeps in local memory because registers ran out.
+    stack : int
+        Bytes of a thread's stack frame.
+    shared : int
+        Bytes of static shared memory of a block.
+    code : bytes
+        An ELF file (cubin).
+    threads : int
+        The most threads that a block may have; 0 where the kernel does not say.
+    """
+
+    name: str
+    registers: int
+    spilled: int
+    stack: int
+    shared: int
+    code: bytes
+    threads: int = 0
+
+
+@lru_cache
+def _fingerprint() -> str:
+    """Hash what every kernel depends on: the compilers' versions and the primitives."""
+    kernels = kernels_folder() / "cuda"
+    digest = hashlib.sha256()
+    for path in [*sorted(kernels.glob("*.py")), Path(__file__)]:
+        digest.update(path.read_bytes())
+    for package in ("numba", "numba-cuda", "cuda-bindings"):
+        digest.update(f"{package} {_version(package)}".encode())
+    return digest.hexdigest()
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+def load_or_compile(
+    text: str, name: str, kinds: tuple[Kind, ...], capability: Capability,
+    function: Callable[[], Any],
+) -> Binary:  # fmt: skip
+    """Return a kernel's machine code from the disk cache, or compile and file it.
+
+    Parameters
+    ----------
+    text : str
+        Source of its module, for the key.
+    name : str
+        Of the kernel.
+    kinds : tuple
+        Its signature; see `cugraph_ws.runtime.signature`.
+    capability : (int, int)
+        Compute capability.
+    function : callable
+        Returns the kernel; called only if it must be compiled.
+
+    Returns
+    -------
+    Binary
+    """
+    key = hashlib.sha256(repr((_fingerprint(), text, name, kinds, capability)).encode()).hexdigest()
+    folder = code_folder()
+    path = None if folder is None else folder / "cuda" / f"{name}-{key[:24]}.cubin"
+    binary = None if path is None else _read(path)
+    if binary is None:  # not there, or not whole
+        binary = compile_kernel(function(), kinds, capability)
+        if path is not None:
+            _write(path, binary)
+    return binary
+
+
+def _read(path: Path) -> Binary | None:
+    """Return a binary that was filed whole."""
+    content = read_entry(path) if is_private(path.parent) else None
+    if content is None:
+        return None
+    header, _, code = content.partition(b"\n")
+    return Binary(**json.loads(header), code=code)
+
+
+def _write(path: Path, binary: Binary) -> None:
+    """File a binary, if the folder is ours and the disk has room."""
+    facts = asdict(binary)
+    code = facts.pop("code")
+    with contextlib.suppress(OSError):
+        if private_folder(path.parent):
+            write_entry(path, json.dumps(facts).encode() + b"\n" + code)
+
+
+def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> Binary:
+    """Compile a kernel for an architecture.
+
+    Parameters
+    ----------
+    function : callable
+        What a kernel module marks with `@kernel`.
+    kinds : tuple
+        Its signature.
+    capability : (int, int)
+        Compute capability, as (9, 0).
+
+    Returns
+    -------
+    Binary
+        The machine code, and what it takes of a multiprocessor.
+
+    Raises
+    ------
+    ProgramError
+        If the compiler refuses the kernel.
+    """
+    import numba.cuda.dispatcher as dispatcher
+    from numba import cuda
+    from numba.core.errors import NumbaError
+
+    # The dispatcher of an inner device function asks the current GPU for its capability.
+    present = dispatcher.get_current_device
+    stand_in = types.SimpleNamespace(compute_capability=capability)
+    dispatcher.get_current_device = lambda: stand_in
+    try:
+        ptx, _ = cuda.compile(
+            function, tuple(_numba_type(kind) for kind in kinds), cc=capability, device=False,
+            abi="numba", output="ptx",
+        )  # fmt: skip
+    except (NumbaError, KeyError) as error:  # the latter for a function that the GPU's Numba lacks
+        program = function.__module__.removeprefix("cugraph_ws_cuda_")
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise ProgramError(
+            f"{program}: its kernel `{function.__name__}` cannot be compiled for a GPU: {reason}; use "
+            "functions of math instead of NumPy's, or engine='cpu'"
+        ) from error
+    finally:
+        dispatcher.get_current_device = present
+    entries = re.findall(r"\.entry\s+(\w+)", ptx)
+    name = function.__name__
+    ptx = ptx.replace(entries[0], name)
+    most, lean = getattr(function, "most_threads", 0), getattr(function, "most_registers", 0)
+    binary = _assemble(name, ptx, capability, most, lean)
+    if lean and binary.spilled + binary.stack > 0:
+        binary = _assemble(name, ptx, capability, most)
+    while binary.spilled + binary.stack > 0 and most > FEWEST:
+        most //= 2  # twice the registers for each
+        binary = _assemble(name, ptx, capability, most)
+    return binary
+
+
+def _numba_type(kind: Kind) -> Any:
+    from numba.core import types as numba_types
+
+    if isinstance(kind, tuple):
+        return numba_types.Tuple([_numba_type(one) for one in kind])
+    if kind.endswith("*"):
+        return numba_types.CPointer(getattr(numba_types, kind[:-1]))
+    return getattr(numba_types, "boolean" if kind == "bool" else kind)
+
+
+def _assemble(name: str, ptx: str, capability: Capability, most: int, registers: int = 0) -> Binary:
+    """Make machine code of a kernel for blocks of `most` threads, with at most so many registers each.
+
+    Either is as the assembler likes it if it is 0.
+    """
+    from cuda.bindings import nvjitlink
+
+    head = re.search(rf"\.entry\s+{name}\s*\([^)]*\)", ptx)
+    limits = f"\n.maxntid {most}, 1, 1\n" if most else ""
+    limits += f"\n.maxnreg {registers}\n" if registers else ""
+    if head is not None:
+        ptx = ptx[: head.end()] + limits + ptx[head.end() :]
+    text = ptx.encode()
+    options = [f"-arch=sm_{capability[0]}{capability[1]}", "-verbose", "-O3"]
+    handle = nvjitlink.create(len(options), options)
+    try:
+        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, text, len(text), name)
+        nvjitlink.complete(handle)
+        code = bytearray(nvjitlink.get_linked_cubin_size(handle))
+        nvjitlink.get_linked_cubin(handle, code)
+        log = bytearray(nvjitlink.get_info_log_size(handle))
+        nvjitlink.get_info_log(handle, log)
+    finally:
+        nvjitlink.destroy(handle)
+    return Binary(
+        name=name, **_figures(log.decode(errors="replace")), code=bytes(code), threads=most
+    )
+
+
+def _figures(log: str) -> dict[str, int]:
+    """Read what the assembler says about a kernel."""
+
+    def figure(pattern: str) -> int:
+        found = re.search(pattern, log)
+        return int(found[1]) if found else 0
+
+    return {
+        "registers": figure(r"Used (\d+) registers"),
+        "spilled": figure(r"(\d+) bytes spill stores"),
+        "stack": figure(r"(\d+) bytes stack frame"),
+        "shared": figure(r"(\d+) bytes smem"),
+    }

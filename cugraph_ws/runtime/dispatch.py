@@ -1,0 +1,58 @@
+"""What provides what: the one table by which the library reaches what is chosen when it runs.
+
+Files and kinds of frames, backends and clusters know the graph and the program, which do not know them.
+Where a choice is made, by the kind of a frame or by the engine, it is looked up here by name, and the
+module is imported then: neither cuDF nor Dask is needed by those who do not use them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["PROVIDERS", "is_dask_frame", "provider"]
+
+PROVIDERS = {
+    # frames: `make_frame` and `join_categories`; of cuDF also `CudfFrame` and `device_column`
+    "frames of pandas": "cugraph_ws.frames.pandas",
+    "frames of cudf": "cugraph_ws.backends.cuda.cudf_frames",
+    # columns on the device: `device_values`, `id_values`, `convert_ids`
+    "device columns": "cugraph_ws.backends.cuda.columns",
+    # graphs on the device: `read_device_edges`; `from_host`; `estimate`, `estimate_numbering`
+    "device edges": "cugraph_ws.backends.cuda.edges",
+    "device graph": "cugraph_ws.backends.cuda.graph",
+    "device memory": "cugraph_ws.backends.cuda.memory",
+    # a rank's shard of a graph on the device: `number_dtype`; `laid_out`; `are_integers`,
+    # `build_on_devices`
+    "device rows": "cugraph_ws.backends.cuda.grouping",
+    "device partitions": "cugraph_ws.backends.cuda.partition",
+    "device shards": "cugraph_ws.backends.cuda.shard_build",
+    # runs of vertex programs: `set_up`
+    "cpu runs": "cugraph_ws.backends.cpu.setup",
+    "cuda runs": "cugraph_ws.backends.cuda.setup",
+    # shards in which owned vertices have all their neighbours: `symmetrised`
+    "symmetrised rows": "cugraph_ws.backends.cuda.symmetrise",
+    # graphs on a cluster: `ClusterGraph`
+    "graphs of dask": "cugraph_ws.dask.graph",
+}
+
+
+def provider(what: str) -> Any:
+    """Return the module that provides something.
+
+    Parameters
+    ----------
+    what : str
+        A key of `PROVIDERS`.
+
+    Returns
+    -------
+    module
+    """
+    return import_module(PROVIDERS[what])
+
+
+def is_dask_frame(frame: Any) -> bool:
+    """Tell whether something is a Dask frame, without importing Dask."""
+    home = type(frame).__module__.partition(".")[0]
+    return home in ("dask", "dask_expr", "dask_cudf") and hasattr(frame, "npartitions")

@@ -1,0 +1,26 @@
+"""Warnings that point to the line that has called into the library."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+from cugraph_ws.errors import GraphWarning
+
+__all__ = ["warn_caller"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+def warn_caller(message: str) -> None:
+    """Give a GraphWarning at the line of the caller's that has called into the library.
+
+    Parameters
+    ----------
+    message : str
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, GraphWarning, stacklevel=level)
