@@ -214,7 +214,7 @@ class CoreNumber:
         if not alone:
             self._core[part.owned :] = self._top
         self._peeler = backend.Peeler(part, rows)
-        self._enter(-1, part.xp.empty(0, part.index))
+        self._enter(-1, part.xp.empty(0, np.int64))
 
     @property
     def converged(self) -> bool:
@@ -265,7 +265,7 @@ class CoreNumber:
         """Go on at a level."""
         part, level = self._part, int(state["level"][0])
         self._core[part.order] = part.xp.asarray(state["core"].astype(self._core.dtype))
-        waiting = part.xp.empty(0, part.index)
+        waiting = part.xp.empty(0, np.int64)
         if "waiting" in state:
             marks = part.xp.zeros(part.size, np.bool_)
             marks[part.order] = part.xp.asarray(state["waiting"].astype(np.bool_))
@@ -285,7 +285,7 @@ class CoreNumber:
         """List the owned vertices that are left above a level; collective."""
         part, core, ends = self._part, self._core, self._part.halo.ends
         self._level, self._waiting = level, waiting
-        self._alive = part.xp.flatnonzero(core[: part.owned] > level).astype(part.index)
+        self._alive = part.xp.flatnonzero(core[: part.owned] > level)
         self._left_here = len(self._alive)
         self._left, self._all_waiting, _ = part.halo.totals(self._left_here, len(waiting))
         if not part.halo.alone:
@@ -313,7 +313,7 @@ class CoreNumber:
         counts = self._peeler.peel(core, self._waiting, level)
         fell = self._told
         if self._tells:
-            fell = (core[halo.ends] <= level) & ~self._told
+            fell = (self._part.xp.take(core, halo.ends) <= level) > self._told
             self._told |= fell
         ghosts = core[self._part.owned :] if self._reports else core[:0]
         losses = self._top - ghosts

@@ -86,6 +86,7 @@ class Peeler:
         peeled, read : int
             Vertices and arcs.
         """
+        alive = alive.astype(self._queue.dtype, copy=False)
         count, level, peeled, read = peel(
             self._adjacency, core, alive, len(alive), self._queue, level, WORK_A_STEP
         )

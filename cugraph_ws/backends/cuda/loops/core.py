@@ -58,6 +58,7 @@ class Peeler:
 
     def peel_levels(self, core: Array, alive: Array, level: int) -> tuple[Array, int, int, int]:
         """Peel level after level in one launch; return who is left, the level, vertices and arcs."""
+        alive = alive.astype(self._spare.dtype, copy=False)
         control = self._launch(core, alive, level, WORK_A_STEP)
         done = device().to_host(control)[: COUNTS.stop].tolist()
         count, level, swapped, peeled, read = done
