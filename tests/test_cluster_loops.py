@@ -15,7 +15,17 @@ from crews import ThreadCrew, share, together
 from emulator.device import emulated
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import SHAPES, build, column, edge_frame, grid, rmat, undirected, vertex_frame
+from shapes import (
+    SHAPES,
+    build,
+    column,
+    edge_frame,
+    grid,
+    random_edges,
+    rmat,
+    undirected,
+    vertex_frame,
+)
 from verify import Array, Edges, check_matching
 from whole import build as crew_build
 from whole import cut, deal
@@ -26,6 +36,7 @@ from cugraph_ws.algorithms.belief_propagation import BeliefPropagation
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
+from cugraph_ws.backends.cpu.loops import belief_propagation as messages
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph
@@ -312,6 +323,21 @@ def test_the_residual_is_that_of_all_members():
         trace = column(ws.run(make(), graph).trace, "residual")[:6]
     for row in rows:
         np.testing.assert_allclose(row, trace, rtol=1e-9)
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("coupled", [True, False], ids=["one coupling", "strengths"])
+def test_beliefs_are_to_the_last_bit_those_of_one_rank(monkeypatch, directed, coupled):
+    """However the messages that a rank sends are cut into tasks."""
+    monkeypatch.setattr(messages, "MESSAGES_A_TASK", 7)
+    shape = random_edges(40, 160, seed=9)  # with self-loops and parallel edges
+    edges = with_strengths(shape if directed else undirected(shape))
+    make = beliefs_of(edges, (SKEWED if directed else EVEN) if coupled else "weight", 3)
+    with build(edges) as graph:
+        expected = alone(graph, make)
+        shares = on_crew(graph, 3, some_steps(make, 12), seed=4)
+    for name, one in expected.items():
+        assert np.array_equal(np.concatenate([part[name] for part in shares]), one)
 
 
 def test_a_strength_that_cannot_be_used_is_refused():
