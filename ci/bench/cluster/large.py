@@ -7,10 +7,8 @@ count.
 
 from __future__ import annotations
 
-import gc
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from bench.cluster.partitions import PartitionedGraph, frame_of_part
 from bench.cluster.workers import workers
 from bench.graphs import RMAT
 from bench.programs import SUPERSTEPS
-from bench.timing import OURS, Measured, Section
+from bench.timing import OURS, Measured, Section, clocked
 
 __all__ = ["large", "write_part"]
 
@@ -71,18 +69,19 @@ def _passes(
     with tempfile.TemporaryDirectory() as folder:
         edges, ranks = Path(folder, "edges"), Path(folder, "ranks")
         edges.mkdir()
-        begun = time.perf_counter()
         several = PartitionedGraph(name, client)
-        counts = client.gather(
-            [
+
+        def write_all() -> Any:
+            parts = [
                 client.submit(
                     write_part, name, place, several.places, str(edges), pure=False,
                     workers=[several.addresses[place % several.workers]],
                 )
                 for place in range(several.places)
-            ]
-        )  # fmt: skip
-        written = time.perf_counter() - begun
+            ]  # fmt: skip
+            return client.gather(parts)
+
+        written, counts = clocked(write_all)
         assert sum(counts) == RMAT[name][1], f"{sum(counts):,} edges were written"
         passes: list[dict[str, float]] = []
         for turn in range(most):
@@ -104,10 +103,7 @@ def _one_pass(edges: str, ranks: str) -> tuple[dict[str, float], dict[str, Any]]
     seconds: dict[str, float] = {}
 
     def timed(stage: str, do: Callable[[], Any]) -> Any:
-        gc.collect()
-        begun = time.perf_counter()
-        found = do()
-        seconds[stage] = time.perf_counter() - begun
+        seconds[stage], found = clocked(do)
         return found
 
     graph = timed(STAGES[0], lambda: ws.Graph(dask_cudf.read_parquet(edges), consume=True))

@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from verify import Edges
 import cugraph_ws as ws
 from bench.cpu.cases import Case, frame, generated
 from bench.places import environment
-from bench.timing import OURS, Entrant, Measured, Section, Target, by_library, race
+from bench.timing import OURS, Entrant, Measured, Section, Target, by_library, clocked, race
 
 __all__ = ["first_result", "make_csc", "peak_memory"]
 
@@ -78,11 +78,8 @@ def first_result(name: str, section: Section, repeats: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         given, output = Path(folder, "edges.parquet"), Path(folder, "ranks.parquet")
         frame(edges).to_parquet(given)
-        seconds = []
-        for _ in range(repeats + 1):  # the first fills the cache of compiled code
-            begun = time.perf_counter()
-            _child("first_result", str(given), str(output))
-            seconds.append(time.perf_counter() - begun)
+        call = partial(_child, "first_result", str(given), str(output))
+        seconds = [clocked(call)[0] for _ in range(repeats + 1)]  # the first fills caches of code
         ranks = pd.read_parquet(output)
     graph = networkx.MultiDiGraph()
     graph.add_edges_from(zip(edges.source.tolist(), edges.destination.tolist(), strict=True))
