@@ -35,7 +35,7 @@ from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda import grouping, numbering, rows
 from cugraph_ws.backends.cuda import predecessors as forest
 from cugraph_ws.partition.build import build_shard
-from cugraph_ws.runtime.communicator import Alone
+from cugraph_ws.runtime.communicator import SingleRank
 from cugraph_ws.runtime.device import installed
 from cugraph_ws.runtime.device_compiler import Binary, Capability, load_or_compile
 from cugraph_ws.runtime.generated import import_text, kernel_file
@@ -213,7 +213,7 @@ def _build_graphs() -> None:
         with stand_in_cudf.installed():
             frame = stand_in_cudf.DataFrame(ends.astype(kind).assign(w=edges.weight.astype(value)))
             for directed, weight in product((True, False), (None, "w")):
-                build_shard(Alone(), [(0, frame)], weight=weight, directed=directed)
+                build_shard(SingleRank(), [(0, frame)], weight=weight, directed=directed)
                 crews.over_links(2, partial(_make_share, frame, weight, directed))
     for kind in ("int32", "int64", "uint32"):
         with stand_in_cudf.installed():
@@ -222,23 +222,23 @@ def _build_graphs() -> None:
                 crews.over_links(2, partial(_use_share, frame, directed))
 
 
-def _make_share(frame: Any, weight: str | None, directed: bool, crew: Any) -> Any:
+def _make_share(frame: Any, weight: str | None, directed: bool, comm: Any) -> Any:
     """Build a member's share of a graph."""
-    own = frame.iloc[crew.rank :: 2].reset_index(drop=True)
-    return build_shard(crew, [(crew.rank, own)], weight=weight, directed=directed)
+    own = frame.iloc[comm.rank :: 2].reset_index(drop=True)
+    return build_shard(comm, [(comm.rank, own)], weight=weight, directed=directed)
 
 
-def _use_share(frame: Any, directed: bool, crew: Any) -> None:
+def _use_share(frame: Any, directed: bool, comm: Any) -> None:
     """Build a member's share of a graph, and ask it for what has kernels of its own."""
-    shard = _make_share(frame, None, directed, crew)
+    shard = _make_share(frame, None, directed, comm)
     start = int(frame["source"].iloc[0])
     found = ws.run(ws.BFS, shard, start=start, engine="cuda", max_iter=1)
     assert len(found.frame) == shard.owned
 
 
-def _join_share(graph: ws.Graph, crew: Any) -> None:
+def _join_share(graph: ws.Graph, comm: Any) -> None:
     """Find the components of a graph from a member's share."""
-    ws.run(ws.WeaklyConnectedComponents(), crews.share(graph, crew), engine="cuda")
+    ws.run(ws.WeaklyConnectedComponents(), crews.share(graph, comm), engine="cuda")
 
 
 def _weighted(edges: Any, kind: Any, **options: Any) -> ws.Graph:
@@ -370,7 +370,7 @@ def _run_programs(recorder: Recorder) -> None:
                 f"{program.name} on GPUs of a cluster",
                 lambda program=program, given={**given, **way}: crews.over_links(
                     2,
-                    lambda crew: ws.run(program, crews.share(graph, crew), engine="cuda", **given),
+                    lambda comm: ws.run(program, crews.share(graph, comm), engine="cuda", **given),
                 ),
             )
             for way in ({"max_iter": 3, "exchange": "vr"}, {"max_iter": 3, "exchange": "ms"})
@@ -382,7 +382,7 @@ def _run_programs(recorder: Recorder) -> None:
             "SSSP on GPUs of a cluster",
             lambda: crews.over_links(
                 2,
-                lambda crew: ws.run(ws.SSSP, crews.share(chain, crew), start=0, engine="cuda"),
+                lambda comm: ws.run(ws.SSSP, crews.share(chain, comm), start=0, engine="cuda"),
             ),
         )
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.rows import Layout
-from cugraph_ws.dask.nccl import NcclCrew
+from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.shard import ShardGraph
@@ -21,7 +21,7 @@ from cugraph_ws.runtime.device import device
 WAIT = 120  # seconds, after which a member that was left alone fails
 
 
-class ThreadCrew:
+class ThreadCommunicator:
     """A member of a crew of threads."""
 
     on_device = True
@@ -44,7 +44,7 @@ class ThreadCrew:
         return shown
 
 
-def together(size: int, work: Callable[[ThreadCrew], Any]) -> list[Any]:
+def together(size: int, work: Callable[[ThreadCommunicator], Any]) -> list[Any]:
     """Run `work` once for each member, all at once; return what each returns.
 
     An error of one member ends the wait of the others, and is raised.
@@ -54,7 +54,7 @@ def together(size: int, work: Callable[[ThreadCrew], Any]) -> list[Any]:
 
     def one(rank: int) -> Any:
         try:
-            return work(ThreadCrew(rank, size, board, barrier))
+            return work(ThreadCommunicator(rank, size, board, barrier))
         except BaseException:
             barrier.abort()
             raise
@@ -73,8 +73,10 @@ def together(size: int, work: Callable[[ThreadCrew], Any]) -> list[Any]:
 class ThreadLinks:
     """Links between threads: an array is sent by being copied into a queue."""
 
-    def __init__(self, crew: ThreadCrew, ways: dict[tuple[int, int], queue.Queue[Any]]) -> None:
-        self._rank, self._ways = crew.rank, ways
+    def __init__(
+        self, comm: ThreadCommunicator, ways: dict[tuple[int, int], queue.Queue[Any]]
+    ) -> None:
+        self._rank, self._ways = comm.rank, ways
         self.exchanges = self.waits = self.swaps = 0
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
@@ -117,10 +119,10 @@ class ThreadLinks:
         device().synchronize()
 
 
-def over_links(size: int, work: Callable[[NcclCrew], Any]) -> list[Any]:
+def over_links(size: int, work: Callable[[NcclCommunicator], Any]) -> list[Any]:
     """Run `work` once for each member, all at once, with links between them."""
     ways = {(a, b): queue.Queue[Any]() for a in range(size) for b in range(size)}
-    return together(size, lambda crew: work(NcclCrew(crew, ThreadLinks(crew, ways))))
+    return together(size, lambda comm: work(NcclCommunicator(comm, ThreadLinks(comm, ways))))
 
 
 class WholeVertices:
@@ -148,7 +150,7 @@ def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
     owned, size = shard.owned, graph.size
     ranges = [(first - owned, last - owned) for first, last in shard.ghosts]
     held = [np.sort(boundary) for boundary in boundaries]
-    order = order_ghosts(shard.crew, ranges, list(boundaries))
+    order = order_ghosts(shard.comm, ranges, list(boundaries))
     numbers = np.array(graph.numbers)
     numbers[owned:] = numbers[owned:][order]
     moved = np.arange(size, dtype=numbers.dtype)
@@ -172,18 +174,18 @@ def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
     return shard
 
 
-def share(graph: Graph, crew: ThreadCrew, cuts: Any = None) -> ShardGraph:
+def share(graph: Graph, comm: ThreadCommunicator, cuts: Any = None) -> ShardGraph:
     """Cut a member's share out of a whole graph."""
     n = graph.number_of_vertices
     if cuts is None:
-        cuts = [n * rank // crew.size for rank in range(crew.size + 1)]
+        cuts = [n * rank // comm.size for rank in range(comm.size + 1)]
     cuts = np.asarray(cuts, np.int64)
     csc = graph.csc
     destinations = csc.rows().astype(np.int64)
-    own = (destinations >= cuts[crew.rank]) & (destinations < cuts[crew.rank + 1])
-    vertices = WholeVertices(graph, cuts, crew.rank)
+    own = (destinations >= cuts[comm.rank]) & (destinations < cuts[comm.rank + 1])
+    vertices = WholeVertices(graph, cuts, comm.rank)
     shard = ShardGraph(
-        crew,
+        comm,
         cuts,
         csc.indices[own].astype(np.int64),
         destinations[own],

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from crews import ThreadCrew, ThreadLinks
+from crews import ThreadCommunicator, ThreadLinks
 from emulator.device import EmulatedDevice
 
 __all__ = ["LinkedCrew", "MeasuredDevice"]
@@ -116,9 +116,9 @@ class _Links(ThreadLinks):
         super().post([[np.asarray(one) for one in box] for box in sent], taken)
 
 
-class LinkedCrew(ThreadCrew):
+class LinkedCrew(ThreadCommunicator):
     """A member of a crew of threads that has links too, over which large arrays go."""
 
-    def __init__(self, crew: ThreadCrew, ways: Any) -> None:
-        super().__init__(crew.rank, crew.size, crew._board, crew._barrier)
+    def __init__(self, comm: ThreadCommunicator, ways: Any) -> None:
+        super().__init__(comm.rank, comm.size, comm._board, comm._barrier)
         self.links = _Links(self, ways)

@@ -158,8 +158,8 @@ def counts_of_members(frame, size, on_gpu, **options):
     make = stand_in_cudf.DataFrame if on_gpu else pd.DataFrame
     hands = parts_of(frame, size, make)
 
-    def work(crew):
-        shard = build_shard(crew, hands[crew.rank], meta=make(frame.iloc[:0]), **options)
+    def work(comm):
+        shard = build_shard(comm, hands[comm.rank], meta=make(frame.iloc[:0]), **options)
         assert isinstance(shard, DeviceShard) == on_gpu
         return shard.own_both_ways, shard.report.both_ways
 

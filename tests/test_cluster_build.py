@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from crews import ThreadCrew, together
+from crews import ThreadCommunicator, together
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole import assert_same, build, check, cut, deal, described
@@ -21,7 +21,7 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.range_offsets import VERTEX_WORK, balanced_cuts
-from cugraph_ws.runtime.communicator import Alone
+from cugraph_ws.runtime.communicator import SingleRank
 
 SIZES = [1, 2, 3, 5]
 POLICIES = ["keep", "sum", "min", "max", "mean", "first"]
@@ -258,7 +258,7 @@ def test_no_partition_and_no_meta():
 
 def test_alone():
     frame = some_edges()
-    shard = build_shard(Alone(), [(0, frame)], weight="w")
+    shard = build_shard(SingleRank(), [(0, frame)], weight="w")
     assert_same(Graph(frame, weight="w"), [described(shard)])
 
 
@@ -283,9 +283,9 @@ def test_cuts_share_work_by_weight(monkeypatch, buckets, weights):
     rng = np.random.default_rng(3)
     targets = (rng.random(30_000) ** 3 * 1000).astype(np.int32)
 
-    def member(crew):
-        own = targets[crew.rank :: crew.size]
-        return balanced_cuts(crew, 1000, [own[::2], own[1::2]], weights).tolist()
+    def member(comm):
+        own = targets[comm.rank :: comm.size]
+        return balanced_cuts(comm, 1000, [own[::2], own[1::2]], weights).tolist()
 
     told = together(3, member)
     assert told[0] == told[1] == told[2]
@@ -340,9 +340,9 @@ def test_vertices_add_isolated_ones(ids, size):
     assert_same(graph, build(size, hands, vertices=vertices, work=described))
     spread = deal(cut(vertices, 3, 5), size, 2)
 
-    def member(crew):
-        own = Partitions([one for _, one in spread[crew.rank]], [at for at, _ in spread[crew.rank]])
-        return described(build_shard(crew, hands[crew.rank], vertices=own))
+    def member(comm):
+        own = Partitions([one for _, one in spread[comm.rank]], [at for at, _ in spread[comm.rank]])
+        return described(build_shard(comm, hands[comm.rank], vertices=own))
 
     assert_same(graph, together(size, member))
 
@@ -409,9 +409,9 @@ def test_values_in_partitions(ids, size):
     expected = graph.vertex_values(table, "prior", float, -1, "v")
     spread = deal(cut(table, 4, 3), size, 8)
 
-    def member(crew):
-        shard = build_shard(crew, deal(cut(frame, 4), size)[crew.rank])
-        own = Partitions([one for _, one in spread[crew.rank]])
+    def member(comm):
+        shard = build_shard(comm, deal(cut(frame, 4), size)[comm.rank])
+        own = Partitions([one for _, one in spread[comm.rank]])
         return asked(shard, own, float, -1, "v")
 
     told = together(size, member)
@@ -427,10 +427,10 @@ def test_values_of_ids_of_several_columns():
     expected = Graph(frame, *names).vertex_values(table, "prior", float, -1)[0]
     starts = Graph(frame, *names).numbers([(2, "y"), (0, "x")], "start").tolist()
 
-    def member(crew):
-        shard = build_shard(crew, deal(cut(frame, 4), 3)[crew.rank], *names)
+    def member(comm):
+        shard = build_shard(comm, deal(cut(frame, 4), 3)[comm.rank], *names)
         whole = asked(shard, table, float, -1)[0]
-        own = asked(shard, Partitions([table.iloc[crew.rank : crew.rank + 1]]), float, -1)[0]
+        own = asked(shard, Partitions([table.iloc[comm.rank : comm.rank + 1]]), float, -1)[0]
         np.testing.assert_array_equal(whole, own)
         assert shard.numbers([(2, "y"), (0, "x")], "start").tolist() == starts
         return whole
@@ -481,12 +481,12 @@ def test_another_crew_goes_on(ids):
     expected = graph.vertex_values(table, "prior", int, 0)[0].tolist()
     held = build(3, deal(cut(frame, 4), 3))
 
-    def member(crew):
-        shard = copy.copy(held[crew.rank])
-        shard.join(crew)
+    def member(comm):
+        shard = copy.copy(held[comm.rank])
+        shard.join(comm)
         values = asked(shard, table, int, 0)[0].tolist()
         assert (
-            asked(shard, Partitions([table] if crew.rank == 1 else []), int, 0)[0].tolist()
+            asked(shard, Partitions([table] if comm.rank == 1 else []), int, 0)[0].tolist()
             == values
         )
         return values, described(shard)
@@ -509,8 +509,8 @@ def message(action):
 def errors_of(size, hands, **options):
     """Return what each member is told."""
 
-    def member(crew):
-        return message(lambda: build_shard(crew, hands[crew.rank], **options))
+    def member(comm):
+        return message(lambda: build_shard(comm, hands[comm.rank], **options))
 
     return together(size, member)
 
@@ -604,7 +604,7 @@ def test_values_of_ids_that_the_graphs_dtype_lacks(ids):
     wide = pd.DataFrame({"vertex": [ids, 3], "v": [1, 2]})
 
     def work(shard):
-        own = Partitions([wide] if shard.crew.rank == 1 else [])
+        own = Partitions([wide] if shard.comm.rank == 1 else [])
         return [
             message(lambda: shard.vertex_values(wide, "prior", int, 0)),
             message(lambda: shard.vertex_values(own, "prior", int, 0)),
@@ -672,12 +672,12 @@ def test_values_that_are_refused(data, dtype, default):
     graph = Graph(frame, vertices=vertices)
     expected = message(lambda: graph.vertex_values(data, "prior", dtype, default))
 
-    def member(crew):
-        shard = build_shard(crew, deal(cut(frame, 4), 3)[crew.rank], vertices=vertices)
+    def member(comm):
+        shard = build_shard(comm, deal(cut(frame, 4), 3)[comm.rank], vertices=vertices)
         told = [message(lambda: shard.vertex_values(data, "prior", dtype, default))]
         if isinstance(data, pd.DataFrame):
             rows = len(data)
-            own = Partitions([data.iloc[rows * crew.rank // 3 : rows * (crew.rank + 1) // 3]])
+            own = Partitions([data.iloc[rows * comm.rank // 3 : rows * (comm.rank + 1) // 3]])
             told.append(message(lambda: shard.vertex_values(own, "prior", dtype, default)))
         return told
 
@@ -699,15 +699,15 @@ def test_numbers_of_no_vertex(wanted):
 def test_a_share_that_does_not_fit(monkeypatch):
     monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", "1000")
 
-    def member(crew):
+    def member(comm):
         hands = [[], [(0, some_edges(5000, 1000))]]
         with pytest.raises(GraphMemoryError, match=r"the graph needs .* while it is built"):
-            build_shard(crew, hands[crew.rank])
+            build_shard(comm, hands[comm.rank])
 
     together(2, member)
 
 
-class Small(ThreadCrew):
+class Small(ThreadCommunicator):
     """A member whose worker has so much room."""
 
     room: int | None = None
@@ -726,33 +726,33 @@ def test_a_share_that_its_worker_has_no_room_for(kind):
     if kind == "pairs":
         names = [ends, ends]
 
-    def member(crew, room):
-        small = Small(crew.rank, crew.size, crew._board, crew._barrier)
+    def member(comm, room):
+        small = Small(comm.rank, comm.size, comm._board, comm._barrier)
         small.room = room
         hands = [[], [(0, frame)]]
-        return build_shard(small, hands[crew.rank], *names)
+        return build_shard(small, hands[comm.rank], *names)
 
     small = 10_000 if kind == "integers" else 200_000
     needed = r"a worker needs .* for its share of the graph .* KiB are left.*memory_limit="
     with pytest.raises(GraphMemoryError, match=needed):
-        together(2, lambda crew: member(crew, small))
+        together(2, lambda comm: member(comm, small))
     for room in (None, 1 << 30, *([200_000] if kind == "integers" else [])):
-        shards = together(2, lambda crew, room=room: member(crew, room))
+        shards = together(2, lambda comm, room=room: member(comm, room))
         assert sum(one.own_arcs for one in shards) == len(frame)
 
 
 # memory
 
 
-class Weighing(ThreadCrew):
+class Weighing(ThreadCommunicator):
     """A member that notes the largest array and the longest list that it hears or says."""
 
-    def __init__(self, crew):
-        self.rank, self.size, self.crew = crew.rank, crew.size, crew
+    def __init__(self, comm):
+        self.rank, self.size, self.comm = comm.rank, comm.size, comm
         self.longest = self.listed = 0
 
     def alltoall(self, boxes):
-        came = self.crew.alltoall(boxes)
+        came = self.comm.alltoall(boxes)
         for box in (*boxes, *came):
             lengths = [len(array) for array in box if array.itemsize > 1]  # not the bytes of text
             self.longest = max([self.longest, *lengths])
@@ -760,7 +760,7 @@ class Weighing(ThreadCrew):
 
     def allgather(self, value):
         self.listed = max(self.listed, len(value) if isinstance(value, (list, dict)) else 0)
-        return self.crew.allgather(value)
+        return self.comm.allgather(value)
 
 
 BAND = 2
@@ -791,10 +791,10 @@ def test_no_member_holds_the_whole(monkeypatch, size, ids, directed):
     frame = band(n, ids)
     m = len(frame)
 
-    def member(crew):
-        crew = Weighing(crew)
-        own = frame.iloc[m * crew.rank // size : m * (crew.rank + 1) // size]
-        shard = build_shard(crew, [(crew.rank, own)], directed=directed)
+    def member(comm):
+        comm = Weighing(comm)
+        own = frame.iloc[m * comm.rank // size : m * (comm.rank + 1) // size]
+        shard = build_shard(comm, [(comm.rank, own)], directed=directed)
         assert shard.owned < 1.1 * n / size
         assert shard.length - shard.owned <= (2 - directed) * BAND
         assert len(shard.positions) == shard.length
@@ -804,9 +804,9 @@ def test_no_member_holds_the_whole(monkeypatch, size, ids, directed):
         shard.vertex_values(3, "prior", float)
         shard.vertex_values(Partitions([own.iloc[:0, :1].assign(v=0)]), "prior", float, 0)
         shard.report  # noqa: B018 - asks all members
-        assert crew.longest < 1.2 * shard.number_of_arcs / size
-        assert crew.longest < n or size == 2
-        assert crew.listed <= 2 * 256
+        assert comm.longest < 1.2 * shard.number_of_arcs / size
+        assert comm.longest < n or size == 2
+        assert comm.listed <= 2 * 256
         return shard.owned, shard._vertices.numbering.nbytes
 
     told = together(size, member)
@@ -822,9 +822,9 @@ def test_the_peak_of_all_members_sharedis_that_of_one(monkeypatch):
     m = len(frame)
 
     def peak(size):
-        def member(crew):
-            own = frame.iloc[m * crew.rank // size : m * (crew.rank + 1) // size]
-            return build_shard(crew, [(crew.rank, own)])
+        def member(comm):
+            own = frame.iloc[m * comm.rank // size : m * (comm.rank + 1) // size]
+            return build_shard(comm, [(comm.rank, own)])
 
         tracemalloc.start()
         try:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from crews import ThreadCrew, share, together
+from crews import ThreadCommunicator, share, together
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import Labels, Nearest, Peel, Rank
@@ -46,11 +46,11 @@ def history(
     program, arguments, options = RUNS[run]
     with build(edges) as graph:
 
-        def work(crew: ThreadCrew) -> tuple[list[Any], list[State]]:
+        def work(comm: ThreadCommunicator) -> tuple[list[Any], list[State]]:
             loop = VertexLoop(
                 program, arguments, Options(engine="python", exchange=exchange, **options)
             )
-            loop.start(share(graph, crew, cuts))
+            loop.start(share(graph, comm, cuts))
             steps, states = [], [copied(loop)]
             while not loop.converged and len(steps) != loop.max_iter:
                 steps.append(loop.step())
@@ -194,10 +194,10 @@ def test_the_trace_has_them(exchange):
     program, arguments, options = RUNS["labels, pulled"]
     with build(edges) as graph:
 
-        def work(crew: ThreadCrew) -> list[tuple[int, int]]:
+        def work(comm: ThreadCommunicator) -> list[tuple[int, int]]:
             result = ws.run(
                 program,
-                share(graph, crew),
+                share(graph, comm),
                 engine="python",
                 exchange=exchange,
                 **arguments,

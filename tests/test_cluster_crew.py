@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from crews import ThreadCrew, over_links, share, together
+from crews import ThreadCommunicator, over_links, share, together
 from emulator.device import emulated
 from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached, Widest
 from shapes import SHAPES, build, rmat, undirected
 
 import cugraph_ws as ws
-from cugraph_ws.dask.nccl import INLINE, NcclCrew
-from cugraph_ws.dask.worker import DaskCrew
+from cugraph_ws.dask.nccl import INLINE, NcclCommunicator
+from cugraph_ws.dask.worker import DaskCommunicator
 from cugraph_ws.run import progress
-from cugraph_ws.run.stop_vote import Council
-from cugraph_ws.runtime.communicator import Alone, RunAbandonedError
+from cugraph_ws.run.stop_vote import StopVote
+from cugraph_ws.runtime.communicator import RunAbandonedError, SingleRank
 
 GRAPHS = {
     "rmat": rmat(5, 4, seed=11),
@@ -56,8 +56,8 @@ def test_same_as_on_one_machine(name: str, kind: str) -> None:
     with build(GRAPHS[kind]) as graph:
         whole = ws.run(program, graph, **options)
 
-        def work(crew: ThreadCrew) -> tuple[Any, int, str]:
-            result = ws.run(program, share(graph, crew), exchange=exchange, **options)
+        def work(comm: ThreadCommunicator) -> tuple[Any, int, str]:
+            result = ws.run(program, share(graph, comm), exchange=exchange, **options)
             return result.frame, result.iterations, result.stopped
 
         results = together(members, work)
@@ -73,9 +73,9 @@ def test_on_gpus(name: str, exchange: str) -> None:
         whole = ws.run(program, graph, **options).frame
         parts = together(
             2,
-            lambda crew: (
+            lambda comm: (
                 ws.run(
-                    program, share(graph, crew), engine="cuda", exchange=exchange, **options
+                    program, share(graph, comm), engine="cuda", exchange=exchange, **options
                 ).frame
             ),
         )
@@ -96,11 +96,11 @@ BOXES = {
 def test_boxes_arrive_as_they_were_sent(size: int) -> None:
     kinds = list(BOXES)
 
-    def work(crew: NcclCrew) -> None:
+    def work(comm: NcclCommunicator) -> None:
         for turn in range(len(kinds)):
-            boxes = [BOXES[kinds[(turn + crew.rank + peer) % len(kinds)]] for peer in range(size)]
-            for source, box in enumerate(crew.alltoall(boxes)):
-                expected = BOXES[kinds[(turn + source + crew.rank) % len(kinds)]]
+            boxes = [BOXES[kinds[(turn + comm.rank + peer) % len(kinds)]] for peer in range(size)]
+            for source, box in enumerate(comm.alltoall(boxes)):
+                expected = BOXES[kinds[(turn + source + comm.rank) % len(kinds)]]
                 assert len(box) == len(expected)
                 for array, other in zip(box, expected, strict=True):
                     assert array.dtype == other.dtype
@@ -113,9 +113,9 @@ def test_boxes_arrive_as_they_were_sent(size: int) -> None:
 def test_values_are_shown_to_all() -> None:
     values = [None, {"a": (1, 2.5)}, "x" * (2 * INLINE)]
 
-    def work(crew: NcclCrew) -> None:
-        assert crew.allgather(values[crew.rank]) == values
-        assert crew.wish is None
+    def work(comm: NcclCommunicator) -> None:
+        assert comm.allgather(values[comm.rank]) == values
+        assert comm.wish is None
 
     with emulated():
         over_links(3, work)
@@ -125,22 +125,22 @@ def test_a_program_over_links() -> None:
     with build(GRAPHS["rmat"]) as graph, emulated(seed=4):
         whole = ws.run(ws.SSSP, graph, source=[0]).frame
         parts = over_links(
-            2, lambda crew: ws.run(ws.SSSP, share(graph, crew), engine="cuda", source=[0]).frame
+            2, lambda comm: ws.run(ws.SSSP, share(graph, comm), engine="cuda", source=[0]).frame
         )
     assert_parts(parts, whole)
 
 
 def test_a_crew_of_one_meets_itself() -> None:
     box = [np.arange(3)]
-    assert Alone().alltoall([box]) == [box]
-    assert Alone().allgather(5) == [5]
+    assert SingleRank().alltoall([box]) == [box]
+    assert SingleRank().allgather(5) == [5]
 
 
 @pytest.mark.parametrize("wish", ["timeout", "interrupt", "callback"])
 def test_the_first_member_ends_a_run_for_all(wish: str) -> None:
-    def work(crew: ThreadCrew) -> list[str | None]:
-        council = Council(crew)
-        answers = [council.ask(wish if crew.rank == 0 and turn == 5 else None) for turn in range(6)]
+    def work(comm: ThreadCommunicator) -> list[str | None]:
+        council = StopVote(comm)
+        answers = [council.ask(wish if comm.rank == 0 and turn == 5 else None) for turn in range(6)]
         while answers[-1] is None:
             answers.append(council.ask(None))
         return answers
@@ -151,8 +151,8 @@ def test_the_first_member_ends_a_run_for_all(wish: str) -> None:
 
 
 def test_wishes_of_other_members_do_not_count() -> None:
-    def work(crew: ThreadCrew) -> str | None:
-        return Council(crew).ask("callback" if crew.rank == 1 else None)
+    def work(comm: ThreadCommunicator) -> str | None:
+        return StopVote(comm).ask("callback" if comm.rank == 1 else None)
 
     assert together(2, work) == [None, None]
 
@@ -162,11 +162,11 @@ def test_progress_stops_all_members() -> None:
         time.sleep(0.02)  # members meet about every tenth of a second
         return update.superstep < 3
 
-    def work(crew: ThreadCrew) -> tuple[str, int]:
+    def work(comm: ThreadCommunicator) -> tuple[str, int]:
         result = ws.run(
             ws.PageRank,
-            share(graph, crew),
-            progress=slow if crew.rank == 0 else False,
+            share(graph, comm),
+            progress=slow if comm.rank == 0 else False,
             tol=0.0,
             alpha=0.9999,
             max_iter=100_000,
@@ -197,8 +197,8 @@ class Office:
 
 
 def test_a_member_knows_whether_others_are_at_the_next_meeting() -> None:
-    def member(plugin: Any) -> DaskCrew:
-        return DaskCrew(plugin, "run", 0, ["tcp://a", "tcp://b", "tcp://c"])
+    def member(plugin: Any) -> DaskCommunicator:
+        return DaskCommunicator(plugin, "run", 0, ["tcp://a", "tcp://b", "tcp://c"])
 
     assert not member(Office()).is_called()
     assert member(Office(2)).is_called()

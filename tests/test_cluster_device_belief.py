@@ -20,7 +20,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import belief_propagation as on_device
-from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
+from cugraph_ws.run.rank_checkpoint import RankCheckpoints
 
 EQUAL = {"rtol": 1e-9, "atol": 1e-300}  # sums are taken in another order
 
@@ -47,8 +47,8 @@ def check(edges: Edges, size: int, coupled: bool, steps: int = 4) -> None:
         made.max_iter = steps
         return made
 
-    def work(crew: Any) -> Any:
-        shard = share(graph, crew, cuts)
+    def work(comm: Any) -> Any:
+        shard = share(graph, comm, cuts)
         shard = with_ordered_ghosts(shard) if size == 2 else shard
         result = ws.run(loop(), shard, engine="cuda")
         return result.arrays, result.rows.columns()
@@ -98,13 +98,13 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
     options: dict[str, Any] = {"directed": directed, "weight": "w"}
     given = {"damping": 0.1, "tol": 1e-3, "max_iter": 40}
 
-    def work(crew: Any) -> Any:
-        shard = built(frame, crew, **options)
-        assert shard.binds_on_device == crew.on_device
+    def work(comm: Any) -> Any:
+        shard = built(frame, comm, **options)
+        assert shard.binds_on_device == comm.on_device
         return ws.belief_propagation(shard, stand_in_cudf.DataFrame(priors), "w", **given)
 
-    def by_host(crew: Any) -> Any:
-        return work(Slower(crew.rank, crew.size, crew._board, crew._barrier))
+    def by_host(comm: Any) -> Any:
+        return work(Slower(comm.rank, comm.size, comm._board, comm._barrier))
 
     with ws.Graph(frame, **options) as graph:
         whole = ws.belief_propagation(graph, priors, "w", **given)
@@ -124,10 +124,10 @@ def test_what_cannot_be_used_is_refused_by_all() -> None:
     priors = pd.DataFrame({"vertex": [7], "a": [0.0], "b": [0.0]})
 
     def refusal(make: Any) -> Any:
-        def work(crew: Any) -> str:
+        def work(comm: Any) -> str:
             loop = make()
             with pytest.raises(ws.InputError) as caught:
-                loop.start(share(graph, crew), on_device=True)
+                loop.start(share(graph, comm), on_device=True)
             return str(caught.value)
 
         return set(together(3, work))
@@ -152,17 +152,17 @@ def test_checkpoints_go_from_engine_to_engine(
     edges = with_strengths(shape if directed else undirected(shape))
     make = beliefs_of(edges, coupling_for(edges, directed == (engines[0] == "cuda")), 3)
 
-    def begin(crew: Any) -> None:
-        loop, shard = make(), share(graph, crew)
+    def begin(comm: Any) -> None:
+        loop, shard = make(), share(graph, comm)
         loop.start(shard, on_device=engines[0] == "cuda")
         for _ in range(3):
             loop.step()
-        CrewCheckpoints(loop, shard, path, None).save({"iterations": 3, "residual": None})
+        RankCheckpoints(loop, shard, path, None).save({"iterations": 3, "residual": None})
 
-    def resume(crew: Any) -> Any:
+    def resume(comm: Any) -> Any:
         loop = make()
         loop.max_iter = 5
-        return ws.run(loop, share(graph, crew), engine=engines[1], resume=path)
+        return ws.run(loop, share(graph, comm), engine=engines[1], resume=path)
 
     with build(edges) as graph:
         loop = make()

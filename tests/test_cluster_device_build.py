@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import ThreadCrew, over_links, together
+from crews import ThreadCommunicator, over_links, together
 from emulator.device import emulated
 from footprint import LinkedCrew, MeasuredDevice
 from programs import Nearest, Peel, Rank
@@ -23,7 +23,7 @@ from cugraph_ws.backends.cuda import shard_build as device_build
 from cugraph_ws.backends.cuda import shuffle as device_routes
 from cugraph_ws.backends.cuda.cudf_frames import as_series
 from cugraph_ws.backends.cuda.shard import DeviceShard
-from cugraph_ws.dask.nccl import NcclCrew
+from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.shard import ShardGraph
@@ -61,7 +61,7 @@ def edges(kind: str = "gaps", rows: int = 60, dtype: str = "int64") -> pd.DataFr
 
 
 def parts_of(
-    frame: pd.DataFrame, crew: ThreadCrew, *, on_gpu: bool, count: int = 5
+    frame: pd.DataFrame, comm: ThreadCommunicator, *, on_gpu: bool, count: int = 5
 ) -> list[tuple[int, Any]]:
     """Return a member's partitions; they are dealt out in turn."""
     cuts = np.linspace(0, len(frame), count + 1).astype(int)
@@ -69,16 +69,18 @@ def parts_of(
     return [
         (place, made(frame.iloc[cuts[place] : cuts[place + 1]].reset_index(drop=True)))
         for place in range(count)
-        if place % crew.size == crew.rank
+        if place % comm.size == comm.rank
     ]
 
 
-def shares(frame: pd.DataFrame, crew: ThreadCrew, **options: Any) -> tuple[DeviceShard, ShardGraph]:
+def shares(
+    frame: pd.DataFrame, comm: ThreadCommunicator, **options: Any
+) -> tuple[DeviceShard, ShardGraph]:
     made = {"weight": "weight", "attributes": ["count"], **options}
     found, expected = (
         build_shard(
-            crew,
-            parts_of(frame, crew, on_gpu=on_gpu),
+            comm,
+            parts_of(frame, comm, on_gpu=on_gpu),
             meta=(stand_in_cudf.DataFrame if on_gpu else pd.DataFrame)(frame.iloc[:0]),
             **made,
         )
@@ -115,9 +117,9 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
 }
 
 
-def compare(frame: pd.DataFrame, crew: Any, options: dict[str, Any]) -> None:
+def compare(frame: pd.DataFrame, comm: Any, options: dict[str, Any]) -> None:
     """Build a share on the device and one on the host, together; they must be the same."""
-    found, expected = shares(frame, crew, **options)
+    found, expected = shares(frame, comm, **options)
     assert found.report == _with_bytes(expected.report, found.report.bytes)
     assert found.number_of_vertices == expected.number_of_vertices
     assert (found.number_of_edges, found.number_of_arcs, found.own_arcs) == (
@@ -165,7 +167,7 @@ def compare(frame: pd.DataFrame, crew: Any, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_share_as_on_the_host(name: str) -> None:
     frame, options = CASES[name]
-    together(3, lambda crew: compare(frame, crew, options))
+    together(3, lambda comm: compare(frame, comm, options))
 
 
 @pytest.mark.parametrize("name", ["gaps", "undirected, dropped loops", "one way", "nothing"])
@@ -173,25 +175,25 @@ def test_the_same_share_as_on_the_host(name: str) -> None:
 def test_the_same_share_over_links(name: str, members: int) -> None:
     frame, options = CASES[name]
     options = {key: value for key, value in options.items() if key != "weights"}
-    over_links(members, lambda crew: compare(frame, crew, options))
+    over_links(members, lambda comm: compare(frame, comm, options))
 
 
 @pytest.mark.parametrize("name", ["gaps", "undirected"])
 def test_a_small_graph_comes_in_one_round(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_build, "LEAST_ROUND", 1 << 22)
     frame, options = CASES[name]
-    together(2, lambda crew: compare(frame, crew, options))
+    together(2, lambda comm: compare(frame, comm, options))
 
 
 def test_more_kinds_than_a_byte_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_routes, "MOST_KINDS", 5)
     frame, options = CASES["gaps"]
-    together(2, lambda crew: compare(frame, crew, options))
+    together(2, lambda comm: compare(frame, comm, options))
 
 
 def test_more_members_than_vertices() -> None:
     frame = edges("few", rows=12)
-    together(6, lambda crew: compare(frame, crew, {}))
+    together(6, lambda comm: compare(frame, comm, {}))
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -201,13 +203,13 @@ def test_parallel_edges_stay_in_the_order_of_the_frame(
     monkeypatch.setattr(grouping, "LEAST_TILE", 32)  # a warp's arcs: several tiles
     frame = edges("few", rows=300)
     frame["count"] = np.arange(300)  # which tells where an arc has come from
-    together(2, lambda crew: compare(frame, crew, {"directed": directed}))
+    together(2, lambda comm: compare(frame, comm, {"directed": directed}))
 
 
 def test_a_share_that_does_not_fit_is_refused_by_all() -> None:
-    def work(crew: ThreadCrew) -> None:
+    def work(comm: ThreadCommunicator) -> None:
         with pytest.raises(ws.GraphMemoryError, match="while it is built"):
-            build_shard(crew, parts_of(edges("gaps"), crew, on_gpu=True))
+            build_shard(comm, parts_of(edges("gaps"), comm, on_gpu=True))
 
     with emulated(memory=100):
         together(3, work)
@@ -248,8 +250,8 @@ def test_programs_run_on_it(name: str) -> None:
     with ws.Graph(frame, weight="weight") as graph:
         whole = ws.run(program, graph, engine="cpu", **options).frame
 
-    def work(crew: ThreadCrew) -> Any:
-        found = build_shard(crew, parts_of(frame, crew, on_gpu=True), weight="weight")
+    def work(comm: ThreadCommunicator) -> Any:
+        found = build_shard(comm, parts_of(frame, comm, on_gpu=True), weight="weight")
         assert isinstance(found, DeviceShard)
         frame_of = ws.run(program, found, **options).frame
         assert type(frame_of) is stand_in_cudf.DataFrame
@@ -270,8 +272,8 @@ def test_loops_on_the_host_read_it() -> None:
     with ws.Graph(frame, weight="weight") as graph:
         whole = ws.weakly_connected_components(graph)
 
-    def work(crew: ThreadCrew) -> Any:
-        found = build_shard(crew, parts_of(frame, crew, on_gpu=True), weight="weight")
+    def work(comm: ThreadCommunicator) -> Any:
+        found = build_shard(comm, parts_of(frame, comm, on_gpu=True), weight="weight")
         return ws.weakly_connected_components(found)
 
     found = pd.concat(together(3, work), ignore_index=True)
@@ -283,8 +285,8 @@ def test_loops_on_the_host_read_it() -> None:
 def test_ids_of_others_are_asked_for(dtype: str) -> None:
     frame = edges("gaps", dtype=dtype)
 
-    def work(crew: ThreadCrew) -> Any:
-        share = build_shard(crew, parts_of(frame, crew, on_gpu=True))
+    def work(comm: ThreadCommunicator) -> Any:
+        share = build_shard(comm, parts_of(frame, comm, on_gpu=True))
         everyone = np.r_[-1, np.arange(share.number_of_vertices)[::-1]]
         asked = VertexNumbers(np.r_[everyone, everyone], nullable=True)
         other = as_series(share._vertices.columns("other", asked)["other"])
@@ -313,8 +315,8 @@ def test_other_graphs_are_made_over_the_host(
     if "source" in change:
         frame["destination"] = frame["source"].iloc[::-1].to_numpy()
 
-    def work(crew: ThreadCrew) -> Any:
-        found = build_shard(crew, parts_of(frame, crew, on_gpu=True), weight="weight", **options)
+    def work(comm: ThreadCommunicator) -> Any:
+        found = build_shard(comm, parts_of(frame, comm, on_gpu=True), weight="weight", **options)
         assert not isinstance(found, DeviceShard)
         return found.number_of_vertices
 
@@ -327,8 +329,8 @@ def test_a_refused_loop_is_named() -> None:
     frame["source"] = np.where(np.arange(len(frame)) < 7, frame["destination"] + 1, frame["source"])
     loops = np.flatnonzero(frame["source"] == frame["destination"])
 
-    def work(crew: ThreadCrew) -> None:
-        build_shard(crew, parts_of(frame, crew, on_gpu=True), self_loops="error")
+    def work(comm: ThreadCommunicator) -> None:
+        build_shard(comm, parts_of(frame, comm, on_gpu=True), self_loops="error")
 
     with pytest.raises(ws.InputError, match=f"row {loops[0]} joins"):
         together(2, work)
@@ -338,8 +340,8 @@ def test_a_bad_value_is_named_before_edges_are_sent() -> None:
     frame = edges("gaps")
     frame.loc[41, "weight"] = np.inf
 
-    def work(crew: ThreadCrew) -> None:
-        build_shard(crew, parts_of(frame, crew, on_gpu=True), weight="weight")
+    def work(comm: ThreadCommunicator) -> None:
+        build_shard(comm, parts_of(frame, comm, on_gpu=True), weight="weight")
 
     with pytest.raises(ws.InputError, match="row 41 is inf"):
         together(2, work)
@@ -349,8 +351,8 @@ def test_a_bad_value_is_named_before_edges_are_sent() -> None:
 def test_of_sums_that_are_too_large_the_first_vertex_is_named(on_gpu: bool) -> None:
     frame = edges("dense").assign(weight=1e308)
 
-    def work(crew: ThreadCrew) -> None:
-        found = build_shard(crew, parts_of(frame, crew, on_gpu=on_gpu), weight="weight")
+    def work(comm: ThreadCommunicator) -> None:
+        found = build_shard(comm, parts_of(frame, comm, on_gpu=on_gpu), weight="weight")
         found.weight_sums("weight", incoming=True)
 
     first = frame["destination"].value_counts().sort_index()
@@ -361,17 +363,17 @@ def test_of_sums_that_are_too_large_the_first_vertex_is_named(on_gpu: bool) -> N
 
 def test_members_meet_as_often_whatever_the_frame_has(monkeypatch: pytest.MonkeyPatch) -> None:
     meetings: Counter[int] = Counter()
-    meet = NcclCrew._meet
+    meet = NcclCommunicator._meet
 
-    def counted(crew: NcclCrew, mail: Any) -> Any:
-        meetings[crew.rank] += 1
-        return meet(crew, mail)
+    def counted(comm: NcclCommunicator, mail: Any) -> Any:
+        meetings[comm.rank] += 1
+        return meet(comm, mail)
 
-    monkeypatch.setattr(NcclCrew, "_meet", counted)
+    monkeypatch.setattr(NcclCommunicator, "_meet", counted)
     for frame in (edges(rows=40), edges(rows=400)):
         meetings.clear()
         over_links(
-            2, lambda crew, frame=frame: build_shard(crew, parts_of(frame, crew, on_gpu=True))
+            2, lambda comm, frame=frame: build_shard(comm, parts_of(frame, comm, on_gpu=True))
         )
         assert meetings == {0: 25, 1: 25}  # rounds are none: who sends has told what
 
@@ -380,8 +382,8 @@ def test_members_meet_as_often_whatever_the_frame_has(monkeypatch: pytest.Monkey
 def test_ghosts_are_in_the_order_of_their_owners_and_rows_ascend(apart: int) -> None:
     frame = sparse_edges(800)[["source", "destination"]] * apart
 
-    def work(crew: Any) -> Any:
-        shard = build_shard(crew, parts_of(frame, crew, on_gpu=True))
+    def work(comm: Any) -> Any:
+        shard = build_shard(comm, parts_of(frame, comm, on_gpu=True))
         graph, numbers, held = shard.laid_out()
         offsets, indices = (np.asarray(one) for one in graph.csc)
         rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -413,9 +415,9 @@ def test_a_member_takes_its_part_of_the_memory_of_one_gpu(
     frame, here = sparse_edges(ROWS), MeasuredDevice()
     ways = {(a, b): queue.Queue[Any]() for a in range(members) for b in range(members)}
 
-    def work(crew: ThreadCrew) -> int:
-        own = parts_of(frame, crew, on_gpu=True, count=8)
-        return here.peak(lambda: build_shard(LinkedCrew(crew, ways), own))[0]
+    def work(comm: ThreadCommunicator) -> int:
+        own = parts_of(frame, comm, on_gpu=True, count=8)
+        return here.peak(lambda: build_shard(LinkedCrew(comm, ways), own))[0]
 
     with installed(here):
         whole, _ = here.peak(lambda: ws.Graph(stand_in_cudf.DataFrame(frame)))
@@ -435,10 +437,10 @@ def test_what_a_share_takes_is_told_before(
     def note(needed: Any) -> None:
         told[threading.get_ident()] = here.held() + needed.peak
 
-    def work(crew: ThreadCrew) -> tuple[int, int]:
-        own, before = parts_of(frame, crew, on_gpu=True, count=8), here.held()
+    def work(comm: ThreadCommunicator) -> tuple[int, int]:
+        own, before = parts_of(frame, comm, on_gpu=True, count=8), here.held()
         options = {"weight": weight, "directed": directed}
-        peak, _ = here.peak(lambda: build_shard(LinkedCrew(crew, ways), own, **options))
+        peak, _ = here.peak(lambda: build_shard(LinkedCrew(comm, ways), own, **options))
         return peak, told[threading.get_ident()] - before
 
     monkeypatch.setattr(device_build, "check_device_memory", note)
@@ -451,8 +453,8 @@ def test_what_a_share_takes_is_told_before(
 def test_places_of_numbers(kind: str) -> None:
     """Own vertices' and ghosts', none of others, and none of what is no vertex."""
 
-    def work(crew: NcclCrew) -> None:
-        shard, _ = shares(edges(kind, rows=20), crew)
+    def work(comm: NcclCommunicator) -> None:
+        shard, _ = shares(edges(kind, rows=20), comm)
         n = shard.number_of_vertices
         expected = np.full(n + 1, -1)
         expected[shard.positions] = np.arange(shard.length)
@@ -464,11 +466,11 @@ def test_places_of_numbers(kind: str) -> None:
 def test_ghosts_lie_as_their_owners_lay_them_out() -> None:
     """What goes to a member is read from front to back, and comes to its ghosts in that order."""
 
-    def work(crew: NcclCrew) -> None:
-        shard, _ = shares(edges(), crew)
+    def work(comm: NcclCommunicator) -> None:
+        shard, _ = shares(edges(), comm)
         _, numbers, boundaries = shard.laid_out()
         assert all((np.diff(held) > 0).all() for held in boundaries)
-        told = crew.alltoall([[numbers[held]] for held in boundaries])
+        told = comm.alltoall([[numbers[held]] for held in boundaries])
         for (first, last), (sent,) in zip(shard.ghosts, told, strict=True):
             assert numbers[first:last].tolist() == sent.tolist()
 

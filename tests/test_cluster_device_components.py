@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
-from crews import ThreadCrew, over_links, share, together
+from crews import ThreadCommunicator, over_links, share, together
 from emulator.device import emulated
 from shapes import SHAPES, build, random_edges, rmat, undirected
 from test_cluster_device_loops import Slower, path
@@ -43,9 +43,9 @@ def driven(
 ) -> Any:
     """Return the labels, and the steps that every member reports; perhaps with all rows at hand."""
 
-    def work(crew: Any) -> Any:
+    def work(comm: Any) -> Any:
         loop = ws.WeaklyConnectedComponents()
-        shard = share(graph, crew, cuts)
+        shard = share(graph, comm, cuts)
         if turned:
             _ = shard.laid_out()[0].csr
         loop.start(shard, on_device=True)
@@ -283,8 +283,8 @@ def test_a_giant_component_with_vertex_0_is_told_by_bits() -> None:
 @pytest.mark.parametrize("way", ["links", "host"])
 def test_by_whatever_way_the_mail_goes(name: str, way: str) -> None:
     def by_host(size: int, work: Callable[[Any], Any]) -> list[Any]:
-        def slowly(crew: ThreadCrew) -> Any:
-            return work(Slower(crew.rank, crew.size, crew._board, crew._barrier))
+        def slowly(comm: ThreadCommunicator) -> Any:
+            return work(Slower(comm.rank, comm.size, comm._board, comm._barrier))
 
         return together(size, slowly)
 
@@ -348,7 +348,7 @@ def test_contraction_after_ends_have_been_settled(
     assert np.array_equal(labels, oracles.components(edges))
 
 
-class Counting(ThreadCrew):
+class Counting(ThreadCommunicator):
     """A member that counts the meetings it comes to."""
 
     meetings = 0
@@ -364,9 +364,9 @@ def test_members_meet_twice_a_round(name: str) -> None:
     """To exchange labels, and to add up what is not known everywhere."""
     edges, cuts = CASES[name]
 
-    def work(crew: ThreadCrew) -> Any:
+    def work(comm: ThreadCommunicator) -> Any:
         loop, meetings = ws.WeaklyConnectedComponents(), []
-        member = Counting(crew.rank, crew.size, crew._board, crew._barrier)
+        member = Counting(comm.rank, comm.size, comm._board, comm._barrier)
         loop.start(share(graph, member, cuts), on_device=True)
         while not loop.converged:
             before = member.meetings
@@ -382,9 +382,9 @@ def test_members_meet_twice_a_round(name: str) -> None:
 def test_nobody_is_met_where_nobody_else_is() -> None:
     edges = random_edges(200, 150, seed=4)
 
-    def work(crew: ThreadCrew) -> Any:
+    def work(comm: ThreadCommunicator) -> Any:
         loop = ws.WeaklyConnectedComponents()
-        member = Counting(crew.rank, crew.size, crew._board, crew._barrier)
+        member = Counting(comm.rank, comm.size, comm._board, comm._barrier)
         loop.start(share(graph, member), on_device=True)
         before, steps = member.meetings, 0
         while not loop.converged:

@@ -18,7 +18,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import core as on_device
-from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
+from cugraph_ws.run.rank_checkpoint import RankCheckpoints
 
 KINDS = ("both", "in", "out")
 
@@ -72,8 +72,8 @@ def test_every_shape_in_the_steps_of_the_host(name: str, degree_type: Any) -> No
     cuts = np.array([0, edges.n // 3, edges.n // 3, edges.n][-size - 1 :])
     cuts[0] = 0
 
-    def work(crew: Any) -> Any:
-        one, other = (share(graph, crew, cuts) for _ in range(2))
+    def work(comm: Any) -> Any:
+        one, other = (share(graph, comm, cuts) for _ in range(2))
         other = with_ordered_ghosts(other) if ordered else other
         return driven(one, degree_type, "cpu"), driven(other, degree_type)
 
@@ -96,7 +96,7 @@ def test_rows_of_several_pieces() -> None:
 def check_alone(edges: Edges, size: int, degree_type: Any) -> None:
     with build(edges) as graph:
         expected = ws.run(ws.CoreNumber(degree_type), graph, engine="cpu")
-        parts = together(size, lambda crew: driven(share(graph, crew), degree_type)[0])
+        parts = together(size, lambda comm: driven(share(graph, comm), degree_type)[0])
     assert np.array_equal(np.concatenate(parts), expected.arrays["core_number"])
 
 
@@ -108,8 +108,8 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
     options: dict[str, Any] = {"directed": directed, "weight": "w"}
     levels = (0, 4, 99)
 
-    def work(crew: Any) -> list[Any]:
-        shard = built(frame, crew, **options)
+    def work(comm: Any) -> list[Any]:
+        shard = built(frame, comm, **options)
         assert shard.binds_on_device
         result = ws.run(ws.CoreNumber("in"), shard)
         cores = [shard.edges_among(result.arrays["core_number"] >= k) for k in levels]
@@ -129,8 +129,8 @@ def test_mail_by_the_host_and_engines_by_name() -> None:
     with ws.Graph(frame) as graph:
         expected, core = ws.core_number(graph), ws.k_core(graph)
 
-    def work(crew: Any) -> Any:
-        shard = built(frame, Slower(crew.rank, crew.size, crew._board, crew._barrier))
+    def work(comm: Any) -> Any:
+        shard = built(frame, Slower(comm.rank, comm.size, comm._board, comm._barrier))
         return ws.core_number(shard), ws.k_core(shard, engine="cpu")
 
     numbers, edges = zip(*together(2, work), strict=True)
@@ -159,19 +159,19 @@ def test_checkpoints_go_from_engine_to_engine(
     """Of three members with news that has not been passed on, for two members."""
     path = tmp_path / "state.parquet"
 
-    def begin(crew: Any) -> int:
-        loop, shard = ws.CoreNumber(degree_type), share(graph, crew)
+    def begin(comm: Any) -> int:
+        loop, shard = ws.CoreNumber(degree_type), share(graph, comm)
         loop.start(shard, on_device=engines[0] == "cuda")
         steps, waiting = 0, 0
         while steps < 2 or waiting == 0:
             assert not loop.converged
             loop.step()
-            steps, waiting = steps + 1, sum(crew.allgather(int(loop.state()["waiting"].sum())))
-        CrewCheckpoints(loop, shard, path, None).save({"iterations": steps, "residual": None})
+            steps, waiting = steps + 1, sum(comm.allgather(int(loop.state()["waiting"].sum())))
+        RankCheckpoints(loop, shard, path, None).save({"iterations": steps, "residual": None})
         return steps
 
-    def resume(crew: Any) -> Any:
-        shard = share(graph, crew)
+    def resume(comm: Any) -> Any:
+        shard = share(graph, comm)
         result = ws.run(ws.CoreNumber(degree_type), shard, engine=engines[1], resume=path)
         return result.arrays["core_number"], result.iterations
 

@@ -10,7 +10,7 @@ import oracles
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import ThreadCrew, share, together
+from crews import ThreadCommunicator, share, together
 from emulator.device import emulated
 from shapes import SHAPES, build, random_edges, rmat, undirected
 from test_cluster_crew import over_links
@@ -31,13 +31,13 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def parts_of(frame: pd.DataFrame, crew: Any) -> list[tuple[int, Any]]:
+def parts_of(frame: pd.DataFrame, comm: Any) -> list[tuple[int, Any]]:
     """Return a member's partitions, of which there are four; they are dealt out in turn."""
     cuts = np.linspace(0, len(frame), 5).astype(int)
     return [
         (place, stand_in_cudf.DataFrame(frame.iloc[cuts[place] : cuts[place + 1]]))
         for place in range(4)
-        if place % crew.size == crew.rank
+        if place % comm.size == comm.rank
     ]
 
 
@@ -47,9 +47,9 @@ def frame_of(edges: Edges, step: int = 1, first: int = 0) -> pd.DataFrame:
     return pd.DataFrame({name: step * np.asarray(one) + first for name, one in ends.items()})
 
 
-def built(frame: pd.DataFrame, crew: Any, **options: Any) -> Any:
+def built(frame: pd.DataFrame, comm: Any, **options: Any) -> Any:
     meta = stand_in_cudf.DataFrame(frame.iloc[:0])
-    return build_shard(crew, parts_of(frame, crew), meta=meta, **options)
+    return build_shard(comm, parts_of(frame, comm), meta=meta, **options)
 
 
 def path(n: int, size: int) -> Edges:
@@ -105,8 +105,8 @@ def test_labels_are_those_of_the_whole_graph(
     options = {**options, "weights": options.get("weights", [1.0] * 3)[:size]}
     whole = expected(frame, **options)
 
-    def work(crew: ThreadCrew) -> Any:
-        shard = built(frame, crew, **options)
+    def work(comm: ThreadCommunicator) -> Any:
+        shard = built(frame, comm, **options)
         assert isinstance(shard, DeviceShard)
         return ws.weakly_connected_components(shard)
 
@@ -120,8 +120,8 @@ def test_shares_that_were_built_on_the_host(directed: bool) -> None:
     whole = expected(frame, vertices=alone, directed=directed)
     vertices = stand_in_cudf.DataFrame(alone)
 
-    def work(crew: ThreadCrew) -> Any:
-        shard = built(frame, crew, vertices=vertices, directed=directed)
+    def work(comm: ThreadCommunicator) -> Any:
+        shard = built(frame, comm, vertices=vertices, directed=directed)
         assert not isinstance(shard, DeviceShard)
         return ws.weakly_connected_components(shard)
 
@@ -134,7 +134,7 @@ def test_ids_that_are_kept_on_the_host(dtype: str) -> None:
     text = {name: frame[name].map("v{:03}".format) for name in frame}
     frame = frame.assign(**text) if dtype == "text" else frame.astype(np.uint64) + np.uint64(2**63)
     whole = expected(frame)
-    found = together(2, lambda crew: ws.weakly_connected_components(built(frame, crew)))
+    found = together(2, lambda comm: ws.weakly_connected_components(built(frame, comm)))
     assert_same(found, whole)
 
 
@@ -144,8 +144,8 @@ def test_wide_integers(narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = frame_of(random_edges(50, 40, seed=4), 3)
     whole = expected(frame)
 
-    def work(crew: ThreadCrew) -> Any:
-        shard = built(frame, crew)
+    def work(comm: ThreadCommunicator) -> Any:
+        shard = built(frame, comm)
         if narrow:
             assert shard.length <= narrow < shard.number_of_vertices
             assert shard.laid_out()[1].dtype == np.int64
@@ -161,8 +161,8 @@ def test_shares_of_any_kind_of_frame(name: str, turn: Any) -> None:
     edges = turn(SHAPES[name])
     cuts = np.array([0, 0, edges.n // 3, edges.n // 3, edges.n, edges.n])
 
-    def work(crew: ThreadCrew) -> Any:
-        result = ws.run(ws.WeaklyConnectedComponents(), share(graph, crew, cuts), engine="cuda")
+    def work(comm: ThreadCommunicator) -> Any:
+        result = ws.run(ws.WeaklyConnectedComponents(), share(graph, comm, cuts), engine="cuda")
         assert result.converged
         return np.asarray(result.arrays["labels"].numbers)
 
@@ -171,15 +171,15 @@ def test_shares_of_any_kind_of_frame(name: str, turn: Any) -> None:
     assert np.array_equal(labels, oracles.components(edges))
 
 
-class Slower(ThreadCrew):
+class Slower(ThreadCommunicator):
     """A member whose mail comes by the host."""
 
     on_device = False
 
 
-def driven(frame: pd.DataFrame, crew: Any, **options: Any) -> tuple[Any, list[Any]]:
+def driven(frame: pd.DataFrame, comm: Any, **options: Any) -> tuple[Any, list[Any]]:
     loop = ws.WeaklyConnectedComponents()
-    loop.start(built(frame, crew, **options), on_device=True)
+    loop.start(built(frame, comm, **options), on_device=True)
     steps = []
     while not loop.converged:
         steps.append(loop.step())
@@ -188,7 +188,7 @@ def driven(frame: pd.DataFrame, crew: Any, **options: Any) -> tuple[Any, list[An
 
 def test_a_path_that_crosses_members_all_the_time_takes_few_steps() -> None:
     frame = frame_of(path(120, 2))
-    shares = together(2, lambda crew: driven(frame, crew, weights=[1.0, 1.0]))
+    shares = together(2, lambda comm: driven(frame, comm, weights=[1.0, 1.0]))
     assert not np.concatenate([labels for labels, _ in shares]).any()
     told = [[(one.direction, one.active) for one in steps] for _, steps in shares]
     assert told[0] == told[1]  # all members report the same
@@ -201,7 +201,7 @@ def test_a_path_that_crosses_members_all_the_time_takes_few_steps() -> None:
 
 def test_two_rounds_are_enough_where_members_meet_at_once() -> None:
     frame = frame_of(rmat(6, 3, seed=2))
-    (_, steps), _ = together(2, lambda crew: driven(frame, crew))
+    (_, steps), _ = together(2, lambda comm: driven(frame, comm))
     assert [one.direction for one in steps] in (["link"], ["link", "spread"])
     assert steps[0].bytes_sent > 0
     assert steps[0].edges >= len(frame)
@@ -211,11 +211,11 @@ def test_mail_by_nccl_and_by_the_host() -> None:
     frame = frame_of(random_edges(70, 60, seed=9), 2)
     whole = expected(frame)["labels"]
 
-    def by_nccl(crew: Any) -> Any:
-        return driven(frame, crew)[0]
+    def by_nccl(comm: Any) -> Any:
+        return driven(frame, comm)[0]
 
-    def by_host(crew: ThreadCrew) -> Any:
-        return driven(frame, Slower(crew.rank, crew.size, crew._board, crew._barrier))[0]
+    def by_host(comm: ThreadCommunicator) -> Any:
+        return driven(frame, Slower(comm.rank, comm.size, comm._board, comm._barrier))[0]
 
     numbers = np.unique(frame)
     for labels in (over_links(2, by_nccl), together(2, by_host)):
@@ -227,8 +227,8 @@ def test_the_cpu_engine_computes_on_the_host(monkeypatch: pytest.MonkeyPatch) ->
     whole = expected(frame)
     monkeypatch.setattr(on_device, "Forest", None)
 
-    def work(crew: ThreadCrew) -> Any:
-        shard = built(frame, crew)
+    def work(comm: ThreadCommunicator) -> Any:
+        shard = built(frame, comm)
         return ws.weakly_connected_components(shard, engine="cpu")
 
     assert_same(together(2, work), whole)
@@ -242,16 +242,16 @@ def test_checkpoints_go_from_engine_to_engine(
     file = tmp_path / "state.parquet"
     frame = frame_of(path(36, 2))
 
-    def run(crew: ThreadCrew, engine: Any, **options: Any) -> Any:
+    def run(comm: ThreadCommunicator, engine: Any, **options: Any) -> Any:
         loop = ws.WeaklyConnectedComponents()
-        return ws.run(loop, built(frame, crew), engine=engine, **options)
+        return ws.run(loop, built(frame, comm), engine=engine, **options)
 
-    def first(crew: ThreadCrew) -> Any:
-        stop = (lambda made: made.superstep < steps) if crew.rank == 0 else (lambda made: True)
-        return run(crew, engines[0], checkpoint=file, progress=stop)
+    def first(comm: ThreadCommunicator) -> Any:
+        stop = (lambda made: made.superstep < steps) if comm.rank == 0 else (lambda made: True)
+        return run(comm, engines[0], checkpoint=file, progress=stop)
 
-    def second(crew: ThreadCrew) -> Any:
-        return run(crew, engines[1], resume=file)
+    def second(comm: ThreadCommunicator) -> Any:
+        return run(comm, engines[1], resume=file)
 
     begun = together(2, first)
     assert {one.converged for one in begun} == {steps == 99}

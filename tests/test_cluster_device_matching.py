@@ -19,7 +19,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import matching as on_device
-from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
+from cugraph_ws.run.rank_checkpoint import RankCheckpoints
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +57,8 @@ def test_every_shape_in_the_rounds_of_the_host(name: str, directed: bool) -> Non
     cuts = np.array([0, edges.n // 3, edges.n // 3, edges.n])[-size - 1 :]
     cuts[0] = 0
 
-    def work(crew: Any) -> Any:
-        one, other = (share(graph, crew, cuts) for _ in range(2))
+    def work(comm: Any) -> Any:
+        one, other = (share(graph, comm, cuts) for _ in range(2))
         other = with_ordered_ghosts(other) if size == 2 else other
         return driven(edges, one, "cpu"), driven(edges, other, "cuda")
 
@@ -75,7 +75,7 @@ def test_more_members_than_vertices_and_long_rows(directed: bool) -> None:
         with build(edges) as graph:
             expected = ws.run(loop_for(edges), graph, engine="cpu").arrays["mate"].numbers
             parts = together(
-                size, lambda crew, e=edges, g=graph: driven(e, share(g, crew), "cuda")[0]
+                size, lambda comm, e=edges, g=graph: driven(e, share(g, comm), "cuda")[0]
             )
         assert np.array_equal(np.concatenate(parts), expected)
 
@@ -90,11 +90,11 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
     present = np.unique(frame)
     left = present[(present - 7) // 3 % 2 == 0].tolist()
 
-    def work(crew: Any) -> Any:
-        return ws.maximal_bipartite_matching(built(frame, crew, directed=directed), left)
+    def work(comm: Any) -> Any:
+        return ws.maximal_bipartite_matching(built(frame, comm, directed=directed), left)
 
-    def by_host(crew: Any) -> Any:
-        return work(Slower(crew.rank, crew.size, crew._board, crew._barrier))
+    def by_host(comm: Any) -> Any:
+        return work(Slower(comm.rank, comm.size, comm._board, comm._barrier))
 
     with ws.Graph(frame, directed=directed) as graph:
         whole = ws.maximal_bipartite_matching(graph, left)
@@ -110,10 +110,10 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
 def test_an_edge_within_a_side_is_refused_by_all(directed: bool) -> None:
     edges = Edges(np.array([0, 5, 7]), np.array([1, 3, 5]), 8, None, directed)
 
-    def refusal(crew: Any) -> str:
+    def refusal(comm: Any) -> str:
         loop = ws.MaximalBipartiteMatching([0, 2, 4])
         with pytest.raises(ws.InputError) as caught:
-            loop.start(share(graph, crew), on_device=True)
+            loop.start(share(graph, comm), on_device=True)
         return str(caught.value)
 
     with build(edges) as graph:
@@ -129,9 +129,9 @@ def test_sides_by_an_attribute() -> None:
     with ws.Graph(edge_frame(edges), vertices=vertex_frame(edges, side=even)) as graph:
         whole = ws.run(ws.MaximalBipartiteMatching("side"), graph, engine="cpu")
 
-        def work(crew: Any) -> Any:
+        def work(comm: Any) -> Any:
             loop = ws.MaximalBipartiteMatching("side")
-            return ws.run(loop, share(graph, crew), engine="cuda").arrays["mate"].numbers
+            return ws.run(loop, share(graph, comm), engine="cuda").arrays["mate"].numbers
 
         found = np.concatenate(together(2, work))
     assert np.array_equal(found, whole.arrays["mate"].numbers)
@@ -148,15 +148,15 @@ def test_checkpoints_go_from_engine_to_engine(
     path, shape = tmp_path / "state.parquet", random_edges(40, 130, seed=5)
     edges = sides(shape if directed else undirected(shape))
 
-    def begin(crew: Any) -> None:
-        loop, shard = loop_for(edges), share(graph, crew)
+    def begin(comm: Any) -> None:
+        loop, shard = loop_for(edges), share(graph, comm)
         loop.start(shard, on_device=engines[0] == "cuda")
         loop.step()
         assert not loop.converged
-        CrewCheckpoints(loop, shard, path, None).save({"iterations": 1, "residual": None})
+        RankCheckpoints(loop, shard, path, None).save({"iterations": 1, "residual": None})
 
-    def resume(crew: Any) -> Any:
-        result = ws.run(loop_for(edges), share(graph, crew), engine=engines[1], resume=path)
+    def resume(comm: Any) -> Any:
+        result = ws.run(loop_for(edges), share(graph, comm), engine=engines[1], resume=path)
         return result.arrays["mate"].numbers, result.iterations
 
     with build(edges) as graph:

@@ -18,7 +18,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import multi_source as on_device
-from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
+from cugraph_ws.run.rank_checkpoint import RankCheckpoints
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +48,8 @@ def check(edges: Edges, program: Any, sources: list[int], size: int, **options: 
     cuts = np.linspace(0, edges.n, size + 1).astype(np.int64)
     cuts[1:-1] = np.sort(np.random.default_rng(size).integers(0, edges.n + 1, size - 1))
 
-    def work(crew: Any) -> Any:
-        shard = share(graph, crew, cuts)
+    def work(comm: Any) -> Any:
+        shard = share(graph, comm, cuts)
         shard = with_ordered_ghosts(shard) if size == 2 else shard
         return ws.run(loop_of(program, sources, **options), shard, engine="cuda")
 
@@ -113,11 +113,11 @@ def test_frames_on_gpus(weight: str | None, wide: bool, monkeypatch: pytest.Monk
     sources = frame["source"].iloc[[0, 9, 4]].tolist()
     options: dict[str, Any] = {"directed": not wide, "weight": weight}
 
-    def work(crew: Any) -> Any:
-        return ws.multi_source_sssp(built(frame, crew, **options), sources, 9.0)
+    def work(comm: Any) -> Any:
+        return ws.multi_source_sssp(built(frame, comm, **options), sources, 9.0)
 
-    def by_host(crew: Any) -> Any:
-        return work(Slower(crew.rank, crew.size, crew._board, crew._barrier))
+    def by_host(comm: Any) -> Any:
+        return work(Slower(comm.rank, comm.size, comm._board, comm._barrier))
 
     with ws.Graph(frame, **options) as graph:
         whole = ws.multi_source_sssp(graph, sources, 9.0, engine="cuda")
@@ -137,8 +137,8 @@ def test_frames_on_gpus(weight: str | None, wide: bool, monkeypatch: pytest.Monk
 def test_no_sources_and_unknown_ones() -> None:
     frame = frame_of(random_edges(9, 20, seed=4))
 
-    def work(crew: Any) -> Any:
-        shard = built(frame, crew)
+    def work(comm: Any) -> Any:
+        shard = built(frame, comm)
         with pytest.raises(ws.InputError, match="starts"):
             ws.multi_source_bfs(shard, [99])
         return len(ws.multi_source_bfs(shard, []))
@@ -154,17 +154,17 @@ def test_checkpoints_go_from_engine_to_engine(
     monkeypatch.setattr(on_device, "MOST_WIDTH", 2)
     edges, path, sources = random_edges(12, 26, seed=5), tmp_path / "state.parquet", [5, 0, 9]
 
-    def begin(crew: Any) -> None:
-        loop, shard = loop_of(ws.SSSP, sources, engine="python"), share(graph, crew)
+    def begin(comm: Any) -> None:
+        loop, shard = loop_of(ws.SSSP, sources, engine="python"), share(graph, comm)
         loop.start(shard, on_device=engines[0] == "cuda")
         assert isinstance(loop._searches, on_device.Searches) == (engines[0] == "cuda")
         loop.step()
         assert not loop.converged
-        CrewCheckpoints(loop, shard, path, None).save({"iterations": 1, "residual": None})
+        RankCheckpoints(loop, shard, path, None).save({"iterations": 1, "residual": None})
 
-    def resume(crew: Any) -> Any:
+    def resume(comm: Any) -> Any:
         loop = loop_of(ws.SSSP, sources, engine="python")
-        return ws.run(loop, share(graph, crew), engine=engines[1], resume=path)
+        return ws.run(loop, share(graph, comm), engine=engines[1], resume=path)
 
     with build(edges) as graph:
         whole = ws.run(loop_of(ws.SSSP, sources, engine="python"), graph, engine="cuda")

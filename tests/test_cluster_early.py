@@ -315,15 +315,15 @@ def test_workers_that_are_started_again(pair, tree):
 
 def linked(duty: Any) -> tuple[bool, int, bytes]:
     """Open the control channel between members, and send each other a word."""
-    with members.at_work(duty) as crew:
-        lines = Lifelines(crew, duty.addresses)
+    with members.at_work(duty) as comm:
+        lines = Lifelines(comm, duty.addresses)
         encrypted = all(isinstance(one._line, ssl.SSLSocket) for one in lines._mail.values())
         lines.begin(duty.run)
-        other = 1 - crew.rank
-        came = lines.swap({other: b"from %d" % crew.rank}, crew.check)[other]
-        crew.allgather(None)
+        other = 1 - comm.rank
+        came = lines.swap({other: b"from %d" % comm.rank}, comm.check)[other]
+        comm.allgather(None)
         lines.close()
-        return encrypted, crew.room, came
+        return encrypted, comm.room, came
 
 
 def told_of_channels(crowd: Workers) -> list[tuple[bool, int, bytes]]:

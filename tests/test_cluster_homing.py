@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import ThreadCrew, over_links, together
+from crews import ThreadCommunicator, over_links, together
 from emulator.device import emulated
 from programs import Nearest, Paths, Peel, Widest
 
@@ -51,12 +51,12 @@ PROGRAMS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-def shard_of(frame: pd.DataFrame, crew: Any, **options: Any) -> Any:
-    cuts = np.linspace(0, len(frame), crew.size + 1).astype(int)
-    own = frame.iloc[cuts[crew.rank] : cuts[crew.rank + 1]].reset_index(drop=True)
+def shard_of(frame: pd.DataFrame, comm: Any, **options: Any) -> Any:
+    cuts = np.linspace(0, len(frame), comm.size + 1).astype(int)
+    own = frame.iloc[cuts[comm.rank] : cuts[comm.rank + 1]].reset_index(drop=True)
     if options.pop("on_gpu", False):
         own = stand_in_cudf.DataFrame(own)
-    return build_shard(crew, [(crew.rank, own)], **IDS, attributes=["source"], **options)
+    return build_shard(comm, [(comm.rank, own)], **IDS, attributes=["source"], **options)
 
 
 def whole(frame: pd.DataFrame, program: Any, **options: Any) -> Any:
@@ -80,8 +80,8 @@ def test_the_same_answers(name: str, members: int) -> None:
     program, options = PROGRAMS[name]
     frame = road()
 
-    def work(crew: ThreadCrew) -> Any:
-        shard = shard_of(frame, crew)
+    def work(comm: ThreadCommunicator) -> Any:
+        shard = shard_of(frame, comm)
         runs = [ws.run(program, shard, **options) for _ in range(2)]
         return [(run.frame, run.trace, run.iterations, run.stopped) for run in runs]
 
@@ -106,8 +106,8 @@ def test_on_gpus(name: str, on_gpu: bool) -> None:
     program, options = PROGRAMS[name]
     frame = road(14, 2)
 
-    def work(crew: Any) -> Any:
-        shard = shard_of(frame, crew, on_gpu=on_gpu)
+    def work(comm: Any) -> Any:
+        shard = shard_of(frame, comm, on_gpu=on_gpu)
         run = ws.run(program, shard, engine="cuda", **options)
         return run.frame, run.trace
 
@@ -121,8 +121,8 @@ def test_on_gpus(name: str, on_gpu: bool) -> None:
 def supersteps_of(frame: pd.DataFrame, program: Any, **options: Any) -> list[int]:
     """Return in how many shares each superstep was computed, by a crew of two."""
 
-    def work(crew: ThreadCrew) -> Any:
-        return ws.run(program, shard_of(frame, crew), **options).trace["partitions"].tolist()
+    def work(comm: ThreadCommunicator) -> Any:
+        return ws.run(program, shard_of(frame, comm), **options).trace["partitions"].tolist()
 
     first, second = together(2, work)
     assert first == second
@@ -152,9 +152,9 @@ def test_graphs_that_do_not_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_graphs_that_do_not_fit_on_the_gpu_stay() -> None:
     frame = road(10, 2)
 
-    def work(crew: Any) -> Any:
-        shard = shard_of(frame, crew, on_gpu=True)
-        crew.allgather(None)
+    def work(comm: Any) -> Any:
+        shard = shard_of(frame, comm, on_gpu=True)
+        comm.allgather(None)
         here.free_memory = lambda: 1 << 12  # once all shares are made
         return list(ws.run(ws.BFS, shard, start=1).trace["partitions"])
 
@@ -170,7 +170,7 @@ def test_who_has_not_taken_long_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_limit_of_supersteps_is_kept() -> None:
     frame = road()
     expected = whole(frame, Paths, max_iter=2)
-    found = together(2, lambda crew: ws.run(Paths, shard_of(frame, crew), max_iter=2).frame)
+    found = together(2, lambda comm: ws.run(Paths, shard_of(frame, comm), max_iter=2).frame)
     assert_same(found, expected)
     assert len(supersteps_of(frame, ws.BFS, start=1, max_iter=9)) == 9
 
@@ -180,13 +180,13 @@ def test_checkpoints_from_home_are_those_of_shares(members: int, tmp_path: Path)
     frame, path = road(), tmp_path / "state.parquet"
     expected = whole(frame, ws.SSSP, source=1)
 
-    def begin(crew: ThreadCrew) -> Any:
-        run = ws.run(ws.SSSP, shard_of(frame, crew), source=1, max_iter=11, checkpoint=path)
+    def begin(comm: ThreadCommunicator) -> Any:
+        run = ws.run(ws.SSSP, shard_of(frame, comm), source=1, max_iter=11, checkpoint=path)
         assert run.trace["partitions"].tolist()[-1] == 1
         return run.iterations
 
-    def finish(crew: ThreadCrew) -> Any:
-        run = ws.run(ws.SSSP, shard_of(frame, crew), source=1, resume=path)
+    def finish(comm: ThreadCommunicator) -> Any:
+        run = ws.run(ws.SSSP, shard_of(frame, comm), source=1, resume=path)
         return run.frame, run.trace["partitions"].tolist()
 
     assert together(2, begin) == [11, 11]
@@ -199,15 +199,15 @@ def test_it_can_be_stopped_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.0, raising=False)
     frame = road(400, 2)
 
-    def work(crew: ThreadCrew) -> Any:
+    def work(comm: ThreadCommunicator) -> Any:
         told: list[Any] = []
 
         def report(update: Any) -> bool:
             told.append(update.superstep)
             return len(told) < 6
 
-        named = {"progress": report if crew.rank == 0 else False}
-        run = ws.run(ws.BFS, shard_of(frame, crew), start=1, fused=False, **named)
+        named = {"progress": report if comm.rank == 0 else False}
+        run = ws.run(ws.BFS, shard_of(frame, comm), start=1, fused=False, **named)
         return run.stopped, run.trace["partitions"].tolist()[-1], run.iterations
 
     results = together(2, work)
@@ -220,10 +220,10 @@ def test_it_can_be_stopped_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_error_at_home_is_everybodys() -> None:
     frame = road()
 
-    def work(crew: ThreadCrew) -> Any:
-        shard = shard_of(frame, crew)
+    def work(comm: ThreadCommunicator) -> Any:
+        shard = shard_of(frame, comm)
         ws.run(ws.BFS, shard, start=1)
-        if crew.rank == 0:
+        if comm.rank == 0:
             shard.kept["home"].close()
         return ws.run(ws.BFS, shard, start=1)
 

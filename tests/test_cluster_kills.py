@@ -74,16 +74,16 @@ def ranks(whole: ws.Graph) -> pd.DataFrame:
 
 def die_at(dask_worker: Worker, meeting: int) -> None:
     """Have this worker's process end at one of the meetings of its next build."""
-    from cugraph_ws.dask.worker import DaskCrew
+    from cugraph_ws.dask.worker import DaskCommunicator
 
-    usual = DaskCrew._meet
+    usual = DaskCommunicator._meet
 
-    def meet(self: DaskCrew, mail: Any) -> Any:
+    def meet(self: DaskCommunicator, mail: Any) -> Any:
         if "cugraph_ws-graph-" in self._run and self._step >= meeting:
             os.kill(os.getpid(), signal.SIGKILL)
         return usual(self, mail)
 
-    DaskCrew._meet = meet  # type: ignore[method-assign]
+    DaskCommunicator._meet = meet  # type: ignore[method-assign]
 
 
 def die_with_rows(dask_worker: Worker) -> None:

@@ -20,7 +20,7 @@ from emulator.device import emulated
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.shard import DeviceShard
 from cugraph_ws.dask import graph as cluster_graph
-from cugraph_ws.dask.worker import CrewPlugin
+from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.partition import known_vertices as known
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.known_vertices import GIVEN, KnownVertices
@@ -282,7 +282,7 @@ def test_a_look_up_that_cannot_be_made_is_left_to_the_workers(client, monkeypatc
 
 
 def test_a_worker_without_the_shard_has_no_answer():
-    assert asyncio.run(CrewPlugin().find("no such key", b"")) is None
+    assert asyncio.run(RankPlugin().find("no such key", b"")) is None
 
 
 @pytest.mark.parametrize(
@@ -312,9 +312,9 @@ def test_ranks_that_would_own_ids_tell_their_numbers(where, kind):
     kind_of = stand_in_cudf.DataFrame if on_device else pd.DataFrame
     wanted = [*map(make, range(14)), bad, make(3)]
 
-    def look(crew: Any) -> Any:
-        own = kind_of(frame.iloc[crew.rank :: 3].reset_index(drop=True))
-        shard = build_shard(crew, [(crew.rank, own)], **names)
+    def look(comm: Any) -> Any:
+        own = kind_of(frame.iloc[comm.rank :: 3].reset_index(drop=True))
+        shard = build_shard(comm, [(comm.rank, own)], **names)
         assert isinstance(shard, DeviceShard) == on_device
         return shard._vertices
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from clusters import certificates
-from crews import ThreadCrew, together
+from crews import ThreadCommunicator, together
 
 from cugraph_ws.dask import control_channel as channel
 from cugraph_ws.dask import heartbeat as lifelines
@@ -33,7 +33,7 @@ WAIT = 30.0
 PLAIN = Transport("run", ["127.0.0.1"])
 
 
-class Checked(ThreadCrew):
+class Checked(ThreadCommunicator):
     """A crew that nobody gives up."""
 
     transport = PLAIN
@@ -61,8 +61,8 @@ def transport(request: Any, encrypted: Transport, monkeypatch: Any) -> Transport
     return chosen
 
 
-def joined(crew: Any) -> Lifelines:
-    checked: Any = Checked(crew.rank, crew.size, crew._board, crew._barrier)  # of threads
+def joined(comm: Any) -> Lifelines:
+    checked: Any = Checked(comm.rank, comm.size, comm._board, comm._barrier)  # of threads
     return Lifelines(checked, WHO)
 
 
@@ -277,9 +277,9 @@ def test_connections_are_encrypted_where_the_cluster_is(transport: Transport) ->
 def test_one_member_without_certificates_makes_all_go_without(encrypted: Transport) -> None:
     """Otherwise half of them would wait for a handshake that never comes."""
 
-    def mixed(crew: Any) -> Lifelines:
-        checked: Any = Checked(crew.rank, crew.size, crew._board, crew._barrier)
-        checked.transport = PLAIN if crew.rank == 1 else encrypted
+    def mixed(comm: Any) -> Lifelines:
+        checked: Any = Checked(comm.rank, comm.size, comm._board, comm._barrier)
+        checked.transport = PLAIN if comm.rank == 1 else encrypted
         return Lifelines(checked, WHO)
 
     made = together(len(WHO), mixed)
@@ -346,11 +346,11 @@ def test_a_member_that_cannot_be_reached_is_named(monkeypatch: Any) -> None:
     def unreachable(*given: Any) -> None:
         raise OSError("no way there")
 
-    def member(crew: Any) -> None:
-        if crew.rank == 1:
-            joined(crew)
+    def member(comm: Any) -> None:
+        if comm.rank == 1:
+            joined(comm)
         else:
-            crew.allgather((1, PairKeys().public, False))
+            comm.allgather((1, PairKeys().public, False))
 
     monkeypatch.setattr(lifelines, "call", unreachable)
     with pytest.raises(WorkerLostError, match=r"tcp://127\.0\.0\.1:0 cannot be reached \(no way"):
@@ -358,11 +358,11 @@ def test_a_member_that_cannot_be_reached_is_named(monkeypatch: Any) -> None:
 
 
 def test_a_member_that_shows_no_public_number_ends_it() -> None:
-    def member(crew: Any) -> None:
-        if crew.rank < 2:
-            joined(crew)
+    def member(comm: Any) -> None:
+        if comm.rank < 2:
+            joined(comm)
         else:
-            crew.allgather((1, b"", False))
+            comm.allgather((1, b"", False))
 
     with pytest.raises(WorkerLostError, match="cannot agree on keys"):
         together(3, member)
@@ -384,11 +384,11 @@ def test_a_member_that_never_comes_is_named(monkeypatch: Any) -> None:
     monkeypatch.setattr(lifelines, "PATIENCE", 0.2)
     monkeypatch.setattr(lifelines, "LOOK", 0.05)
 
-    def member(crew: Any) -> None:
-        if crew.rank < 2:
-            joined(crew).close()
+    def member(comm: Any) -> None:
+        if comm.rank < 2:
+            joined(comm).close()
         else:
-            crew.allgather((1, PairKeys().public, True))  # and dies
+            comm.allgather((1, PairKeys().public, True))  # and dies
 
     with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:2 does not come"):
         together(3, member)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import pytest
-from crews import ThreadCrew, together
+from crews import ThreadCommunicator, together
 from emulator.device import emulated
 
 from cugraph_ws.dask import links
@@ -26,12 +26,12 @@ class Links:
     said = threading.Condition()
     words: ClassVar[dict[str, dict[int, Any]]] = {}  # by run
 
-    def __init__(self, crew: ThreadCrew, addresses: Any) -> None:
+    def __init__(self, comm: ThreadCommunicator, addresses: Any) -> None:
         assert addresses == WHO
         with Links.lock:
             Links.made += 1
-        crew.allgather(None)
-        self.rank, self.alive = crew.rank, True
+        comm.allgather(None)
+        self.rank, self.alive = comm.rank, True
         self.check: Any = None
         self.runs: list[Any] = []
 
@@ -59,18 +59,18 @@ class Links:
 def pools() -> Any:
     Links.made = 0
     Links.words.clear()
-    ThreadCrew.check = staticmethod(lambda: None)
-    ThreadCrew.is_called = lambda crew: crew._barrier.n_waiting > 0
+    ThreadCommunicator.check = staticmethod(lambda: None)
+    ThreadCommunicator.is_called = lambda comm: comm._barrier.n_waiting > 0
     with emulated():
         yield [LinkPool(Links) for _ in WHO]
-    del ThreadCrew.check, ThreadCrew.is_called
+    del ThreadCommunicator.check, ThreadCommunicator.is_called
 
 
 def lent(pools: Any, run: str, work: Any = lambda links: None) -> list[Any]:
     """Lend links to a run of all members; return what each was given."""
 
-    def member(crew: ThreadCrew) -> Any:
-        with pools[crew.rank].lend(crew, WHO, run) as joined:
+    def member(comm: ThreadCommunicator) -> Any:
+        with pools[comm.rank].lend(comm, WHO, run) as joined:
             work(joined.links)
             return joined.links
 
@@ -95,11 +95,11 @@ def test_who_is_free_is_told_over_links_that_are_kept(pools: Any, monkeypatch: A
     """And not over the crew's slower way."""
     first = lent(pools, "one")
 
-    def meet(crew: ThreadCrew, value: Any) -> Any:
+    def meet(comm: ThreadCommunicator, value: Any) -> Any:
         raise AssertionError("nobody need meet")
 
     with monkeypatch.context() as patch:
-        patch.setattr(ThreadCrew, "allgather", meet)
+        patch.setattr(ThreadCommunicator, "allgather", meet)
         assert lent(pools, "two") == first
 
 
@@ -109,15 +109,15 @@ def test_runs_take_turns(pools: Any) -> None:
     counting = threading.Lock()
 
     def run(name: str) -> None:
-        def member(crew: ThreadCrew) -> None:
-            time.sleep((zlib.crc32(f"{name} {crew.rank}".encode()) % 5) / 200)
-            with pools[crew.rank].lend(crew, WHO, name):
+        def member(comm: ThreadCommunicator) -> None:
+            time.sleep((zlib.crc32(f"{name} {comm.rank}".encode()) % 5) / 200)
+            with pools[comm.rank].lend(comm, WHO, name):
                 with counting:
-                    inside[crew.rank] += 1
-                    most[crew.rank] = max(most[crew.rank], inside[crew.rank])
-                crew.allgather(None)
+                    inside[comm.rank] += 1
+                    most[comm.rank] = max(most[comm.rank], inside[comm.rank])
+                comm.allgather(None)
                 with counting:
-                    inside[crew.rank] -= 1
+                    inside[comm.rank] -= 1
 
         together(len(WHO), member)
         done.append(name)
@@ -136,10 +136,10 @@ def test_who_waits_for_a_turn_can_be_called_off(pools: Any, monkeypatch: Any) ->
         raise TimeoutError("the run is over")
 
     with pools[1]._turn:
-        monkeypatch.setattr(ThreadCrew, "check", staticmethod(give_up))
+        monkeypatch.setattr(ThreadCommunicator, "check", staticmethod(give_up))
         with pytest.raises(TimeoutError, match="the run is over"):
             lent(pools, "one")
-    monkeypatch.setattr(ThreadCrew, "check", staticmethod(lambda: None))
+    monkeypatch.setattr(ThreadCommunicator, "check", staticmethod(lambda: None))
     assert len(lent(pools, "two")) == 2, "nobody has kept a turn"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from crews import ThreadCrew, share, together
+from crews import ThreadCommunicator, share, together
 from emulator.device import emulated
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +40,7 @@ from cugraph_ws.backends.cpu.loops import belief_propagation as messages
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
+from cugraph_ws.run.rank_checkpoint import RankCheckpoints
 
 CREWS = (1, 2, 3, 7)
 
@@ -54,7 +54,7 @@ def cuts_of(n: int, size: int, seed: int) -> Array:
 def on_crew(graph: Any, size: int, work: Callable[[ShardGraph], Any], seed: int = 0) -> list[Any]:
     """Do the same on every member's share of a graph."""
     cuts = cuts_of(graph.number_of_vertices, size, seed)
-    return together(size, lambda crew: work(share(graph, crew, cuts)))
+    return together(size, lambda comm: work(share(graph, comm, cuts)))
 
 
 def values(one: Any) -> Array:
@@ -160,7 +160,7 @@ def drawn_edges(drawn: Any) -> tuple[Edges, list[int]]:
 def drawn_result(edges: Edges, cuts: list[int], make: Callable[[], Any]) -> dict[str, Array]:
     with build(edges) as graph:
         size = len(cuts) - 1
-        shares = together(size, lambda crew: finish(make)(share(graph, crew, cuts)))
+        shares = together(size, lambda comm: finish(make)(share(graph, comm, cuts)))
     return {name: np.concatenate([one[name] for one in shares]) for name in shares[0]}
 
 
@@ -255,7 +255,7 @@ def test_labels_of_the_end_are_not_looked_for_again(tmp_path):
         def resume(shard: ShardGraph) -> Any:
             loop = WeaklyConnectedComponents()
             loop.start(shard)
-            CrewCheckpoints(loop, shard, None, path).load()
+            RankCheckpoints(loop, shard, None, path).load()
             assert loop.converged
             return loop.columns()["labels"].numbers
 
@@ -513,7 +513,7 @@ def test_another_number_of_members_goes_on(monkeypatch, tmp_path, case, after, d
         while taken < after and not loop.converged:
             loop.step()
             taken += 1
-        CrewCheckpoints(loop, shard, path, None).save({"iterations": taken, "residual": None})
+        RankCheckpoints(loop, shard, path, None).save({"iterations": taken, "residual": None})
         return taken
 
     def resume(shard: ShardGraph) -> Any:
@@ -552,17 +552,17 @@ def test_a_single_rank_goes_on_with_vertices_that_wait_and_several_after_it(tmp_
             loop.step()
             steps, waiting = (
                 steps + 1,
-                sum(shard.crew.allgather(int(loop.state()["waiting"].sum()))),
+                sum(shard.comm.allgather(int(loop.state()["waiting"].sum()))),
             )
-        CrewCheckpoints(loop, shard, path, None).save({"iterations": steps, "residual": None})
+        RankCheckpoints(loop, shard, path, None).save({"iterations": steps, "residual": None})
         return waiting
 
     def save_again(shard: ShardGraph) -> Array:
         loop = CoreNumber()
         loop.start(shard, on_device=engine == "cuda")
-        facts = CrewCheckpoints(loop, shard, None, path).load()
+        facts = RankCheckpoints(loop, shard, None, path).load()
         known = {name: facts[name] for name in ("iterations", "residual")}
-        CrewCheckpoints(loop, shard, path, None).save(known)
+        RankCheckpoints(loop, shard, path, None).save(known)
         while not loop.converged:
             loop.step()
         return values(loop.columns()["core_number"])
@@ -610,7 +610,7 @@ def test_only_what_has_changed_is_sent():
         return quiet, loud
 
     with build(edges) as graph:
-        shown = together(2, lambda crew: work(share(graph, crew)))
+        shown = together(2, lambda comm: work(share(graph, comm)))
     # The first vertex of the second member is the only one of them that another holds.
     assert shown == [([2, 0], [2, 4 + 8])] * 2
 
@@ -618,15 +618,15 @@ def test_only_what_has_changed_is_sent():
 def test_what_is_reduced_may_be_overwritten_at_once():
     """Ranks that are threads read it when they get to it."""
 
-    class Recorder(ThreadCrew):
+    class Recorder(ThreadCommunicator):
         def alltoall(self, boxes: Any) -> Any:
             sent.extend(one for box in boxes for one in box)
             return super().alltoall(boxes)
 
     sent: list[Array] = []
 
-    def work(crew: ThreadCrew) -> None:
-        shard = share(graph, Recorder(crew.rank, crew.size, crew._board, crew._barrier))
+    def work(comm: ThreadCommunicator) -> None:
+        shard = share(graph, Recorder(comm.rank, comm.size, comm._board, comm._barrier))
         sent.clear()
         column_ = np.ones(shard.length)
         Part(shard, on_device=False).halo.reduce(column_)
@@ -638,11 +638,11 @@ def test_what_is_reduced_may_be_overwritten_at_once():
 
 
 def test_rows_come_to_their_owners_in_the_order_of_the_senders():
-    def work(crew: ThreadCrew) -> list[list[int]]:
-        shard = share(graph, crew, [0, 4, 4, 10])
+    def work(comm: ThreadCommunicator) -> list[list[int]]:
+        shard = share(graph, comm, [0, 4, 4, 10])
         numbers = np.array([9, 0, 4, 3])
         halo = shard.halo_for(numbers)
-        return [one.tolist() for one in halo.send_to_owners(numbers, numbers * 10 + crew.rank)]
+        return [one.tolist() for one in halo.send_to_owners(numbers, numbers * 10 + comm.rank)]
 
     with build(SHAPES["short path"]) as graph:
         first, second, third = together(3, work)
@@ -682,7 +682,7 @@ def test_graphs_built_by_a_crew(size, directed):
         """Give each member of a crew some rows of the priors."""
         if not isinstance(graph, ShardGraph):
             return priors
-        return Partitions([priors.iloc[graph.crew.rank :: graph.crew.size]])
+        return Partitions([priors.iloc[graph.comm.rank :: graph.comm.size]])
 
     graph = ws.Graph(edges, weight="weight", directed=directed)
     hands = deal(cut(edges, 4), size)

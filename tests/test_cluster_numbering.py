@@ -23,7 +23,7 @@ from cugraph_ws.partition.agreement import attempt, in_order
 from cugraph_ws.partition.id_types import agree_together, pack_dtype, unpack_dtype
 from cugraph_ws.partition.identities import settle
 from cugraph_ws.partition.numbering import number_rows_together
-from cugraph_ws.runtime.communicator import Alone
+from cugraph_ws.runtime.communicator import SingleRank
 
 SIZES = [1, 2, 3, 5]
 TYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint32, np.uint64]
@@ -48,14 +48,14 @@ def check(size, parts, cuts, *, dense=1 << 10, owners=None):
     everything = [part.to_pylist() for part in alone.numbering.decode(np.arange(n))]
     owners = np.array(owners or [n * rank // size for rank in range(size + 1)], np.int64)
 
-    def member(crew):
-        own = [[slices(part, cuts)[crew.rank]] for part in parts]
+    def member(comm):
+        own = [[slices(part, cuts)[comm.rank]] for part in parts]
         forms = [form_of(part) for part in parts]
-        crew = Strict(crew)
-        numbered = number_rows_together(crew, own, forms, dense_up_to=dense)
-        numbering = settle(crew, numbered.ids, owners)
-        asked = [slices(part, cuts)[(crew.rank + 1) % size] for part in parts]
-        wanted = np.array([n - 1, -1, 0, n // 2] if n else [-1])[crew.rank % 2 :]
+        comm = Strict(comm)
+        numbered = number_rows_together(comm, own, forms, dense_up_to=dense)
+        numbering = settle(comm, numbered.ids, owners)
+        asked = [slices(part, cuts)[(comm.rank + 1) % size] for part in parts]
+        wanted = np.array([n - 1, -1, 0, n // 2] if n else [-1])[comm.rank % 2 :]
         return {
             "numbers": numbered.columns[0].tolist(),
             "size": (numbered.ids.size, numbering.size),
@@ -66,7 +66,7 @@ def check(size, parts, cuts, *, dense=1 << 10, owners=None):
             "decoded": [part.to_pylist() for part in numbering.decode(wanted)],
             "own": [
                 part.to_pylist()
-                for part in numbering.own(np.arange(owners[crew.rank + 1] - owners[crew.rank]))
+                for part in numbering.own(np.arange(owners[comm.rank + 1] - owners[comm.rank]))
             ],
             "bytes": numbering.nbytes,
         }
@@ -179,9 +179,9 @@ def test_ranges_drawn_from_samples_are_of_like_size():
     rng = np.random.default_rng(6)
     ids = (rng.lognormal(20, 5, 40_000) % 2**60).astype(np.int64)
 
-    def member(crew):
-        own = ids[:39_000] if crew.rank == 0 else ids[39_000:] if crew.rank == 1 else ids[:0]
-        shelf = number_rows_together(crew, [[own]], [np.dtype(np.int64)], dense_up_to=0).ids
+    def member(comm):
+        own = ids[:39_000] if comm.rank == 0 else ids[39_000:] if comm.rank == 1 else ids[:0]
+        shelf = number_rows_together(comm, [[own]], [np.dtype(np.int64)], dense_up_to=0).ids
         return np.diff(shelf.cuts)
 
     for counts in together(4, member):
@@ -194,10 +194,10 @@ def test_ranges_drawn_from_samples_are_of_like_size():
 def test_unknown_integers_of_any_other_type(ids, dtype):
     values = np.array(ids, dtype)
 
-    def member(crew):
-        own = values if crew.rank == 1 else values[:0]
-        numbered = number_rows_together(crew, [[own]], [values.dtype], dense_up_to=20)
-        numbering = settle(crew, numbered.ids, np.array([0, 1, 1, 3]))
+    def member(comm):
+        own = values if comm.rank == 1 else values[:0]
+        numbered = number_rows_together(comm, [[own]], [values.dtype], dense_up_to=20)
+        numbering = settle(comm, numbered.ids, np.array([0, 1, 1, 3]))
         found = []
         for other in TYPES:
             limits = np.iinfo(other)
@@ -215,14 +215,14 @@ def test_unknown_text_and_pairs():
     texts = pa.chunked_array([["b", "d", "d"]])
     numbers = np.array([5, 1, 7])
 
-    def member(crew):
-        own = [[texts], [numbers]] if crew.rank == 0 else [[], []]
+    def member(comm):
+        own = [[texts], [numbers]] if comm.rank == 0 else [[], []]
         numbered = number_rows_together(
-            crew, own, [pa.large_string(), np.dtype(np.int64)], dense_up_to=20
+            comm, own, [pa.large_string(), np.dtype(np.int64)], dense_up_to=20
         )
-        numbering = settle(crew, numbered.ids, np.array([0, 1, 3]))
+        numbering = settle(comm, numbered.ids, np.array([0, 1, 3]))
         asked = [("a", 5), ("b", 5), ("b", 6), ("b", 4), ("d", 0), ("d", 7), ("d", 9), ("e", 1)]
-        asked = asked if crew.rank else asked[:2]
+        asked = asked if comm.rank else asked[:2]
         columns = [pa.chunked_array([[one for one, _ in asked]]), np.array([b for _, b in asked])]
         same = [columns[0].slice(0, 2), columns[1][:2]]
         assert numbering.encode_same(same).tolist() == [-1, 0]
@@ -271,19 +271,19 @@ def test_an_id_alone_is_looked_for_by_the_host(dtype, kept, monkeypatch):
 def test_too_many_pairs(monkeypatch):
     monkeypatch.setattr("cugraph_ws.graph.numbering._INT64_MAX", 3)
 
-    def member(crew):
-        own = np.arange(2) + crew.rank
+    def member(comm):
+        own = np.arange(2) + comm.rank
         with pytest.raises(InputError, match=r"3 times 3 combinations.*one column of strings"):
-            number_rows_together(crew, [[own], [own]], [own.dtype] * 2, dense_up_to=20)
+            number_rows_together(comm, [[own], [own]], [own.dtype] * 2, dense_up_to=20)
 
     together(2, member)
 
 
 @pytest.mark.parametrize("form", [np.dtype(np.int64), pa.large_string(), pa.large_binary()])
 def test_no_ids(form):
-    def member(crew):
-        ids = number_rows_together(crew, [[]], [form], dense_up_to=20).ids
-        numbering = settle(crew, ids, np.zeros(3, np.int64))
+    def member(comm):
+        ids = number_rows_together(comm, [[]], [form], dense_up_to=20).ids
+        numbering = settle(comm, ids, np.zeros(3, np.int64))
         asked = np.array([1]) if isinstance(form, np.dtype) else pa.chunked_array([["a"]])
         return (
             numbering.size,
@@ -297,7 +297,7 @@ def test_no_ids(form):
 
 def test_alone():
     values = np.array([7, 3, 7])
-    numbered = number_rows_together(Alone(), [[values]], [values.dtype], dense_up_to=0)
+    numbered = number_rows_together(SingleRank(), [[values]], [values.dtype], dense_up_to=0)
     assert numbered.columns[0].tolist() == [1, 0, 1]
 
 
@@ -381,8 +381,8 @@ def told_of(values, place):
 def test_members_without_columns_follow_the_others():
     series = pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["b", "x", "a"]))
 
-    def member(crew):
-        return agree_together(crew, told_of(series, 0) if crew.rank == 1 else [])
+    def member(comm):
+        return agree_together(comm, told_of(series, 0) if comm.rank == 1 else [])
 
     kinds = together(3, member)
     assert all(kind.family == "text" and kind.categorical for kind in kinds)
@@ -392,8 +392,8 @@ def test_members_without_columns_follow_the_others():
 def test_categories_of_all_members_are_joined():
     dtypes = [pd.CategoricalDtype(["b", "a"]), pd.CategoricalDtype(["c", "a"])]
 
-    def member(crew):
-        return agree_together(crew, told_of(pd.Series(["a"], dtype=dtypes[crew.rank]), crew.rank))
+    def member(comm):
+        return agree_together(comm, told_of(pd.Series(["a"], dtype=dtypes[comm.rank]), comm.rank))
 
     assert [kind.dtype.categories.tolist() for kind in together(2, member)] == [["b", "a", "c"]] * 2
 
@@ -402,13 +402,13 @@ def test_known_categories_are_shown_to_nobody():
     dtype = pd.CategoricalDtype([f"category {one}" for one in range(1000)])
     heard = []
 
-    def member(crew):
+    def member(comm):
         class Listening:
-            rank, size, alltoall = crew.rank, crew.size, crew.alltoall
+            rank, size, alltoall = comm.rank, comm.size, comm.alltoall
 
             def allgather(self, value):
                 heard.append(len(repr(value)))
-                return crew.allgather(value)
+                return comm.allgather(value)
 
         return agree_together(Listening(), told_of(pd.Series(["category 1"], dtype=dtype), 0))
 
@@ -419,18 +419,18 @@ def test_known_categories_are_shown_to_nobody():
 def test_the_first_type_that_holds_all_is_the_results():
     columns = [pd.Series([1], dtype="int32"), pd.Series([1], dtype="Int64"), pd.Series([1])]
 
-    def member(crew):
-        return agree_together(crew, told_of(columns[crew.rank], 2 - crew.rank))
+    def member(comm):
+        return agree_together(comm, told_of(columns[comm.rank], 2 - comm.rank))
 
     for kind in together(3, member):
         assert kind == IdType("integer", pa.int64(), np.dtype(np.int64))
 
 
 def test_kinds_that_do_not_go_together():
-    def member(crew):
-        values = pd.Series([1]) if crew.rank else pd.Series(["a"], dtype=object)
+    def member(comm):
+        values = pd.Series([1]) if comm.rank else pd.Series(["a"], dtype=object)
         with pytest.raises(InputError) as caught:
-            agree_together(crew, told_of(values, crew.rank))
+            agree_together(comm, told_of(values, comm.rank))
         return str(caught.value)
 
     first, second = together(2, member)
@@ -444,7 +444,7 @@ def test_kinds_that_do_not_go_together():
 
 
 def test_all_fail_with_the_first_error():
-    def member(crew):
+    def member(comm):
         def step(place):
             if place in (3, 5):
                 raise InputError(f"step {place}")
@@ -452,17 +452,17 @@ def test_all_fail_with_the_first_error():
 
         with pytest.raises(InputError, match="step 3"):
             in_order(
-                crew,
-                [((0, place), lambda p=place: step(p)) for place in (crew.rank + 4, crew.rank)],
+                comm,
+                [((0, place), lambda p=place: step(p)) for place in (comm.rank + 4, comm.rank)],
             )
-        return attempt(crew, lambda: crew.rank)
+        return attempt(comm, lambda: comm.rank)
 
     assert together(4, member) == [0, 1, 2, 3]
 
 
 def test_other_errors_are_not_hidden():
-    def member(crew):
-        return attempt(crew, lambda: 1 // 0)
+    def member(comm):
+        return attempt(comm, lambda: 1 // 0)
 
     with pytest.raises(ZeroDivisionError):
         together(2, member)

@@ -186,7 +186,7 @@ def test_ids_named_weight_are_no_weights():
 def test_the_graph_of_a_member_follows_the_rule():
     expected = ws.pagerank(EDGES)
     with ws.Graph(EDGES) as graph:
-        parts = together(2, lambda crew: ws.pagerank(share(graph, crew)))
+        parts = together(2, lambda comm: ws.pagerank(share(graph, comm)))
     np.testing.assert_allclose(pd.concat(parts)["pagerank"], expected["pagerank"], atol=1e-9)
 
 

@@ -42,8 +42,8 @@ def check(case, graph, members, cuts=None, seed=0, **options):
     expected = case.run(graph, engine="python", fused=False)
     options = {"direction": "auto", **options}
 
-    def work(crew):
-        return case.run(share(graph, crew, cuts), engine="cuda", **options)
+    def work(comm):
+        return case.run(share(graph, comm, cuts), engine="cuda", **options)
 
     with emulated(seed, multiprocessors=1 + seed % 3):
         found = over_links(members, work)
@@ -208,8 +208,8 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
         for most in (1, 2, 3):
             path = tmp_path / f"{most}.parquet"
 
-            def work(crew, most=most, path=path):
-                here = share(graph, crew)
+            def work(comm, most=most, path=path):
+                here = share(graph, comm)
                 ws.run(Hops, here, start=0, engine="cuda", max_iter=most, checkpoint=path)
                 return ws.run(Hops, here, start=0, engine="cuda", resume=path)
 
@@ -221,15 +221,15 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
 
 
 def test_a_superstep_has_one_wait_and_no_download(monkeypatch):
-    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "Council", Silent)
+    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "StopVote", Silent)
     waits, downloads = {}, {}
     with graph_of(LINE) as graph:
         for most in (3, 3, 6):  # the first time a program is looked at together
             with emulated() as device, tuned():
 
-                def work(crew, most=most):
-                    ws.run(Hops, share(graph, crew), start=0, engine="cuda", max_iter=most)
-                    return crew.links.waits
+                def work(comm, most=most):
+                    ws.run(Hops, share(graph, comm), start=0, engine="cuda", max_iter=most)
+                    return comm.links.waits
 
                 waits[most], downloads[most] = over_links(2, work), device.downloads
     assert downloads[3] == downloads[6]
@@ -251,8 +251,8 @@ def test_a_member_without_others_searches_as_on_the_whole_graph(direction, tmp_p
     with graph_of(rmat(4, 5, seed=1)) as graph:
         whole = ws.run(Hops, graph, start=0, engine="python")
 
-        def work(crew):
-            here, path = share(graph, crew), tmp_path / "one.parquet"
+        def work(comm):
+            here, path = share(graph, comm), tmp_path / "one.parquet"
             ws.run(Hops, here, start=0, engine="cuda", max_iter=1, checkpoint=path)
             resumed = ws.run(Hops, here, start=0, engine="cuda", resume=path)
             return resumed, ws.run(Hops, here, start=0, engine="cuda", direction=direction)

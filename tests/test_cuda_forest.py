@@ -23,7 +23,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import exchange as device_exchange
 from cugraph_ws.backends.cuda import predecessors as forest
-from cugraph_ws.backends.cuda.exchange import DeviceCrewExchange
+from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.kernels.cuda.layout import AHEAD, CODELESS, COUNT, STEPS
 
 DIRECTIONS = ("auto", "push", "pull", "gather")
@@ -153,13 +153,13 @@ class Notes:
 
         def noted(post):
             def told(exchange, going, coming):
-                self.told[exchange._crew.rank].append([len(one) for one in going])
+                self.told[exchange._comm.rank].append([len(one) for one in going])
                 post(exchange, going, coming)
 
             return told
 
         monkeypatch.setattr(EmulatedKernels, "launch", launched)
-        monkeypatch.setattr(DeviceCrewExchange, "_post_news", noted(DeviceCrewExchange._post_news))
+        monkeypatch.setattr(DeviceRankExchange, "_post_news", noted(DeviceRankExchange._post_news))
 
     def launches(self, name):
         return sum(names.count(name) for names in self.names.values())
@@ -482,7 +482,7 @@ def test_less_and_less_is_told(members, dropped, monkeypatch):
         notes = Notes(monkeypatch)
         found = over_links(
             members,
-            lambda crew: ws.run(ws.WidestPath, share(graph, crew, cuts), source=[0], engine="cuda"),
+            lambda comm: ws.run(ws.WidestPath, share(graph, comm, cuts), source=[0], engine="cuda"),
         )
     levels = levels_of(found, edges)
     assert levels.max() > 2
@@ -500,7 +500,7 @@ def test_the_host_looks_after_many_levels(monkeypatch):
 
     Of two chains over the border one begins on each side, so that every level attaches a vertex there.
     """
-    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "Council", Silent)
+    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "StopVote", Silent)
     monkeypatch.setattr(device_exchange, "LEVELS", 4)
     waits, downloads = {}, {}
     for length in (4, 4, 6):  # the first time a program is looked at together
@@ -511,9 +511,9 @@ def test_the_host_looks_after_many_levels(monkeypatch):
         given = {"source": [int(one[0]) for one in orders], "direction": "push"}
         with graph_of(edges) as graph, emulated() as device, tuned():
 
-            def work(crew, graph=graph, given=given):
-                ws.run(ws.SSSP, share(graph, crew), engine="cuda", **given)
-                return crew.links.waits
+            def work(comm, graph=graph, given=given):
+                ws.run(ws.SSSP, share(graph, comm), engine="cuda", **given)
+                return comm.links.waits
 
             waits[length], downloads[length] = over_links(2, work), device.downloads
     # A superstep is waited for, and seven levels are twice four, eleven three times.

@@ -405,7 +405,7 @@ def test_tables_that_make_no_sense(change, says, whole, tmp_path):
 def on_shares(name: str, **more: Any) -> list[Any]:
     edges, run, _ = RUNS[name]
     with build(edges) as graph:
-        return together(MEMBERS, lambda crew: values_of(run(share(graph, crew), **more)))
+        return together(MEMBERS, lambda comm: values_of(run(share(graph, comm), **more)))
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from cugraph_ws.backends.cuda.refinement import DeviceRefinement
 from cugraph_ws.dask.control_channel import Transport
 from cugraph_ws.dask.nccl import NcclLinks
 from cugraph_ws.errors import WorkerLostError
-from cugraph_ws.runtime.communicator import Alone
+from cugraph_ws.runtime.communicator import SingleRank
 
 EXCHANGES = ("vr", "ms", "all", "auto")
 GATHER = {"direction": "gather"}
@@ -48,8 +48,8 @@ def small_classes(monkeypatch):
 def runs_of(graph, members, program, options, cuts=None):
     """Run a program over links, and over mail alone; return what every member has of both."""
 
-    def work(crew):
-        result = ws.run(program, share(graph, crew, cuts), engine="cuda", **options)
+    def work(comm):
+        result = ws.run(program, share(graph, comm, cuts), engine="cuda", **options)
         return result.frame, result.trace[list(WHOLE)], result.stopped
 
     return over_links(members, work), together(members, work)
@@ -136,9 +136,9 @@ def test_predecessors(program, way):
 def test_a_run_goes_on_from_a_checkpoint(tmp_path):
     options = {"engine": "cuda", "tol": 0.0, "exchange": "ms"}
 
-    def work(crew):
+    def work(comm):
         path = tmp_path / "state"
-        graph_here = share(graph, crew)
+        graph_here = share(graph, comm)
         whole = ws.run(Rank, graph_here, max_iter=4, **options)
         ws.run(Rank, graph_here, max_iter=2, checkpoint=path, **options)
         resumed = ws.run(Rank, graph_here, max_iter=4, resume=path, **options)
@@ -151,16 +151,16 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
 
 @pytest.mark.parametrize("exchange", ["vr", "ms"])
 def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
-    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "Council", Silent)
+    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "StopVote", Silent)
     waits, downloads, launches = {}, {}, {}
     with build(GRAPH) as graph:
         for most in (2, 2, 5):  # the first time a program is looked at together
             with emulated() as device:
                 given = {"max_iter": most, "tol": 0.0, "exchange": exchange, "engine": "cuda"}
 
-                def work(crew, given=given):
-                    ws.run(Rank, share(graph, crew), **given)
-                    return crew.links.waits
+                def work(comm, given=given):
+                    ws.run(Rank, share(graph, comm), **given)
+                    return comm.links.waits
 
                 waits[most] = over_links(2, work)
                 downloads[most], launches[most] = device.downloads, device.launches
@@ -236,8 +236,8 @@ def test_most_leaves_before_a_superstep_ends(name, cuts, exchange, monkeypatch):
     )
     given = {"exchange": exchange, "engine": "cuda", **options}
 
-    def work(crew):
-        shard = with_ordered_ghosts(share(graph, crew, cuts))
+    def work(comm):
+        shard = with_ordered_ghosts(share(graph, comm, cuts))
         result = ws.run(program, shard, **given)
         return result.frame, result.trace[list(WHOLE)], result.stopped
 
@@ -245,8 +245,8 @@ def test_most_leaves_before_a_superstep_ends(name, cuts, exchange, monkeypatch):
         linked = over_links(len(cuts) - 1, work)
         mailed = together(
             len(cuts) - 1,
-            lambda crew: (
-                (found := ws.run(program, share(graph, crew, cuts), **given)).frame,
+            lambda comm: (
+                (found := ws.run(program, share(graph, comm, cuts), **given)).frame,
                 found.trace[list(WHOLE)],
                 found.stopped,
             ),
@@ -256,10 +256,10 @@ def test_most_leaves_before_a_superstep_ends(name, cuts, exchange, monkeypatch):
 
 
 def test_progress_stops_all_members():
-    def work(crew):
-        report = (lambda update: update.superstep < 2) if crew.rank == 0 else False
+    def work(comm):
+        report = (lambda update: update.superstep < 2) if comm.rank == 0 else False
         given = {"max_iter": 1000, "tol": 0.0, "engine": "cuda", "progress": report}
-        result = ws.run(Rank, share(graph, crew), **given)
+        result = ws.run(Rank, share(graph, comm), **given)
         return result.stopped, result.iterations
 
     with build(SHAPES["path"]) as graph, emulated():
@@ -271,7 +271,7 @@ def test_progress_stops_all_members():
 class Silent:
     """A council that never meets."""
 
-    def __init__(self, crew):
+    def __init__(self, comm):
         pass
 
     def ask(self, wish):
@@ -304,7 +304,7 @@ class Array:
         self.data, self.nbytes = SimpleNamespace(ptr=pointer), nbytes
 
 
-class Checked(Alone):
+class Checked(SingleRank):
     """A crew of one that somebody may give up."""
 
     given_up = False
@@ -386,7 +386,7 @@ def test_links_end_when_a_member_does_whoever_waits_for_what(links):
 def test_links_that_are_never_made_are_given_up(nccl, monkeypatch):
     communicator, groups, _ = nccl
     begun, over = threading.Event(), threading.Event()
-    crew = Checked()
+    comm = Checked()
 
     def never(size, name, rank):
         begun.set()
@@ -394,7 +394,7 @@ def test_links_that_are_never_made_are_given_up(nccl, monkeypatch):
         return communicator
 
     groups.NcclCommunicator = never
-    threading.Thread(target=lambda: begun.wait(60.0) and setattr(crew, "given_up", True)).start()
+    threading.Thread(target=lambda: begun.wait(60.0) and setattr(comm, "given_up", True)).start()
     with pytest.raises(TimeoutError, match="given up"):
-        NcclLinks(crew, ["tcp://127.0.0.1:1"])
+        NcclLinks(comm, ["tcp://127.0.0.1:1"])
     over.set()

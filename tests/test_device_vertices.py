@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import ThreadCrew, over_links, together
+from crews import ThreadCommunicator, over_links, together
 from emulator.device import EmulatedDevice, emulated
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -54,8 +54,8 @@ def shares(kind: str, size: int) -> list[DeviceShard]:
     ends = np.concatenate([[ids, ids[::-1]], random.choice(ids, (2, 20))], axis=1)
     frame = stand_in_cudf.DataFrame({"source": ends[0], "destination": ends[1], "w": 0.05})
 
-    def work(crew: ThreadCrew) -> DeviceShard:
-        built = build_shard(crew, [(0, frame)] if crew.rank == size - 1 else [], weight="w",
+    def work(comm: ThreadCommunicator) -> DeviceShard:
+        built = build_shard(comm, [(0, frame)] if comm.rank == size - 1 else [], weight="w",
                             meta=frame.iloc[:0])  # fmt: skip
         assert isinstance(built, DeviceShard)
         return built
@@ -63,10 +63,10 @@ def shares(kind: str, size: int) -> list[DeviceShard]:
     return together(size, work)
 
 
-def joined(crew: Any, kind: str) -> DeviceShard:
+def joined(comm: Any, kind: str) -> DeviceShard:
     """Return a member's share, as this crew asks it."""
-    share = copy.copy(shares(kind, crew.size)[crew.rank])
-    share.join(crew)
+    share = copy.copy(shares(kind, comm.size)[comm.rank])
+    share.join(comm)
     return share
 
 
@@ -156,8 +156,8 @@ def test_values_and_errors_are_those_of_the_hosts(drawn: Any) -> None:
     kind, hands, dtype, default = drawn[0], drawn[1], np.dtype(drawn[2]), drawn[3]
     with emulated(), stand_in_cudf.installed(), patch.object(device_vertices, "_CHUNK", 3):
 
-        def work(crew: ThreadCrew) -> tuple[Any, Any, bool]:
-            share, own = joined(crew, kind), hands[crew.rank]
+        def work(comm: ThreadCommunicator) -> tuple[Any, Any, bool]:
+            share, own = joined(comm, kind), hands[comm.rank]
             came = share._vertices._receive_on_devices(Partitions(own), "prior", dtype, None)
             return *both_ways(share, own, dtype, default), came is None
 
@@ -183,9 +183,9 @@ class Watched:
             self.over_hosts += 1
             return by_hosts(*arguments, **named)
 
-        def work(crew: ThreadCrew) -> Any:
-            share = joined(crew, kind)
-            asked = Partitions(hands[crew.rank]), "prior", float, None
+        def work(comm: ThreadCommunicator) -> Any:
+            share = joined(comm, kind)
+            asked = Partitions(hands[comm.rank]), "prior", float, None
             return outcome(lambda: share.vertex_values(*asked, **{"on_device": True, **options}))
 
         with (
@@ -216,10 +216,10 @@ def test_they_travel_between_gpus() -> None:
     hands = cut(frame_of(ids[::-1].copy(), np.arange(12) / 2), [0, 2, 11, 12])
     shares("gaps", 3)
 
-    def work(crew: Any) -> Any:
-        share = joined(crew, "gaps")
+    def work(comm: Any) -> Any:
+        share = joined(comm, "gaps")
         came = share._vertices._receive_on_devices(
-            Partitions([hands[crew.rank]]), "prior", np.dtype(np.float32), None
+            Partitions([hands[comm.rank]]), "prior", np.dtype(np.float32), None
         )
         assert came is not None
         assert came[0].dtype == np.float32
@@ -261,8 +261,8 @@ def test_one_partition_of_another_kind_sends_all_over_the_hosts(
     hands = [[frame_of([8, 9], [1.0, 2.0])], [frame_of([7], [3.0]), frame_of([6], [3.0])]]
     hands[rank].append(other)
 
-    def work(crew: ThreadCrew) -> Any:
-        return both_ways(joined(crew, "dense"), hands[crew.rank], np.dtype(float), 0)
+    def work(comm: ThreadCommunicator) -> Any:
+        return both_ways(joined(comm, "dense"), hands[comm.rank], np.dtype(float), 0)
 
     for found, expected in together(2, work):
         assert found == expected
@@ -287,17 +287,17 @@ def test_one_partition_of_another_kind_sends_all_over_the_hosts(
 def test_columns_are_chosen_alike(columns: Any, chosen: str | None, default: Any) -> None:
     frame = stand_in_cudf.DataFrame(columns)
 
-    def work(crew: ThreadCrew) -> Any:
-        own = [frame] if crew.rank == 1 else []
-        return both_ways(joined(crew, "gaps"), own, np.dtype(float), default, chosen)
+    def work(comm: ThreadCommunicator) -> Any:
+        own = [frame] if comm.rank == 1 else []
+        return both_ways(joined(comm, "gaps"), own, np.dtype(float), default, chosen)
 
     for found, expected in together(3, work):
         assert found == expected
 
 
 def test_no_member_has_a_partition() -> None:
-    def work(crew: ThreadCrew) -> Any:
-        return both_ways(joined(crew, "gaps"), [], np.dtype(float), 0)
+    def work(comm: ThreadCommunicator) -> Any:
+        return both_ways(joined(comm, "gaps"), [], np.dtype(float), 0)
 
     for found, expected in together(2, work):
         assert found == expected
@@ -307,10 +307,10 @@ def test_no_member_has_a_partition() -> None:
 def test_what_callers_gave_stays_as_it_was() -> None:
     hands = [[frame_of(IDS["dense"][::-1].copy(), np.arange(14.0))], []]
 
-    def work(crew: ThreadCrew) -> None:
-        share = joined(crew, "dense")
+    def work(comm: ThreadCommunicator) -> None:
+        share = joined(comm, "dense")
         values, marks = share.vertex_values(
-            Partitions(hands[crew.rank]), "prior", float, on_device=True
+            Partitions(hands[comm.rank]), "prior", float, on_device=True
         )
         values[:] = -1
         marks[:] = False
@@ -336,11 +336,11 @@ def test_programs_start_with_them(program: Any, argument: str) -> None:
         found.append(way(*arguments))
         return found[-1]
 
-    def work(crew: ThreadCrew) -> Any:
-        share = joined(crew, "gaps")
+    def work(comm: ThreadCommunicator) -> Any:
+        share = joined(comm, "gaps")
         spread, whole = (
             ws.run(program, share, engine="cuda", max_iter=3, tol=0.0, **{argument: given}).frame
-            for given in (Partitions([hands[crew.rank]]), pd.DataFrame(values))
+            for given in (Partitions([hands[comm.rank]]), pd.DataFrame(values))
         )
         pd.testing.assert_frame_equal(pd.DataFrame(spread), pd.DataFrame(whole))
 

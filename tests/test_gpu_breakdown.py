@@ -54,8 +54,8 @@ def watched_run(launched, program, members, cuts=None, **options):
         within.update(own[place : after[1]])
         return 1000.0 * (after[1] - place)
 
-    def work(crew):
-        result = ws.run(program, with_ordered_ghosts(share(graph, crew, cuts)), **options)
+    def work(comm):
+        result = ws.run(program, with_ordered_ghosts(share(graph, comm, cuts)), **options)
         return result.frame, result.iterations
 
     with build(GRAPH) as graph, emulated(seed=3):

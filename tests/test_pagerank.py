@@ -150,8 +150,8 @@ def test_the_ranks_of_other_libraries_on_a_cluster():
             found = pd.concat(
                 together(
                     2,
-                    lambda crew, graph=graph, case=case: ws.pagerank(
-                        share(graph, crew), **TIGHT, **case.arguments
+                    lambda comm, graph=graph, case=case: ws.pagerank(
+                        share(graph, comm), **TIGHT, **case.arguments
                     ),
                 )
             )
@@ -183,8 +183,8 @@ def test_out_weights_that_are_left_out_are_those_of_the_graph():
     with build(edges) as graph:
         parts = together(
             2,
-            lambda crew: ws.pagerank(
-                share(graph, crew), precomputed_vertex_out_weight=one, **TIGHT
+            lambda comm: ws.pagerank(
+                share(graph, comm), precomputed_vertex_out_weight=one, **TIGHT
             ),
         )
     np.testing.assert_allclose(pd.concat(parts)["pagerank"], expected, rtol=0, atol=1e-11)
@@ -199,7 +199,7 @@ def test_shares_may_add_up_to_more_than_a_float_holds(argument):
     np.testing.assert_allclose(rank(edges, **{argument: huge}), expected, rtol=0, atol=1e-11)
     with build(edges) as graph:
         parts = together(
-            2, lambda crew: ws.pagerank(share(graph, crew), **{argument: huge}, **TIGHT)
+            2, lambda comm: ws.pagerank(share(graph, comm), **{argument: huge}, **TIGHT)
         )
     np.testing.assert_allclose(pd.concat(parts)["pagerank"], expected, rtol=0, atol=1e-11)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from crews import ThreadCrew, together
+from crews import ThreadCommunicator, together
 from programs import Nearest
 
 import cugraph_ws as ws
@@ -136,9 +136,9 @@ def test_a_frame_of_vertices_is_never_made_with_ids_overwritten():
 
 
 def test_shares_of_a_cluster_refuse_them_too():
-    def work(crew: ThreadCrew):
+    def work(comm: ThreadCommunicator):
         shard = build_shard(
-            crew, [(crew.rank, frame_of("distance"))], ["a", "distance"], ["b", "c"]
+            comm, [(comm.rank, frame_of("distance"))], ["a", "distance"], ["b", "c"]
         )
         with pytest.raises(InputError, match="id column 'distance'") as error:
             ws.bfs(shard, [(1, 4)])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from crews import ThreadCrew, together
+from crews import ThreadCommunicator, together
 
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.build import build_shard
@@ -20,21 +20,21 @@ class Strict:
 
     on_device = False
 
-    def __init__(self, crew: ThreadCrew) -> None:
-        self.rank, self.size, self.wish, self._crew = crew.rank, crew.size, crew.wish, crew
+    def __init__(self, comm: ThreadCommunicator) -> None:
+        self.rank, self.size, self.wish, self._comm = comm.rank, comm.size, comm.wish, comm
 
     def alltoall(self, boxes: Any) -> list[list[Any]]:
         for box in boxes:
             assert all(type(array) is np.ndarray and array.dtype.kind in "iufb" for array in box)
-        came = [[array.copy() for array in box] for box in self._crew.alltoall(boxes)]
+        came = [[array.copy() for array in box] for box in self._comm.alltoall(boxes)]
         for box in came:
             for array in box:
                 array.flags.writeable = False
-        self._crew.allgather(None)  # nobody goes on before all have copied
+        self._comm.allgather(None)  # nobody goes on before all have copied
         return came
 
     def allgather(self, value: Any) -> list[Any]:
-        return self._crew.allgather(plain(value))
+        return self._comm.allgather(plain(value))
 
 
 def plain(value: Any) -> Any:
@@ -70,8 +70,8 @@ def build(
 ) -> list[Any]:
     """Let a crew build a graph, and do some work with it."""
 
-    def member(crew: ThreadCrew) -> Any:
-        shard = build_shard(Strict(crew), hands[crew.rank], *arguments, **options)
+    def member(comm: ThreadCommunicator) -> Any:
+        shard = build_shard(Strict(comm), hands[comm.rank], *arguments, **options)
         return shard if work is None else work(shard)
 
     return together(size, member)

@@ -208,7 +208,7 @@ class WeaklyConnectedComponents:
         """Return where the vertices of the rank with the longest rows are: hubs; and how many steps link."""
         graph, rank = self._part.graph, self._part.halo.comm.rank
         if "rows" not in graph.learned:
-            graph.learned["rows"] = graph.crew.allgather([graph.own_arcs, graph.owned])
+            graph.learned["rows"] = graph.comm.allgather([graph.own_arcs, graph.owned])
         rows = graph.learned["rows"]
         longest = int(np.argmax([arcs / max(1, owned) for arcs, owned in rows]))
         lead = 0 if longest == rank else self._part.ghosts[longest][0]

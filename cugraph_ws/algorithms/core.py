@@ -147,7 +147,7 @@ def k_core(
     )
     core: Any = result.arrays["core_number"]
     if k is None:
-        k = max(opened.crew.allgather(int(core.max()) if len(core) else 0))
+        k = max(opened.comm.allgather(int(core.max()) if len(core) else 0))
     return cast(FrameT, opened.edges_among(core >= k))
 
 

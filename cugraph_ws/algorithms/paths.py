@@ -147,7 +147,7 @@ class _Tree:
     def own(self, targets: Integers) -> Integers:
         """Return the targets whose paths are walked here."""
         if isinstance(self.graph, ShardGraph):
-            targets = targets[self.graph.owners(targets) == self.graph.crew.rank]
+            targets = targets[self.graph.owners(targets) == self.graph.comm.rank]
         return targets
 
     def read(self, column: Array, vertices: Integers) -> Array:

@@ -25,7 +25,7 @@ from distributed.protocol.pickle import loads
 from cugraph_ws.dask.direct_start import Summons
 from cugraph_ws.dask.faults import BROKEN, PausedWorkers
 from cugraph_ws.dask.tasks import TOPIC, Duty, part_of, search_of, summary_of
-from cugraph_ws.dask.worker import CrewPlugin
+from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError
 from cugraph_ws.runtime.interrupts import HeldInterrupts
@@ -155,7 +155,7 @@ class Crewed:
         Whether members return `Returned`.
     early : sequence of tuple, optional
         For each member a callable that returns what does the same before its task is there, or None,
-        and what it is given between a `Duty` and the worker; see `CrewPlugin.call`.
+        and what it is given between a `Duty` and the worker; see `RankPlugin.call`.
     advice : str
         What to do if a worker is lost.
     lasts : float
@@ -491,7 +491,7 @@ def ask_workers(
 
 def _equip(client: Client) -> None:
     """Have all workers of a client keep what crews need, and the client hear what they tell."""
-    client.register_plugin(CrewPlugin())
+    client.register_plugin(RankPlugin())
     told: dict[str, list[bytes]] = {}
 
     def hear(event: tuple[float, dict[str, Any]]) -> None:

@@ -108,7 +108,7 @@ class Summons:
     client : Client
     calls : sequence of (str, str, bytes)
         For each worker its address, the key of its task, and the work, pickled: see
-        `CrewPlugin.call`.
+        `RankPlugin.call`.
 
     Attributes
     ----------

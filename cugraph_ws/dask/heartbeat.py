@@ -29,7 +29,7 @@ from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError
 
 if TYPE_CHECKING:
-    from cugraph_ws.dask.worker import DaskCrew
+    from cugraph_ws.dask.worker import DaskCommunicator
 
 __all__ = ["Lifelines"]
 
@@ -57,7 +57,7 @@ class Lifelines:
 
     Parameters
     ----------
-    crew : DaskCrew
+    crew : DaskCommunicator
         By which the members find each other.
     addresses : sequence of str
         The workers of all members.
@@ -70,9 +70,9 @@ class Lifelines:
         If the run is given up meanwhile.
     """
 
-    def __init__(self, crew: DaskCrew, addresses: Sequence[str]) -> None:
+    def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
         self._addresses = list(addresses)
-        self._size, self._rank = crew.size, crew.rank
+        self._size, self._rank = comm.size, comm.rank
         self._lines: dict[int, Channel] = {}
         self._mail: dict[int, Channel] = {}
         self._read: dict[int, bytearray] = {}  # mail that has come, perhaps in part
@@ -86,19 +86,19 @@ class Lifelines:
         self._wake, self._woken = socket.socketpair()
         self._thread: threading.Thread | None = None
         try:
-            self._connect(crew)
+            self._connect(comm)
         except BaseException:
             self.close()
             raise
         for rank in self._lines:
             self._read[rank], self._words[rank] = bytearray(), bytearray()
 
-    def _connect(self, crew: DaskCrew) -> None:
+    def _connect(self, comm: DaskCommunicator) -> None:
         """Have each member call those before it, and take the calls of those after it."""
-        transport, keys = crew.transport, PairKeys()
+        transport, keys = comm.transport, PairKeys()
         with listen(transport) as server:
             port = server.getsockname()[1]
-            shown = crew.allgather((port, keys.public, transport.encrypts))
+            shown = comm.allgather((port, keys.public, transport.encrypts))
             ports = [one[0] for one in shown]
             if not all(one[2] for one in shown):
                 transport = replace(transport, server=None, client=None)
@@ -106,22 +106,22 @@ class Lifelines:
                 keys.learn(transport.run, [one[1] for one in shown])
             except HandshakeError as error:
                 raise WorkerLostError(f"workers cannot agree on keys ({error})") from error
-            door = Door(server, transport, keys, crew.rank, self._take)
+            door = Door(server, transport, keys, comm.rank, self._take)
             try:
-                for rank in range(crew.rank):
+                for rank in range(comm.rank):
                     for what in (WATCHED, MAIL):
                         reach = partial(
                             call, transport, keys, self._addresses[rank], ports[rank],
-                            (crew.rank, rank, what), PATIENCE,
+                            (comm.rank, rank, what), PATIENCE,
                         )  # fmt: skip
                         threading.Thread(
                             target=self._call, args=(rank, what, reach), daemon=True
                         ).start()
-                self._wait_for_all(crew)
+                self._wait_for_all(comm)
             finally:
                 door.close()
 
-    def _wait_for_all(self, crew: DaskCrew) -> None:
+    def _wait_for_all(self, comm: DaskCommunicator) -> None:
         """Wait until there are connections with everybody."""
         until = time.monotonic() + PATIENCE
 
@@ -135,7 +135,7 @@ class Lifelines:
                 raise self._unreached
             if settled:
                 return
-            crew.check()
+            comm.check()
             if time.monotonic() > until:
                 late = self._addresses[min(self._missing())]
                 raise WorkerLostError(f"worker {late} does not come")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from cugraph_ws.dask.nccl import NcclCrew, NcclLinks
+from cugraph_ws.dask.nccl import NcclCommunicator, NcclLinks
 
 __all__ = ["LinkPool"]
 
@@ -37,12 +37,12 @@ class LinkPool:
         ] = {}  # name, links: by who they are between
 
     @contextmanager
-    def lend(self, crew: Any, addresses: Sequence[str], run: str) -> Iterator[NcclCrew]:
+    def lend(self, comm: Any, addresses: Sequence[str], run: str) -> Iterator[NcclCommunicator]:
         """Lend links to a run, together, once all members' GPUs are free: those kept, or new ones.
 
         Parameters
         ----------
-        crew : DaskCrew
+        crew : DaskCommunicator
             The member on a slower way.
         addresses : sequence of str
             The workers of all members, in order.
@@ -51,7 +51,7 @@ class LinkPool:
 
         Yields
         ------
-        NcclCrew
+        NcclCommunicator
             The member, whose mail goes over them.
         """
         key = tuple(addresses)
@@ -59,31 +59,31 @@ class LinkPool:
         try:
             # Whether something is kept need not show everywhere at once: another run may be making it.
             _, kept = self._held.get(key, ("", None))
-            free = kept is not None and kept.are_free(run, turn, crew.is_called)
+            free = kept is not None and kept.are_free(run, turn, comm.is_called)
             names = {self._name(key)} if free else set()
             if not free:
-                shown = crew.allgather([turn, self._name(key) if turn else ""])
+                shown = comm.allgather([turn, self._name(key) if turn else ""])
                 if not all(got for got, _ in shown):
                     if turn:
                         self._turn.release()
                     turn = False
                     # One after the other, by address: no two runs each have what the other waits for.
                     for address in sorted(addresses):
-                        if address == addresses[crew.rank]:
+                        if address == addresses[comm.rank]:
                             while not turn:
                                 turn = self._turn.acquire(timeout=LOOK)
-                                crew.check()
-                        shown = crew.allgather([turn, self._name(key) if turn else ""])
+                                comm.check()
+                        shown = comm.allgather([turn, self._name(key) if turn else ""])
                 names = {name for _, name in shown}
             if len(names) > 1 or "" in names:
                 self._give_back(key)  # others have had to give theirs up
-                self._held[key] = run, self._make(crew, addresses)
+                self._held[key] = run, self._make(comm, addresses)
             links = self._held[key][1]
-            links.check = crew.check
+            links.check = comm.check
             links.begin(run)
             failed = True
             try:
-                yield NcclCrew(crew, links)
+                yield NcclCommunicator(comm, links)
                 failed = False
             finally:
                 links.end(failed=failed)

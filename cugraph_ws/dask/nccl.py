@@ -21,13 +21,13 @@ import numpy as np
 
 from cugraph_ws.dask.heartbeat import Lifelines
 from cugraph_ws.errors import WorkerLostError
-from cugraph_ws.runtime.communicator import Crew, Links, plain
+from cugraph_ws.runtime.communicator import Communicator, Links, plain
 from cugraph_ws.runtime.device import device
 
 if TYPE_CHECKING:
-    from cugraph_ws.dask.worker import DaskCrew
+    from cugraph_ws.dask.worker import DaskCommunicator
 
-__all__ = ["NcclCrew", "NcclLinks"]
+__all__ = ["NcclCommunicator", "NcclLinks"]
 
 INLINE = 1 << 14  # bytes of host arrays that go within a letter
 KIND = re.compile(r"[<>|=]?[biufc?]\d*")  # dtypes of numbers, as NumPy writes them
@@ -42,7 +42,7 @@ class NcclLinks:
 
     Parameters
     ----------
-    crew : DaskCrew
+    crew : DaskCommunicator
         By which the members find each other.
     addresses : sequence of str
         The workers of all members.
@@ -60,22 +60,22 @@ class NcclLinks:
         Whether they can still be used.
     """
 
-    def __init__(self, crew: DaskCrew, addresses: Sequence[str]) -> None:
+    def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
         from cupy.cuda import Event, get_current_stream, nccl
 
-        name = crew.allgather(bytes(nccl.get_unique_id()) if crew.rank == 0 else b"")[0]
+        name = comm.allgather(bytes(nccl.get_unique_id()) if comm.rank == 0 else b"")[0]
         self._nccl = nccl
         self._stream = get_current_stream
         self._event = Event(disable_timing=True)
-        self.check: Callable[[], None] = crew.check
+        self.check: Callable[[], None] = comm.check
         self.alive = True
         self._lost: Exception | None = None  # why they can no longer be used
         self._calling, self._ending = threading.Lock(), threading.Lock()
         self._links: Any = None
-        self._lifelines = Lifelines(crew, addresses)
+        self._lifelines = Lifelines(comm, addresses)
         self._lifelines.watch(self._fail)
         try:
-            self._links = self._made(partial(nccl.NcclCommunicator, crew.size, name, crew.rank))
+            self._links = self._made(partial(nccl.NcclCommunicator, comm.size, name, comm.rank))
         except BaseException:
             self.close()
             raise
@@ -212,12 +212,12 @@ class NcclLinks:
         self._abort()
 
 
-class NcclCrew:
-    """A member of a crew whose mail goes over `Links`; see `cugraph_ws.runtime.communicator.Crew`.
+class NcclCommunicator:
+    """A member of a crew whose mail goes over `Links`; see `cugraph_ws.runtime.communicator.Communicator`.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
         The same member on a slower way: it knows its rank, and what somebody outside wishes.
     links : Links
 
@@ -229,19 +229,19 @@ class NcclCrew:
 
     on_device = True
 
-    def __init__(self, crew: Crew, links: Links) -> None:
-        self.rank, self.size = crew.rank, crew.size
-        self._crew, self.links = crew, links
+    def __init__(self, comm: Communicator, links: Links) -> None:
+        self.rank, self.size = comm.rank, comm.size
+        self._comm, self.links = comm, links
 
     @property
     def wish(self) -> str | None:
         """Why somebody outside wants the run to end."""
-        return self._crew.wish
+        return self._comm.wish
 
     @property
     def room(self) -> int | None:
-        """Bytes that the worker may still take; see `DaskCrew`."""
-        room: int | None = getattr(self._crew, "room", None)
+        """Bytes that the worker may still take; see `DaskCommunicator`."""
+        room: int | None = getattr(self._comm, "room", None)
         return room
 
     def allgather(self, value: Any) -> list[Any]:

@@ -22,7 +22,7 @@ from distributed import Worker, get_worker
 from cugraph_ws.algorithms.pagerank import PageRank
 from cugraph_ws.dask.gpu_topology import gpu_wires
 from cugraph_ws.dask.tasks import Duty, at_work
-from cugraph_ws.dask.worker import DaskCrew
+from cugraph_ws.dask.worker import DaskCommunicator
 from cugraph_ws.graph.generators import rmat
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.program.decorator import VertexProgram
@@ -55,14 +55,14 @@ def survey_member(duty: Duty) -> dict[str, Any]:
         `facts` (see `_describe`); `engine`; `arcs_per_second`; `links`, for each other rank
         bytes per second (each way) and seconds of an empty exchange; `wires`, for UUIDs of GPUs.
     """
-    with at_work(duty) as crew:
+    with at_work(duty) as comm:
         facts = _describe(get_worker())
-        everyone = crew.allgather(facts)
+        everyone = comm.allgather(facts)
         engine = engine_of(everyone, duty.rank)
         measure = _supersteps(engine)
-        crew.allgather(None)  # compilers would be measured otherwise
-        links = _links(crew)
-        crew.allgather(None)
+        comm.allgather(None)  # compilers would be measured otherwise
+        links = _links(comm)
+        comm.allgather(None)
         speed = measure()
     wires = gpu_wires(facts["gpu"]["uuid"]) if engine == "cuda" else {}
     return {
@@ -145,18 +145,18 @@ def _supersteps(engine: Engine) -> Callable[[], float]:
     return measure
 
 
-def _links(crew: DaskCrew) -> dict[int, tuple[float, float]]:
+def _links(comm: DaskCommunicator) -> dict[int, tuple[float, float]]:
     """Measure the link to every other member; pairs that have nobody in common at once."""
     nothing: list[Any] = []
-    parcel = [np.random.default_rng(crew.rank).integers(0, 256, BOX, np.uint8)]  # not to be packed
+    parcel = [np.random.default_rng(comm.rank).integers(0, 256, BOX, np.uint8)]  # not to be packed
     found = {}
-    for partners in pairs(crew.size):
-        other = partners[crew.rank]
-        greeting = _fastest(partial(crew.swap, other, nothing), GREETINGS)
-        carrying = _fastest(partial(crew.swap, other, parcel), PARCELS)
-        if other != crew.rank:
+    for partners in pairs(comm.size):
+        other = partners[comm.rank]
+        greeting = _fastest(partial(comm.swap, other, nothing), GREETINGS)
+        carrying = _fastest(partial(comm.swap, other, parcel), PARCELS)
+        if other != comm.rank:
             found[other] = BOX / max(carrying, 1e-9), greeting
-        crew.allgather(None)  # nobody sends while another pair is not through
+        comm.allgather(None)  # nobody sends while another pair is not through
     return found
 
 

@@ -16,7 +16,7 @@ from distributed import Worker, get_worker, secede
 from distributed.protocol.pickle import dumps
 
 from cugraph_ws.dask.direct_start import Early
-from cugraph_ws.dask.worker import DaskCrew, office
+from cugraph_ws.dask.worker import DaskCommunicator, office
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
 from cugraph_ws.graph.graph import GraphReport
 from cugraph_ws.partition.build import build_shard
@@ -25,7 +25,7 @@ from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.run.loop import Result
 from cugraph_ws.run.options import Options
 from cugraph_ws.run.progress import ProgressUpdate
-from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.threads import threads_at_most
 
 __all__ = [
@@ -120,7 +120,7 @@ def at_work(duty: Duty) -> Iterator[Any]:
 
     Yields
     ------
-    DaskCrew or NcclCrew
+    DaskCommunicator or NcclCommunicator
     """
     worker = get_worker()
     here = worker.address
@@ -131,8 +131,8 @@ def at_work(duty: Duty) -> Iterator[Any]:
         )
     secede()
     freeing = _unpinned(worker)
-    with _in_crew(worker, duty) as crew:
-        yield crew
+    with _in_crew(worker, duty) as comm:
+        yield comm
     _wait_for(freeing, worker)
 
 
@@ -153,12 +153,12 @@ def _in_crew(worker: Worker, duty: Duty) -> Iterator[Any]:
     plugin.begin(duty.run)
     try:
         with threads_at_most(max(1, worker.state.nthreads)):  # other workers have the rest
-            crew = DaskCrew(plugin, duty.run, duty.rank, duty.addresses)
-            if duty.nccl and crew.size > 1:
-                with plugin.links.lend(crew, duty.addresses, duty.run) as member:
+            comm = DaskCommunicator(plugin, duty.run, duty.rank, duty.addresses)
+            if duty.nccl and comm.size > 1:
+                with plugin.links.lend(comm, duty.addresses, duty.run) as member:
                     yield member
             else:
-                yield crew
+                yield comm
     except GraphMemoryError:
         raise  # has an estimate, the same for all members
     except MemoryError as error:
@@ -213,9 +213,9 @@ def build_member(
         What the driver wants to know of the share.
     """
     key = get_worker().get_current_task()
-    with at_work(duty) as crew:
+    with at_work(duty) as comm:
         shard = build_shard(
-            crew,
+            comm,
             list(zip(places, frames, strict=True)),
             meta=meta,
             vertices=vertices if vertex_parts is None else Partitions(list(vertex_parts)),
@@ -250,8 +250,8 @@ def report_member(duty: Duty, key: Any, share: Mapping[str, Any]) -> GraphReport
     GraphReport
         The same for all members.
     """
-    with at_work(duty) as crew:
-        return _share(get_worker(), key, crew).report
+    with at_work(duty) as comm:
+        return _share(get_worker(), key, comm).report
 
 
 @dataclass(frozen=True)
@@ -302,8 +302,8 @@ def call_member(
     early = office().early.claim(key)
     if early is not None:
         return _taken_over(worker, early)
-    with at_work(duty) as crew:
-        returned = _called(worker, crew, call, parts)
+    with at_work(duty) as comm:
+        returned = _called(worker, comm, call, parts)
     if duty.rank == 0:
         summary = summary_of(returned)
         if len(summary) <= TOLD:  # or the driver asks for it
@@ -343,8 +343,8 @@ def call_early(
     summary : bytes or None
         See `summary_of`; of the first member.
     """
-    with _in_crew(worker, duty) as crew:
-        returned = _called(worker, crew, call, parts)
+    with _in_crew(worker, duty) as comm:
+        returned = _called(worker, comm, call, parts)
     return returned, summary_of(returned) if duty.rank == 0 else None
 
 
@@ -363,16 +363,18 @@ def _taken_over(worker: Worker, early: Early) -> Returned:
     return returned
 
 
-def _called(worker: Worker, crew: Crew, call: Call, parts: Mapping[str, Sequence[Any]]) -> Returned:
+def _called(
+    worker: Worker, comm: Communicator, call: Call, parts: Mapping[str, Sequence[Any]]
+) -> Returned:
     """Call the function on the share as a member of this crew sees it."""
-    graph = _share(worker, call.key, crew)
+    graph = _share(worker, call.key, comm)
     named = {
         name: office(worker).program(one.content) if isinstance(one, Carried) else one
         for name, one in call.arguments.items()
     }
     named |= {name: Partitions(list(own)) for name, own in parts.items()}
     options = call.options
-    if crew.rank > 0:
+    if comm.rank > 0:
         options = replace(options, timeout=None)  # the first member keeps the time
     elif call.topic is not None:
         options = replace(options, progress=_relay(worker, call.topic))
@@ -383,7 +385,7 @@ def _called(worker: Worker, crew: Crew, call: Call, parts: Mapping[str, Sequence
             raise
         returned = replace(_returned(error.result), error=(type(error), str(error)))
     if call.function.__name__ in BY_SOURCE:
-        rows = total(crew, len(returned.frames[0]))
+        rows = total(comm, len(returned.frames[0]))
         returned.facts["searches"] = rows // max(1, graph.number_of_vertices)
     return returned
 
@@ -433,7 +435,7 @@ def summary_of(returned: Returned) -> bytes:
     return summary
 
 
-def _share(worker: Worker, key: Any, crew: Crew) -> ShardGraph:
+def _share(worker: Worker, key: Any, comm: Communicator) -> ShardGraph:
     """Return the share that a task has built, as a member of this crew sees it."""
     held = office(worker).shards.get(key)
     if held is None:
@@ -441,7 +443,7 @@ def _share(worker: Worker, key: Any, crew: Crew) -> ShardGraph:
             f"worker {worker.address} no longer holds its share of the graph; build the graph again"
         )
     shard: ShardGraph = copy.copy(held)
-    shard.join(crew)
+    shard.join(comm)
     shard.agree_on_what_is_kept()
     return shard
 

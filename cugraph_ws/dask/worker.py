@@ -30,7 +30,7 @@ from cugraph_ws.dask.links import LinkPool
 from cugraph_ws.errors import CugraphWsError, WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError, plain
 
-__all__ = ["CrewPlugin", "DaskCrew", "office"]
+__all__ = ["DaskCommunicator", "RankPlugin", "office"]
 
 NAME = "cugraph_ws"
 FAILED = "Compute Failed"  # how Dask's page for a task that has raised begins
@@ -72,7 +72,7 @@ def _names_of(kind: type[BaseException]) -> tuple[str, ...]:
 QUIET = QuietErrors()  # one for all workers of a process
 
 
-class CrewPlugin(WorkerPlugin):
+class RankPlugin(WorkerPlugin):
     """What a worker keeps for crews; registered with every worker by the driver.
 
     Attributes
@@ -291,19 +291,19 @@ def _run_of(key: Any) -> str:
     return str(key).rpartition("-")[0]
 
 
-def office(worker: Worker | None = None) -> CrewPlugin:
+def office(worker: Worker | None = None) -> RankPlugin:
     """Return the plugin of a worker; of the one that this task runs on, if none is given."""
     plugin = (get_worker() if worker is None else worker).plugins[NAME]
-    assert isinstance(plugin, CrewPlugin)
+    assert isinstance(plugin, RankPlugin)
     return plugin
 
 
-class DaskCrew:
-    """A member of a crew of Dask workers; see `cugraph_ws.runtime.communicator.Crew`.
+class DaskCommunicator:
+    """A member of a crew of Dask workers; see `cugraph_ws.runtime.communicator.Communicator`.
 
     Parameters
     ----------
-    plugin : CrewPlugin
+    plugin : RankPlugin
         This worker's.
     run : str
         Names the run; all its mail bears it.
@@ -313,7 +313,7 @@ class DaskCrew:
         The members' workers.
     """
 
-    def __init__(self, plugin: CrewPlugin, run: str, rank: int, addresses: Sequence[str]) -> None:
+    def __init__(self, plugin: RankPlugin, run: str, rank: int, addresses: Sequence[str]) -> None:
         self.rank, self.size = rank, len(addresses)
         self._plugin, self._run = plugin, run
         self._addresses = list(addresses)

@@ -17,7 +17,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Order
 from cugraph_ws.graph.vertices import Vertices
-from cugraph_ws.runtime.communicator import Alone, Crew
+from cugraph_ws.runtime.communicator import Communicator, SingleRank
 from cugraph_ws.runtime.device import array_module, as_host, mark
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Queries:
 
     # What a rank's part of a graph has besides; a whole graph is the part of a single rank.
 
-    crew: Crew = Alone()
+    comm: Communicator = SingleRank()
     low = 0
     whole = True  # not a rank's shard; that of a single rank is still one, whose checkpoints differ
 

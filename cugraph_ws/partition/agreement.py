@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from cugraph_ws.errors import CugraphWsError, FileError, GraphMemoryError, InputError
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = ["attempt", "in_order"]
 
@@ -19,12 +19,14 @@ _ERRORS: dict[str, type[CugraphWsError]] = {
 }
 
 
-def in_order(crew: Crew, steps: Iterable[tuple[Sequence[int], Callable[[], Value]]]) -> list[Value]:
+def in_order(
+    comm: Communicator, steps: Iterable[tuple[Sequence[int], Callable[[], Value]]]
+) -> list[Value]:
     """Take own steps, each with its place in the order of the steps of all members; together.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     steps : iterable of (sequence of int, callable)
         Places, all of one length, and what to do there: alone, without any meeting.
 
@@ -46,19 +48,19 @@ def in_order(crew: Crew, steps: Iterable[tuple[Sequence[int], Callable[[], Value
         except (InputError, FileError, GraphMemoryError) as error:
             trouble = [list(place), type(error).__name__, str(error)]
             break
-    shown = [one for one in crew.allgather(trouble) if one is not None]
+    shown = [one for one in comm.allgather(trouble) if one is not None]
     if shown:
         _, kind, text = min(shown, key=lambda one: list(one[0]))
         raise _ERRORS[kind](text)
     return done
 
 
-def attempt(crew: Crew, step: Callable[[], Value]) -> Value:
+def attempt(comm: Communicator, step: Callable[[], Value]) -> Value:
     """Take one step that every member has; see `in_order`.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     step : callable
 
     Returns
@@ -66,4 +68,4 @@ def attempt(crew: Crew, step: Callable[[], Value]) -> Value:
     object
         What the own step returns.
     """
-    return in_order(crew, [([crew.rank], step)])[0]
+    return in_order(comm, [([comm.rank], step)])[0]

@@ -35,7 +35,7 @@ from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.partition.shuffle import Route
 from cugraph_ws.partition.vertices import ShardVertices
-from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import array_module
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.memory import format_bytes
@@ -46,7 +46,7 @@ Array = npt.NDArray[Any]
 
 
 def build_shard(
-    crew: Crew,
+    comm: Communicator,
     partitions: Sequence[tuple[int, Any]],
     source: Columns = "source",
     destination: Columns = "destination",
@@ -66,7 +66,7 @@ def build_shard(
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     partitions : sequence of (int, frame)
         Own partitions of the edge frame, perhaps none, each with its place in the whole.  They are read
         as if they were put together in the order of their places.
@@ -93,22 +93,22 @@ def build_shard(
     """
     check_choice("duplicates", duplicates, get_args(Duplicates))
     check_choice("self_loops", self_loops, get_args(Loops))
-    check_weights(weights, crew.size)
+    check_weights(weights, comm.size)
     names, carried = named_columns(source, destination, weight, attributes)
     own = Partitions([frame for _, frame in partitions], [place for place, _ in partitions])
     shown = [*own.frames, *([] if meta is None else [meta])]
-    if vertices is None and duplicates == "keep" and crew.on_device and are_on_gpus(crew, shown):
+    if vertices is None and duplicates == "keep" and comm.on_device and are_on_gpus(comm, shown):
         on_devices = provider("device shards")
-        parts = Parts(crew, own, "edges", meta, on_device=True)
-        if on_devices.are_integers(crew, parts, names):
-            types, columns = _read_ids(crew, parts, None, names)
+        parts = Parts(comm, own, "edges", meta, on_device=True)
+        if on_devices.are_integers(comm, parts, names):
+            types, columns = _read_ids(comm, parts, None, names)
             built: ShardGraph | None = on_devices.build_on_devices(
-                crew,
+                comm,
                 parts,
                 names,
                 types[0],
                 columns[0],
-                {name: _read_values(crew, parts, name, weight) for name in carried},
+                {name: _read_values(comm, parts, name, weight) for name in carried},
                 weight=weight,
                 directed=directed,
                 self_loops=self_loops,
@@ -117,30 +117,30 @@ def build_shard(
             if built is not None:
                 return built
             del columns
-    parts = Parts(crew, own, "edges", meta)
+    parts = Parts(comm, own, "edges", meta)
     extra = None
     if vertices is not None:
-        extra = Parts(crew, _spread(crew, vertices), "vertices")
+        extra = Parts(comm, _spread(comm, vertices), "vertices")
     expect = partial(
         estimate_memory, weighted=weight is not None, attributes=len(carried) - (weight is not None)
     )
     rows = sum(len(part.frame) for part in parts.own)
     # the least it can be
-    attempt(crew, lambda: _check_room(crew, expect(number_of_edges=rows, number_of_vertices=0)))
-    types, columns = _read_ids(crew, parts, extra, names)
+    attempt(comm, lambda: _check_room(comm, expect(number_of_edges=rows, number_of_vertices=0)))
+    types, columns = _read_ids(comm, parts, extra, names)
     dense_up_to = 8 * (parts.rows + (0 if extra is None else extra.rows)) + (1 << 20)
-    if not _are_dense(crew, types, columns, dense_up_to):  # ids are hashed and sorted
-        attempt(crew, lambda: _check_room(crew, expect(number_of_edges=rows, dense=False)))
-    values = {name: _read_values(crew, parts, name, weight) for name in carried}
+    if not _are_dense(comm, types, columns, dense_up_to):  # ids are hashed and sorted
+        attempt(comm, lambda: _check_room(comm, expect(number_of_edges=rows, dense=False)))
+    values = {name: _read_values(comm, parts, name, weight) for name in carried}
     kind = parts.kind_like(names[0][0])
     numbered = number_rows_together(
-        crew,
+        comm,
         columns,
         [wire.form_of(one) for one in types],
         dense_up_to=dense_up_to,
     )
     del columns
-    told = ShardVertices(crew, names[0], types, numbered.ids)
+    told = ShardVertices(comm, names[0], types, numbered.ids)
     size, count = told.size, len(parts.own)
     if extra is not None:
         told.keep_parts(extra, numbered.columns[2 * count :])
@@ -155,23 +155,23 @@ def build_shard(
     loops = None
     if self_loops != "keep":
         marks = ends[0] == ends[1]
-        loops = total(crew, np.count_nonzero(marks))
+        loops = total(comm, np.count_nonzero(marks))
         if loops and self_loops == "error":
-            _refuse_loops(crew, told, marks, ends[0], starts, first_rows)
+            _refuse_loops(comm, told, marks, ends[0], starts, first_rows)
         del marks
     places = [part.place[0] for part in parts.own]
     route = Route(ends[0], ends[1], starts, places, self_loops == "keep", directed)
     del parts, extra
-    cuts = balanced_cuts(crew, size, route.targets(), weights)
-    arcs = route.aim(crew, cuts)
-    owned = int(cuts[crew.rank + 1] - cuts[crew.rank])
-    attempt(crew, lambda: _check_room(crew, expect(number_of_edges=arcs, number_of_vertices=owned)))
+    cuts = balanced_cuts(comm, size, route.targets(), weights)
+    arcs = route.aim(comm, cuts)
+    owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
+    attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
     told.move(cuts)
-    came = {name: route.send(crew, values.pop(name)) for name in carried}
-    sources, destinations = (one.astype(np.int64) for one in route.send_ends(crew))
+    came = {name: route.send(comm, values.pop(name)) for name in carried}
+    sources, destinations = (one.astype(np.int64) for one in route.send_ends(comm))
     del route, ends
     shard = ShardGraph(
-        crew,
+        comm,
         cuts,
         sources,
         destinations,
@@ -188,10 +188,10 @@ def build_shard(
     return shard
 
 
-def _check_room(crew: Crew, estimate: MemoryEstimate) -> None:
+def _check_room(comm: Communicator, estimate: MemoryEstimate) -> None:
     """Raise GraphMemoryError if a share would not fit in this machine, or in what its worker may take."""
     check_memory(estimate)
-    room = getattr(crew, "room", None)  # a member's that is no Dask worker has no such limit
+    room = getattr(comm, "room", None)  # a member's that is no Dask worker has no such limit
     if room is not None and estimate.peak > room:
         raise GraphMemoryError(
             f"a worker needs {format_bytes(estimate.peak)} for its share of the graph while it is built, and "
@@ -201,28 +201,28 @@ def _check_room(crew: Crew, estimate: MemoryEstimate) -> None:
 
 
 def _are_dense(
-    crew: Crew, types: Sequence[IdType], columns: Sequence[Sequence[Any]], dense_up_to: int
+    comm: Communicator, types: Sequence[IdType], columns: Sequence[Sequence[Any]], dense_up_to: int
 ) -> bool:
     """Tell whether ids are one column of integers of a range that is nearly filled, together."""
     if len(types) > 1 or types[0].family != "integer":
         return False
     own = [one for one in columns[0] if len(one)]
     ends = [[int(min(one.min() for one in own)), int(max(one.max() for one in own))]] if own else []
-    shown = [one for some in crew.allgather(ends) for one in some]
+    shown = [one for some in comm.allgather(ends) for one in some]
     if not shown:
         return True
     return max(one[1] for one in shown) - min(one[0] for one in shown) < dense_up_to
 
 
-def _spread(crew: Crew, vertices: Any) -> Partitions:
+def _spread(comm: Communicator, vertices: Any) -> Partitions:
     """Return a frame that all members have as one that the first one has."""
     if isinstance(vertices, Partitions):
         return vertices
-    return Partitions([vertices] if crew.rank == 0 else [])
+    return Partitions([vertices] if comm.rank == 0 else [])
 
 
 def _read_ids(
-    crew: Crew, parts: Parts, extra: Parts | None, names: tuple[list[str], list[str]]
+    comm: Communicator, parts: Parts, extra: Parts | None, names: tuple[list[str], list[str]]
 ) -> tuple[list[IdType], list[list[Any]]]:
     """Read the ids of own partitions, in types that all members agree on, together.
 
@@ -253,22 +253,22 @@ def _read_ids(
             ) -> Any:
                 return read_ids(part.column(name, argument), foreign=foreign)
 
-            some = in_order(crew, where.steps(stage, step))
+            some = in_order(comm, where.steps(stage, step))
             for part, one in zip(where.own, some, strict=True):
                 read.append(((stage, *part.place), one))
                 told.append(((stage, *part.place), one.type, str(one.column)))
-        kind = agree_together(crew, told)
+        kind = agree_together(comm, told)
         types.append(kind)
         if kind.family == "nothing":
             columns.append([one.values for _, one in read])
         else:
             columns.append(
-                in_order(crew, [(place, partial(cast_ids, one, kind)) for place, one in read])
+                in_order(comm, [(place, partial(cast_ids, one, kind)) for place, one in read])
             )
     return types, columns
 
 
-def _read_values(crew: Crew, parts: Parts, name: str, weight: str | None) -> Any:
+def _read_values(comm: Communicator, parts: Parts, name: str, weight: str | None) -> Any:
     """Read an edge column of own partitions, together; of the dtype that the whole would have."""
     argument = "weight" if name == weight else "attributes"
     if parts.meta is not None:
@@ -279,8 +279,8 @@ def _read_values(crew: Crew, parts: Parts, name: str, weight: str | None) -> Any
         values = read_numbers(column, finite=name == weight)
         return values, np.dtype(column.arrow_type.to_pandas_dtype()).str
 
-    own = in_order(crew, parts.steps(0, step))
-    shown = {one for some in crew.allgather(sorted({dtype for _, dtype in own})) for one in some}
+    own = in_order(comm, parts.steps(0, step))
+    shown = {one for some in comm.allgather(sorted({dtype for _, dtype in own})) for one in some}
     common = np.result_type(*(np.dtype(one) for one in shown))
     if common.kind == "f":
         common = np.dtype(np.float64 if common.itemsize == 8 else np.float32)
@@ -293,7 +293,7 @@ def _read_values(crew: Crew, parts: Parts, name: str, weight: str | None) -> Any
 
 
 def _refuse_loops(
-    crew: Crew,
+    comm: Communicator,
     vertices: ShardVertices,
     marks: npt.NDArray[np.bool_],
     sources: Array,
@@ -306,6 +306,6 @@ def _refuse_loops(
     if len(places):
         which = np.searchsorted(starts, places[0], side="right") - 1
         own = [int(first_rows[which] + places[0] - starts[which]), int(sources[places[0]])]
-    loops = total(crew, len(places))
-    row, vertex = min(list(one) for one in crew.allgather(own) if one is not None)
+    loops = total(comm, len(places))
+    row, vertex = min(list(one) for one in comm.allgather(own) if one is not None)
     refuse_loops(row, vertices.describe(vertex), loops)

@@ -14,12 +14,12 @@ from cugraph_ws.partition.local_exchange import Exchange, Traffic
 from cugraph_ws.partition.refinement import ExchangeMethod, Sender
 from cugraph_ws.partition.shard import ShardGraph
 
-__all__ = ["CrewExchange"]
+__all__ = ["RankExchange"]
 
 Array = npt.NDArray[Any]
 
 
-class CrewExchange(Exchange):
+class RankExchange(Exchange):
     """Moves boundary state between the members of a crew, each of which has one executor.
 
     Parameters
@@ -51,18 +51,18 @@ class CrewExchange(Exchange):
         boundaries: list[Any] | None = None,
         ghosts: list[tuple[int, int]] | None = None,
     ) -> None:
-        self._crew = shard.crew
+        self._comm = shard.comm
         held = shard.boundaries if boundaries is None else boundaries
         self._ghosts = shard.ghosts if ghosts is None else ghosts
-        self._sender = Sender(held, self._crew.rank, shard.owned, method, dense=dense)
+        self._sender = Sender(held, self._comm.rank, shard.owned, method, dense=dense)
         self._on_host = boundaries is None
         # where peers number what they send, if they send everything
         self._theirs = held
         if self._sender.everything:
-            self._theirs = [box[0] for box in self._crew.alltoall([[one] for one in held])]
+            self._theirs = [box[0] for box in self._comm.alltoall([[one] for one in held])]
         if self._on_host:
             degrees = shard.csr.degrees
-            told = self._crew.alltoall([[degrees[first:last]] for first, last in self._ghosts])
+            told = self._comm.alltoall([[degrees[first:last]] for first, last in self._ghosts])
             self._arcs_there = [box[0] for box in told]
 
     def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
@@ -83,8 +83,8 @@ class CrewExchange(Exchange):
             )
             counts = replace(counts, arcs=counts.arcs + arcs)
         head = _pack_counts(counts, Traffic.of(parcels.values()))
-        boxes = self._crew.alltoall(
-            [[*head, *_pack(parcels.get(peer))] for peer in range(self._crew.size)]
+        boxes = self._comm.alltoall(
+            [[*head, *_pack(parcels.get(peer))] for peer in range(self._comm.size)]
         )
         everyone = []
         for peer, box in enumerate(boxes):
@@ -99,7 +99,7 @@ class CrewExchange(Exchange):
         (executor,) = executors
         packed = self._sender.pack(executor, forest=True)
         parcels = self._sender.seal(executor, packed, forest=True)
-        boxes = self._crew.alltoall([_pack(parcels.get(peer)) for peer in range(self._crew.size)])
+        boxes = self._comm.alltoall([_pack(parcels.get(peer)) for peer in range(self._comm.size)])
         for peer, box in enumerate(boxes):
             self._take(executor, peer, _unpack(box), forest=True)
 
@@ -117,12 +117,12 @@ class CrewExchange(Exchange):
     def merge(self, counts: Sequence[Counts]) -> Counts:
         """Return the counts of all members, ghosts' arcs included."""
         (own,) = counts
-        boxes = self._crew.alltoall([_pack_counts(own, Traffic())] * self._crew.size)
+        boxes = self._comm.alltoall([_pack_counts(own, Traffic())] * self._comm.size)
         return Counts.merged([_unpack_counts(box)[0] for box in boxes])
 
     def total(self, number: int) -> int:
         """Return the sum of one number of each member."""
-        return int(np.sum(self._crew.allgather(int(number))))
+        return int(np.sum(self._comm.allgather(int(number))))
 
     def rest(self) -> None:
         """Return at once: meetings are waited for."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 
 __all__ = ["order_ghosts"]
@@ -19,7 +19,7 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 
 def order_ghosts(
-    crew: Crew, ghosts: Sequence[tuple[int, int]], boundaries: list[DeviceArray]
+    comm: Communicator, ghosts: Sequence[tuple[int, int]], boundaries: list[DeviceArray]
 ) -> DeviceArray:
     """Return the ghosts of each member in the order of their owner's positions, together.
 
@@ -27,7 +27,7 @@ def order_ghosts(
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
         Between whose members arrays on the device travel.
     ghosts : sequence of (int, int)
         For each member, the range of places of its vertices, own vertices not counted.
@@ -43,7 +43,7 @@ def order_ghosts(
     orders = []
     while boundaries:
         orders.append(xp.argsort(boundaries.pop(0)).astype(kind))
-    came = crew.alltoall([[order] for order in orders])
+    came = comm.alltoall([[order] for order in orders])
     del orders
     order = xp.empty(ghosts[-1][1], kind)
     while came:

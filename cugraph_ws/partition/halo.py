@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import array_module, as_host
 
 __all__ = ["Halo", "Range"]
@@ -30,7 +30,7 @@ class Halo:
 
     Parameters
     ----------
-    comm : Crew
+    comm : Communicator
         The ranks.
     on_device : bool
         Whether columns by position are on the GPU.
@@ -45,7 +45,7 @@ class Halo:
 
     def __init__(
         self,
-        comm: Crew,
+        comm: Communicator,
         boundaries: Sequence[Array],
         ghosts: Sequence[Range],
         cuts: Any,

@@ -16,19 +16,19 @@ import pyarrow as pa
 
 from cugraph_ws.frames.ids import IdType, common_type
 from cugraph_ws.partition.agreement import attempt
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = ["agree_together", "pack_dtype", "unpack_dtype"]
 
 Told = tuple[Sequence[int], IdType, str]
 
 
-def agree_together(crew: Crew, told: Sequence[Told]) -> IdType:
+def agree_together(comm: Communicator, told: Sequence[Told]) -> IdType:
     """Find the type that all members' columns of ids have in common, together.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     told : sequence of (sequence of int, IdType, str)
         Of each own column its place among all members' columns, its type, and its name for errors.
 
@@ -49,7 +49,7 @@ def agree_together(crew: Crew, told: Sequence[Told]) -> IdType:
         row = [kind.family, _pack_arrow(kind.arrow), _digest(kind.dtype, known), kind.categorical]
         if all(row != one[1] for one in about):  # of like columns the first speaks for all
             about.append([list(place), row, whose])
-    shown = crew.allgather(about)
+    shown = comm.allgather(about)
     everything = sorted(
         (
             [list(place), rank, row, whose]
@@ -70,9 +70,9 @@ def agree_together(crew: Crew, told: Sequence[Told]) -> IdType:
     mine = {
         digest: pack_dtype(known[digest])
         for digest, rank in holders.items()
-        if rank == crew.rank and digest in lacking
+        if rank == comm.rank and digest in lacking
     }
-    for one in crew.allgather(mine):
+    for one in comm.allgather(mine):
         for digest, packed in one.items():
             if digest not in known:
                 known[digest] = unpack_dtype(packed)
@@ -80,7 +80,7 @@ def agree_together(crew: Crew, told: Sequence[Told]) -> IdType:
         (IdType(row[0], _unpack_arrow(row[1]), known[row[2]], bool(row[3])), whose)
         for _, _, row, whose in everything
     ]
-    return attempt(crew, lambda: common_type(types))
+    return attempt(comm, lambda: common_type(types))
 
 
 def pack_dtype(dtype: Any) -> list[Any] | None:

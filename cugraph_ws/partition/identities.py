@@ -23,7 +23,7 @@ from cugraph_ws.graph.numbering import (
 )
 from cugraph_ws.partition import id_encoding as wire
 from cugraph_ws.partition.id_encoding import Form, Values
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = [
     "Distinct",
@@ -61,7 +61,7 @@ class Stretch:
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     low : int
         The least.
     size : int
@@ -69,7 +69,7 @@ class Stretch:
     form : dtype
     """
 
-    def __init__(self, crew: Crew, low: int, size: int, form: Form) -> None:
+    def __init__(self, comm: Communicator, low: int, size: int, form: Form) -> None:
         self.low, self.size, self.forms = low, size, [form]
         self.renumbered: Renumbered = "no" if low == 0 else "compacted"
 
@@ -83,7 +83,7 @@ class Shelf:
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     values : ndarray or pyarrow.Array
         The own range.
     form : dtype or pyarrow.DataType
@@ -94,13 +94,13 @@ class Shelf:
 
     def __init__(
         self,
-        crew: Crew,
+        comm: Communicator,
         values: Values,
         form: Form,
         counts: Sequence[int],
         renumbered: Renumbered,
     ) -> None:
-        self._crew, self._values, self.forms = crew, values, [form]
+        self._comm, self._values, self.forms = comm, values, [form]
         self.renumbered = renumbered
         self.cuts = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))])
 
@@ -111,12 +111,12 @@ class Shelf:
 
     def take(self, numbers: Numbers) -> list[Values]:
         """Ask the members that have them for values, together."""
-        low = int(self.cuts[self._crew.rank])
+        low = int(self.cuts[self._comm.rank])
 
         def answer(wanted: Numbers) -> list[Values]:
             return [_pick(self._values, wanted - low)]
 
-        return _ask(self._crew, self.cuts, numbers, answer, self.forms)
+        return _ask(self._comm, self.cuts, numbers, answer, self.forms)
 
 
 class Pairs:
@@ -193,7 +193,7 @@ class OwnRange(DenseIntegers):
         super().__init__(size)
         self._low = low
 
-    def join(self, crew: Crew) -> OwnRange:
+    def join(self, comm: Communicator) -> OwnRange:
         """Return what a member of another crew asks: nobody needs to be asked."""
         return self
 
@@ -211,7 +211,7 @@ class ShardNumbering:
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     cuts : ndarray of int64, shape (crew.size + 1,)
         Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
     local : Numbering
@@ -228,19 +228,19 @@ class ShardNumbering:
 
     def __init__(
         self,
-        crew: Crew,
+        comm: Communicator,
         cuts: Numbers,
         local: Numbering,
         forms: Sequence[Form],
         renumbered: Renumbered,
     ) -> None:
-        self._crew, self._cuts, self._local, self._forms = crew, cuts, local, list(forms)
+        self._comm, self._cuts, self._local, self._forms = comm, cuts, local, list(forms)
         self.renumbered = renumbered
         first = None
         if local.size:
             parts = self._plain(local.decode(np.zeros(1, np.int64)))
             first = [wire.sample(part, [0])[0] for part in parts]
-        self.ranges = IdRanges(crew.allgather(first), self._forms)
+        self.ranges = IdRanges(comm.allgather(first), self._forms)
 
     @property
     def size(self) -> int:
@@ -252,10 +252,10 @@ class ShardNumbering:
         """Bytes that the ids of own vertices take."""
         return self._local.nbytes
 
-    def join(self, crew: Crew) -> ShardNumbering:
+    def join(self, comm: Communicator) -> ShardNumbering:
         """Return the same ids as a member of another crew, of the same members, asks for them."""
         joined = copy(self)
-        joined._crew = crew
+        joined._comm = comm
         return joined
 
     def own(self, places: Numbers) -> list[pa.Array]:
@@ -266,13 +266,13 @@ class ShardNumbering:
         """Return the numbers of ids, -1 where unknown; together, each member its own ids."""
         split = self.ranges.split(columns)
         asked = [
-            _unpack(box, self._forms) for box in self._crew.alltoall([box for _, box in split])
+            _unpack(box, self._forms) for box in self._comm.alltoall([box for _, box in split])
         ]
         ends = np.cumsum([len(box[0]) for box in asked])
         found = self._among_own(_joined(asked, self._forms))
         answers = [[one] for one in np.split(found, ends[:-1])]
         numbers = np.full(len(columns[0]), -1, np.int64)
-        for (held, _), (answer,) in zip(split, self._crew.alltoall(answers), strict=True):
+        for (held, _), (answer,) in zip(split, self._comm.alltoall(answers), strict=True):
             numbers[held] = answer
         return numbers
 
@@ -289,18 +289,18 @@ class ShardNumbering:
         numbers = self._among_own(parts)
         numbers[~fitting] = -1
         here = np.flatnonzero(numbers >= 0)
-        for places, found in self._crew.alltoall([[here, numbers[here]]] * self._crew.size):
+        for places, found in self._comm.alltoall([[here, numbers[here]]] * self._comm.size):
             numbers[places] = found
         return numbers
 
     def _among_own(self, parts: Sequence[Values]) -> Numbers:
         """Return the numbers of ids, -1 for those that are not of own vertices, alone."""
         found = self._local.encode([_column(one) for one in parts])
-        return np.where(found < 0, -1, found + int(self._cuts[self._crew.rank]))
+        return np.where(found < 0, -1, found + int(self._cuts[self._comm.rank]))
 
     def decode(self, numbers: Any) -> list[pa.Array]:
         """Return the ids of numbers, null for -1; together, each member its own numbers."""
-        low = int(self._cuts[self._crew.rank])
+        low = int(self._cuts[self._comm.rank])
 
         def answer(wanted: Numbers) -> list[Values]:
             return self._plain(self._local.decode(wanted - low))
@@ -308,7 +308,7 @@ class ShardNumbering:
         numbers = np.asarray(numbers, np.int64)
         missing = numbers < 0
         valid = np.flatnonzero(~missing)
-        parts = _ask(self._crew, self._cuts, numbers[valid], answer, self._forms)
+        parts = _ask(self._comm, self._cuts, numbers[valid], answer, self._forms)
         if not missing.any():
             return [pa.array(part) for part in parts]
         places = np.zeros(len(numbers), np.int64)
@@ -319,12 +319,12 @@ class ShardNumbering:
         return [wire.plain(part, form) for part, form in zip(parts, self._forms, strict=True)]
 
 
-def settle(crew: Crew, ids: Distinct, cuts: Numbers) -> ShardNumbering | OwnRange:
+def settle(comm: Communicator, ids: Distinct, cuts: Numbers) -> ShardNumbering | OwnRange:
     """Move ids to the owners of their vertices, together.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     ids : Distinct
     cuts : ndarray of int64, shape (crew.size + 1,)
         Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
@@ -333,7 +333,7 @@ def settle(crew: Crew, ids: Distinct, cuts: Numbers) -> ShardNumbering | OwnRang
     -------
     ShardNumbering or OwnRange
     """
-    low, high = int(cuts[crew.rank]), int(cuts[crew.rank + 1])
+    low, high = int(cuts[comm.rank]), int(cuts[comm.rank + 1])
     if ids.renumbered == "no":
         return OwnRange(ids.size, low)
     parts = ids.take(np.arange(low, high))
@@ -344,18 +344,18 @@ def settle(crew: Crew, ids: Distinct, cuts: Numbers) -> ShardNumbering | OwnRang
         local = SortedIntegers(parts[0], ids.renumbered)
     else:
         local = SortedText(parts[0])
-    return ShardNumbering(crew, cuts, local, ids.forms, ids.renumbered)
+    return ShardNumbering(comm, cuts, local, ids.forms, ids.renumbered)
 
 
 def _ask(
-    crew: Crew, cuts: Numbers, numbers: Numbers, answer: Any, forms: Sequence[Form]
+    comm: Communicator, cuts: Numbers, numbers: Numbers, answer: Any, forms: Sequence[Form]
 ) -> list[Values]:
     """Ask the members that have them for ids by number, each number once, together."""
     distinct, back = np.unique(numbers, return_inverse=True)
     bounds = np.searchsorted(distinct, cuts)
-    asked = crew.alltoall([[distinct[a:b]] for a, b in pairwise(bounds.tolist())])
+    asked = comm.alltoall([[distinct[a:b]] for a, b in pairwise(bounds.tolist())])
     boxes = [[a for part in answer(wanted[0]) for a in wire.pack(part)] for wanted in asked]
-    parts = _joined([_unpack(box, forms) for box in crew.alltoall(boxes)], forms)
+    parts = _joined([_unpack(box, forms) for box in comm.alltoall(boxes)], forms)
     if len(distinct) == len(numbers) and (back[1:] > back[:-1]).all():
         return parts  # in order already, as ids that move to their owners are
     return [_pick(part, back) for part in parts]

@@ -29,7 +29,7 @@ from cugraph_ws.graph.numbering import (
 from cugraph_ws.partition import id_encoding as wire
 from cugraph_ws.partition.id_encoding import Form, Values
 from cugraph_ws.partition.identities import Distinct, Pairs, Shelf, Stretch
-from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.communicator import Communicator, total
 
 __all__ = ["NumberedTogether", "number_rows_together"]
 
@@ -56,7 +56,11 @@ class NumberedTogether:
 
 
 def number_rows_together(
-    crew: Crew, columns: Sequence[Sequence[IdValues]], forms: Sequence[Form], *, dense_up_to: int
+    comm: Communicator,
+    columns: Sequence[Sequence[IdValues]],
+    forms: Sequence[Form],
+    *,
+    dense_up_to: int,
 ) -> NumberedTogether:
     """Give numbers to ids of one or several parts, together; see `numbering.number_rows`.
 
@@ -65,7 +69,7 @@ def number_rows_together(
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     columns : sequence of sequences of ndarray or pyarrow.ChunkedArray
         For every part of an id, the own columns that hold it, perhaps none.
     forms : sequence of dtype or pyarrow.DataType
@@ -82,68 +86,70 @@ def number_rows_together(
     InputError
         If pairs of ids' parts are too many to count; for all members.
     """
-    head = _number_values(crew, columns[0], forms[0], dense_up_to)
+    head = _number_values(comm, columns[0], forms[0], dense_up_to)
     for part, form in zip(columns[1:], forms[1:], strict=True):
-        last = _number_values(crew, part, form, dense_up_to)
+        last = _number_values(comm, part, form, dense_up_to)
         width = last.ids.size
         check_pairs(head.ids.size, width)
         keys = [one * width + other for one, other in zip(head.columns, last.columns, strict=True)]
-        pairs = _number_values(crew, keys, np.dtype(np.int64), dense_up_to)
+        pairs = _number_values(comm, keys, np.dtype(np.int64), dense_up_to)
         pairs.ids = Pairs(head.ids, last.ids, pairs.ids)
         head = pairs
     return head
 
 
 def _number_values(
-    crew: Crew, columns: Sequence[IdValues], form: Form, dense_up_to: int
+    comm: Communicator, columns: Sequence[IdValues], form: Form, dense_up_to: int
 ) -> NumberedTogether:
     """Give numbers to ids that are single values, together."""
     rows = sum(map(len, columns))
     if not rows:  # perhaps no column either
-        _, spread = _shelve(crew, wire.join([], form), form, dense_up_to)
+        _, spread = _shelve(comm, wire.join([], form), form, dense_up_to)
         return NumberedTogether([np.empty(0, np.int64) for _ in columns], spread)
     own = number_values(list(columns), dense_up_to=_table_for(rows))
-    numbers, spread = _shelve(crew, _distinct(own, form), form, dense_up_to)
+    numbers, spread = _shelve(comm, _distinct(own, form), form, dense_up_to)
     return NumberedTogether([numbers[own.numbers(which)] for which in range(len(columns))], spread)
 
 
-def _shelve(crew: Crew, ids: Values, form: Form, dense_up_to: int) -> tuple[Numbers, Distinct]:
+def _shelve(
+    comm: Communicator, ids: Values, form: Form, dense_up_to: int
+) -> tuple[Numbers, Distinct]:
     """Give numbers to distinct ids, ascending, and keep those in the own range, together."""
     low = span = None
     if not _is_text(form):
-        ends = [one for one in crew.allgather(wire.sample(ids, [0, -1][: 2 * len(ids)])) if one]
+        ends = [one for one in comm.allgather(wire.sample(ids, [0, -1][: 2 * len(ids)])) if one]
         if not ends:
-            return np.empty(0, np.int64), Stretch(crew, 0, 0, form)
+            return np.empty(0, np.int64), Stretch(comm, 0, 0, form)
         low, high = min(one[0] for one in ends), max(one[-1] for one in ends)
         span = high - low + 1
         if high > _INT64_MAX or span > max(dense_up_to, 1):
             span = None
     if span is not None and low is not None:
-        splitters = [low + span * rank // crew.size for rank in range(1, crew.size)]
+        splitters = [low + span * rank // comm.size for rank in range(1, comm.size)]
     else:
-        splitters = _draw(crew, ids)
+        splitters = _draw(comm, ids)
     cuts = [0, *wire.bounds(ids, splitters), len(ids)]
     boxes = [wire.pack(ids[first:last]) for first, last in pairwise(cuts)]
-    came = [wire.unpack(box, form) for box in crew.alltoall(boxes)]
+    came = [wire.unpack(box, form) for box in comm.alltoall(boxes)]
     merged = _merge(came)
     held = _distinct(merged, form)
-    counts = crew.allgather(len(held))
+    counts = comm.allgather(len(held))
     if span is not None and low is not None and sum(counts) == span:
-        return ids.astype(np.int64) - low, Stretch(crew, low, span, form)
-    shelf = Shelf(crew, held, form, counts, "sorted" if span is None else "compacted")
-    start = shelf.cuts[crew.rank]
-    answers = [[merged.numbers(which).astype(np.int64) + start] for which in range(crew.size)]
-    return np.concatenate([one[0] for one in crew.alltoall(answers)]), shelf
+        return ids.astype(np.int64) - low, Stretch(comm, low, span, form)
+    shelf = Shelf(comm, held, form, counts, "sorted" if span is None else "compacted")
+    start = shelf.cuts[comm.rank]
+    answers = [[merged.numbers(which).astype(np.int64) + start] for which in range(comm.size)]
+    return np.concatenate([one[0] for one in comm.alltoall(answers)]), shelf
 
 
-def _draw(crew: Crew, ids: Values) -> list[Any]:
+def _draw(comm: Communicator, ids: Values) -> list[Any]:
     """Draw splitters from all members' distinct ids, evenly, together."""
-    step = max(1, total(crew, len(ids)) // (_SAMPLES * crew.size))
+    step = max(1, total(comm, len(ids)) // (_SAMPLES * comm.size))
     own = wire.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
-    drawn = sorted(one for shown in crew.allgather(own) for one in shown)
+    drawn = sorted(one for shown in comm.allgather(own) for one in shown)
     if not drawn:
-        return [b""] * (crew.size - 1)  # of no ids at all: integers never come here
-    return [drawn[len(drawn) * rank // crew.size] for rank in range(1, crew.size)]
+        return [b""] * (comm.size - 1)  # of no ids at all: integers never come here
+    return [drawn[len(drawn) * rank // comm.size] for rank in range(1, comm.size)]
 
 
 def _merge(came: Sequence[Values]) -> Numbered:

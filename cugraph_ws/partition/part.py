@@ -63,7 +63,7 @@ class Part:
             self.order = self.laid.positions[: self.owned]
         else:
             boundaries = graph.boundaries
-        self.halo = Halo(graph.crew, boundaries, self.ghosts, graph.cuts, on_device=on_device)
+        self.halo = Halo(graph.comm, boundaries, self.ghosts, graph.cuts, on_device=on_device)
 
     @cached_property
     def numbers(self) -> Array:
@@ -231,6 +231,6 @@ def all_neighbours(graph: Any, *, on_device: bool) -> Part:
     -------
     Part
     """
-    if graph.crew.size > 1 and graph.directed:
+    if graph.comm.size > 1 and graph.directed:
         graph = provider("symmetrised rows").symmetrised(graph, on_device=on_device)
     return Part(graph, on_device=on_device)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, Frame, FrameKind, is_cudf_frame, open_frame
 from cugraph_ws.partition.agreement import in_order
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = ["Part", "Partitions", "Parts", "are_on_gpus"]
 
@@ -61,7 +61,7 @@ class Parts:
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     own : Partitions
     argument : str
         The caller's name for the whole, for errors.
@@ -95,25 +95,25 @@ class Parts:
 
     def __init__(
         self,
-        crew: Crew,
+        comm: Communicator,
         own: Partitions,
         argument: str,
         meta: Any = None,
         *,
         on_device: bool = False,
     ) -> None:
-        self._crew = crew
+        self._comm = comm
         self.argument = argument
         self.on_device = on_device
         opened = partial(open_frame, argument=argument, on_device=on_device)
         self.meta: Frame | None = None if meta is None else opened(meta)
         places = [0] * len(own.frames) if own.places is None else own.places
         keys: list[Place] = sorted(
-            (int(place), crew.rank, which) for which, place in enumerate(places)
+            (int(place), comm.rank, which) for which, place in enumerate(places)
         )
-        frames = in_order(crew, [(key, partial(opened, own.frames[key[2]])) for key in keys])
+        frames = in_order(comm, [(key, partial(opened, own.frames[key[2]])) for key in keys])
         about = [[*key, len(frame), *_kind(frame)] for key, frame in zip(keys, frames, strict=True)]
-        everything = sorted(list(one) for shown in crew.allgather(about) for one in shown)
+        everything = sorted(list(one) for shown in comm.allgather(about) for one in shown)
         self.rows = sum(one[3] for one in everything)
         before, first_rows = 0, {}
         for one in everything:
@@ -125,25 +125,25 @@ class Parts:
                 f"{argument}: no member has a partition; give one of them an empty frame"
             )
         self.own = [one for one in parts if len(one.frame)]
-        leader = self._crew.size if self.meta is not None else everything[0][1]
+        leader = self._comm.size if self.meta is not None else everything[0][1]
         if not self.rows:
-            if self.meta is not None and crew.rank == 0:
+            if self.meta is not None and comm.rank == 0:
                 self.own = [Part(self.meta, (-1, 0, 0), 0)]
-            elif crew.rank == leader:
+            elif comm.rank == leader:
                 self.own = parts[:1]
         if self.meta is not None:
             self.names = self.meta.names
             self.backend, self.proxy = _kind(self.meta)
         else:
-            own_names = parts[0].frame.names if crew.rank == leader else []
-            self.names = crew.allgather(own_names)[leader]
+            own_names = parts[0].frame.names if comm.rank == leader else []
+            self.names = comm.allgather(own_names)[leader]
             self.backend, self.proxy = everything[0][4:]
-        self._first = parts[0].frame if crew.rank == leader else self.meta
+        self._first = parts[0].frame if comm.rank == leader else self.meta
 
     def kind_like(self, name: str) -> FrameKind:
         """Return the kind to make results in, together; see `Frame.kind_like`."""
         own = None if self._first is None else self._first.kind_like(name).arrow_backed
-        shown = self._crew.allgather(own)
+        shown = self._comm.allgather(own)
         backed = next(one for one in shown if one is not None)
         return FrameKind(self.backend, arrow_backed=bool(backed), proxy=bool(self.proxy))
 
@@ -155,12 +155,12 @@ class Parts:
             yield (stage, *part.place), partial(work, part)
 
 
-def are_on_gpus(crew: Crew, own: Sequence[Any]) -> bool:
+def are_on_gpus(comm: Communicator, own: Sequence[Any]) -> bool:
     """Tell whether all members' frames are cuDF's, together.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     own : sequence of frame
 
     Returns
@@ -168,7 +168,7 @@ def are_on_gpus(crew: Crew, own: Sequence[Any]) -> bool:
     bool
         False too if no member has any.
     """
-    shown = crew.allgather([bool(own), all(map(is_cudf_frame, own))])
+    shown = comm.allgather([bool(own), all(map(is_cudf_frame, own))])
     return any(some for some, _ in shown) and all(there for _, there in shown)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = ["balanced_cuts", "bucket_starts", "check_weights", "cuts_of_buckets"]
 
@@ -22,7 +22,7 @@ _BUCKETS = 1 << 16  # of vertices, for each member
 
 
 def balanced_cuts(
-    crew: Crew,
+    comm: Communicator,
     size: int,
     targets: Sequence[npt.NDArray[Any]],
     weights: Sequence[float] | None = None,
@@ -35,7 +35,7 @@ def balanced_cuts(
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     size : int
         Number of vertices.
     targets : sequence of ndarray of integers
@@ -48,7 +48,7 @@ def balanced_cuts(
     ndarray of int64, shape (crew.size + 1,)
         Member r is to own the vertices numbered from cuts[r] to cuts[r + 1].
     """
-    buckets = len(bucket_starts(crew, size)) - 1
+    buckets = len(bucket_starts(comm, size)) - 1
     counts = np.zeros(buckets, np.int64)
     for numbers in targets:
         for first in range(0, len(numbers), 1 << 22):  # so that few copies are made at once
@@ -56,15 +56,15 @@ def balanced_cuts(
             if buckets < size:
                 some = some.astype(np.int64) * buckets // size
             counts += np.bincount(some, minlength=buckets)
-    return cuts_of_buckets(crew, size, counts, weights)
+    return cuts_of_buckets(comm, size, counts, weights)
 
 
-def bucket_starts(crew: Crew, size: int) -> Numbers:
+def bucket_starts(comm: Communicator, size: int) -> Numbers:
     """Return the vertex numbers at which the ranges start for which work is counted, and the end.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     size : int
         Number of vertices.
 
@@ -72,18 +72,18 @@ def bucket_starts(crew: Crew, size: int) -> Numbers:
     -------
     ndarray of int64
     """
-    buckets = min(size, _BUCKETS * crew.size)
+    buckets = min(size, _BUCKETS * comm.size)
     return -(-np.arange(buckets + 1, dtype=np.int64) * size // max(1, buckets))
 
 
 def cuts_of_buckets(
-    crew: Crew, size: int, counts: Numbers, weights: Sequence[float] | None = None
+    comm: Communicator, size: int, counts: Numbers, weights: Sequence[float] | None = None
 ) -> Numbers:
     """Cut vertex numbers into ranges of work, together; see `balanced_cuts`.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     size : int
     counts : ndarray of int64
         How many of the own arcs lead into each of the ranges of `bucket_starts`.
@@ -93,24 +93,24 @@ def cuts_of_buckets(
     -------
     ndarray of int64, shape (crew.size + 1,)
     """
-    starts, buckets = bucket_starts(crew, size), len(counts)
-    slices = [buckets * rank // crew.size for rank in range(crew.size + 1)]
-    came = crew.alltoall([[counts[first:last]] for first, last in pairwise(slices)])
-    low, high = slices[crew.rank : crew.rank + 2]
+    starts, buckets = bucket_starts(comm, size), len(counts)
+    slices = [buckets * rank // comm.size for rank in range(comm.size + 1)]
+    came = comm.alltoall([[counts[first:last]] for first, last in pairwise(slices)])
+    low, high = slices[comm.rank : comm.rank + 2]
     vertices = np.diff(starts[low : high + 1])
     work = np.cumsum(sum(one[0] for one in came) + VERTEX_WORK * vertices)
-    sums = crew.allgather(int(work[-1]) if len(work) else 0)
-    before, everything = sum(sums[: crew.rank]), sum(sums)
+    sums = comm.allgather(int(work[-1]) if len(work) else 0)
+    before, everything = sum(sums[: comm.rank]), sum(sums)
     work += before
-    shares = [Fraction(one) for one in (weights or [1] * crew.size)]
+    shares = [Fraction(one) for one in (weights or [1] * comm.size)]
     found = {}
-    for rank in range(1, crew.size):
+    for rank in range(1, comm.size):
         goal = int(everything * sum(shares[:rank]) // sum(shares))
-        if before < goal <= before + sums[crew.rank]:
+        if before < goal <= before + sums[comm.rank]:
             found[rank] = int(starts[low + 1 + np.searchsorted(work, goal)])
-    cuts = np.zeros(crew.size + 1, np.int64)
+    cuts = np.zeros(comm.size + 1, np.int64)
     cuts[-1] = size
-    for shown in crew.allgather(sorted(found.items())):
+    for shown in comm.allgather(sorted(found.items())):
         for rank, cut in shown:
             cuts[rank] = cut
     return cuts

@@ -30,7 +30,7 @@ from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.partition import Partition, edge_arrays
 from cugraph_ws.partition.partitioned_frame import Partitions, Parts
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import array_module, as_host, mark
 from cugraph_ws.runtime.dispatch import provider
 
@@ -51,7 +51,7 @@ class ShardGraph(Graph):
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
         The members.
     cuts : ndarray of int64, shape (crew.size + 1,)
         Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
@@ -75,7 +75,7 @@ class ShardGraph(Graph):
 
     Attributes
     ----------
-    crew : Crew
+    crew : Communicator
     cuts : ndarray of int64
     ghosts : list of (int, int)
         For each member, the range of positions of its vertices here.
@@ -86,7 +86,7 @@ class ShardGraph(Graph):
 
     def __init__(
         self,
-        crew: Crew,
+        comm: Communicator,
         cuts: npt.NDArray[np.int64],
         sources: npt.NDArray[np.int64],
         destinations: npt.NDArray[np.int64],
@@ -99,7 +99,7 @@ class ShardGraph(Graph):
         directed: bool = True,
         duplicates: Duplicates = "keep",
     ) -> None:
-        self._settle_in(crew, cuts, vertices, kind, names, list(values), weight, directed)
+        self._settle_in(comm, cuts, vertices, kind, names, list(values), weight, directed)
         low, high = self.low, self.low + self.owned
         away = np.flatnonzero((sources < low) | (sources >= high))
         strangers = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
@@ -107,7 +107,7 @@ class ShardGraph(Graph):
         outside = ids.to_numpy()
         self.kept["positions"] = np.concatenate([np.arange(low, high), outside])
         self._find_ghosts(np.searchsorted(outside, cuts))
-        asked = crew.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
+        asked = comm.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
         self.kept["boundaries"] = [wanted[0] - low for wanted in asked]
         ranks = (
             self._ranks_of(sources, away, strangers.numbers(0)),
@@ -119,14 +119,14 @@ class ShardGraph(Graph):
         arcs = self._arcs = Arcs(
             base, dict(zip(values, placed, strict=True)), directed=True, marked=not directed
         )
-        self._all_arcs = total(crew, arcs.csc.number_of_arcs)
+        self._all_arcs = total(comm, arcs.csc.number_of_arcs)
         self._edges = self._count(np.ones(arcs.csc.number_of_arcs, np.bool_))
         if duplicates != "keep":
             self._merge(duplicates)
 
     def _settle_in(
         self,
-        crew: Crew,
+        comm: Communicator,
         cuts: npt.NDArray[np.int64],
         vertices: Any,
         kind: FrameKind,
@@ -136,9 +136,9 @@ class ShardGraph(Graph):
         directed: bool,
     ) -> None:
         """Note what every share is told, and make room for what it finds out."""
-        self.crew = crew
+        self.comm = comm
         self._cuts = cuts
-        self._owned = int(cuts[crew.rank + 1] - cuts[crew.rank])
+        self._owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
         self.directed = directed
         self.weight = weight
         self._source_names, self._destination_names = names
@@ -156,7 +156,7 @@ class ShardGraph(Graph):
 
     def _find_ghosts(self, bounds: npt.NDArray[np.int64]) -> None:
         """Note where each member's vertices are among the ghosts, given where they begin."""
-        self._below = int(bounds[self.crew.rank])
+        self._below = int(bounds[self.comm.rank])
         self._ghosts = list(pairwise((bounds + self.owned).tolist()))
 
     # ------------------------------------------------------------------------------ geometry
@@ -196,22 +196,22 @@ class ShardGraph(Graph):
     @property
     def low(self) -> int:  # type: ignore[override]
         """Number of the first own vertex."""
-        return int(self.cuts[self.crew.rank])
+        return int(self.cuts[self.comm.rank])
 
     @property
     def binds_on_device(self) -> bool:
         """Whether arrays by vertex are made on the device where a run computes there."""
         return False
 
-    def join(self, crew: Crew) -> None:
+    def join(self, comm: Communicator) -> None:
         """Meet as a member of another crew from now on: of the same members, in the same order.
 
         Parameters
         ----------
-        crew : Crew
+        crew : Communicator
         """
-        self.crew = crew
-        self._vertices = self._vertices.join(crew)
+        self.comm = comm
+        self._vertices = self._vertices.join(comm)
         self._vertices.settle(self)
 
     def agree_on_what_is_kept(self) -> None:
@@ -221,7 +221,7 @@ class ShardGraph(Graph):
         """
         found: list[dict[Any, Any]] = [self._degrees, self._extremes, self.learned]
         names = [{str(key): key for key in kept} for kept in found]
-        shown = self.crew.allgather([sorted(own) for own in names])
+        shown = self.comm.allgather([sorted(own) for own in names])
         for which, (kept, own) in enumerate(zip(found, names, strict=True)):
             known = set.intersection(*(set(theirs[which]) for theirs in shown))
             for name, key in own.items():
@@ -304,7 +304,7 @@ class ShardGraph(Graph):
 
     def halo_for(self, *columns: Array) -> Halo:
         """Return the halo of columns by position, which are all on the host or all on the device."""
-        return Halo(self.crew, self.boundaries, self.ghosts, self.cuts, on_device=False)
+        return Halo(self.comm, self.boundaries, self.ghosts, self.cuts, on_device=False)
 
     def with_ghosts(self, own: Array) -> Array:
         """Return an array by position of one by own vertex, together.
@@ -489,7 +489,7 @@ class ShardGraph(Graph):
                     "float64 holds; scale the weights down"
                 )
 
-        in_order(self.crew, [([self.low + (bad or 0)], look)])
+        in_order(self.comm, [([self.low + (bad or 0)], look)])
 
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
         """Mark vertices, by position, together; see `Queries.members`."""
@@ -501,13 +501,13 @@ class ShardGraph(Graph):
     def vertex_sum(self, values: Any) -> Any:
         """Return the sum over all vertices of an array by position, together."""
         own = values[: self.owned].sum()
-        shares = self.crew.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
+        shares = self.comm.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
         return np.sum(shares)
 
     def vertex_max(self, values: Any) -> Any:
         """Return the greatest entry over all vertices of an array by position, together."""
         own = values[: self.owned].max() if self.owned else np.float64(0.0)
-        shares = self.crew.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
+        shares = self.comm.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
         return np.max(shares)
 
     def examples(self, *columns: Any) -> list[Any]:
@@ -516,7 +516,7 @@ class ShardGraph(Graph):
         shown = [
             as_host(column[own] if len(column) == self.length else column) for column in columns
         ]
-        every = self.crew.alltoall([shown] * self.crew.size)
+        every = self.comm.alltoall([shown] * self.comm.size)
         return [
             np.concatenate([box[which] for box in every])
             if len(column) == self.length
@@ -526,7 +526,7 @@ class ShardGraph(Graph):
 
     def any_member(self, truth: bool) -> bool:
         """Tell whether something is so for any member, together."""
-        return any(self.crew.allgather(bool(truth)))
+        return any(self.comm.allgather(bool(truth)))
 
     def describe(self, number: int) -> str:
         """Return the id of an own vertex, by position, as text for errors."""
@@ -543,7 +543,7 @@ class ShardGraph(Graph):
     ) -> list[str] | None:
         """Return the names of columns that are no ids, together; see `Graph.value_columns`."""
         if isinstance(data, Partitions):
-            return self._beside_ids(Parts(self.crew, data, argument))
+            return self._beside_ids(Parts(self.comm, data, argument))
         return super().value_columns(data, argument, on_device=on_device)
 
     def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
@@ -554,7 +554,7 @@ class ShardGraph(Graph):
             return None
         if key not in self._extremes:
             own = self._own_extreme(name, least=least)
-            shown = [one for one in self.crew.allgather(own) if one is not None]
+            shown = [one for one in self.comm.allgather(own) if one is not None]
             best = (min if least else max)(shown, key=lambda one: one[0])
             dtype = self.edge_dtype(name)
             self._extremes[key] = dtype.type(best[0]), (best[1], best[2])  # type: ignore[assignment]
@@ -626,19 +626,19 @@ class ShardGraph(Graph):
     def report(self) -> GraphReport:
         """What the build did; together."""
         if self._self_loops is None:
-            self._self_loops = total(self.crew, self._open().count_loops())
+            self._self_loops = total(self.comm, self._open().count_loops())
         if self._duplicates is None:
             self._duplicates = self._count_repeated()
         alone = (self.degrees(incoming=True) == 0) & (self.degrees(incoming=False) == 0)
         return GraphReport(
             vertices=self.number_of_vertices,
             edges=self._edges,
-            isolated=total(self.crew, np.count_nonzero(alone[: self.owned])),
+            isolated=total(self.comm, np.count_nonzero(alone[: self.owned])),
             duplicates=self._duplicates,
             self_loops=self._self_loops,
             renumbered=self._vertices.numbering.renumbered,
-            bytes=total(self.crew, self.nbytes),
-            both_ways=0 if self.directed else total(self.crew, self.own_both_ways),
+            bytes=total(self.comm, self.nbytes),
+            both_ways=0 if self.directed else total(self.comm, self.own_both_ways),
         )
 
     def _once(self) -> npt.NDArray[np.bool_]:
@@ -649,7 +649,7 @@ class ShardGraph(Graph):
     def _count(self, marked: npt.NDArray[np.bool_]) -> int:
         """Count the edges among marked arcs, together."""
         return total(
-            self.crew, np.count_nonzero(marked if self.directed else marked & self._once())
+            self.comm, np.count_nonzero(marked if self.directed else marked & self._once())
         )
 
     def _count_repeated(self) -> int:
@@ -665,8 +665,8 @@ class ShardGraph(Graph):
             self._refuse_repeated(arcs, repeated, surplus)
         if surplus:
             # one member's sums may exceed int64
-            attempt(self.crew, lambda: arcs.merge(policy, repeated))  # type: ignore[arg-type]
-            self._all_arcs = total(self.crew, arcs.csc.number_of_arcs)
+            attempt(self.comm, lambda: arcs.merge(policy, repeated))  # type: ignore[arg-type]
+            self._all_arcs = total(self.comm, arcs.csc.number_of_arcs)
             self._edges -= surplus
         if surplus and policy in ("sum", "mean") and self.weight is not None:
             self._refuse_infinite_weights(arcs, policy, self.weight)
@@ -679,7 +679,7 @@ class ShardGraph(Graph):
         if bad is not None:
             ends = [int(self.positions[self._position_of_rank[end]]) for end in arcs.ends(bad)]
             own = float(values[bad]), ends
-        shown = next((one for one in self.crew.allgather(own) if one is not None), None)
+        shown = next((one for one in self.comm.allgather(own) if one is not None), None)
         if shown is not None:
             refuse_infinite(policy, name, shown[0], self.describe_edge(shown[1]))
 
@@ -691,5 +691,5 @@ class ShardGraph(Graph):
         if repeated.any():
             ends = arcs.ends(int(np.argmax(repeated)))
             own = [int(self.positions[self._position_of_rank[end]]) for end in ends]
-        shown = next(one for one in self.crew.allgather(own) if one is not None)
+        shown = next(one for one in self.comm.allgather(own) if one is not None)
         refuse_repeated(surplus, self.describe_edge(shown))

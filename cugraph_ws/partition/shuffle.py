@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = ["Route"]
 
@@ -62,12 +62,12 @@ class Route:
         to = self._destinations if self._loops else self._destinations[apart]
         return [to] if self._directed else [to, self._sources[apart]]
 
-    def aim(self, crew: Crew, cuts: Numbers) -> int:
+    def aim(self, comm: Communicator, cuts: Numbers) -> int:
         """Choose the order in which arcs are sent to the owners, together.
 
         Parameters
         ----------
-        crew : Crew
+        crew : Communicator
         cuts : ndarray of int64, shape (crew.size + 1,)
             Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
 
@@ -99,15 +99,15 @@ class Route:
         for first, last in pairwise(self._bounds):
             counts = np.diff(np.searchsorted(self._order[first:last], starts))
             boxes.append([np.stack([self._places, counts])])
-        self._senders = [one for (one,) in crew.alltoall(boxes)]
+        self._senders = [one for (one,) in comm.alltoall(boxes)]
         return int(sum(one[1].sum() for one in self._senders))
 
-    def send(self, crew: Crew, column: Array) -> Array:
+    def send(self, comm: Communicator, column: Array) -> Array:
         """Send a column of own rows with the arcs, together.
 
         Parameters
         ----------
-        crew : Crew
+        crew : Communicator
         column : ndarray, shape (rows,)
 
         Returns
@@ -115,9 +115,9 @@ class Route:
         ndarray
             What has come, in the order of the whole frame's rows.
         """
-        return self._exchange(crew, column[self._order >> 1])
+        return self._exchange(comm, column[self._order >> 1])
 
-    def send_ends(self, crew: Crew) -> tuple[Array, Array]:
+    def send_ends(self, comm: Communicator) -> tuple[Array, Array]:
         """Send the ends of arcs, together; own rows are forgotten.
 
         Returns
@@ -134,15 +134,15 @@ class Route:
             tails, heads = np.where(back, heads, tails), np.where(back, ~tails, heads)
             del back
         self._order = self._sources = self._destinations = np.empty(0, np.int64)
-        came = self._exchange(crew, tails)
+        came = self._exchange(comm, tails)
         del tails
-        return came, self._exchange(crew, heads)
+        return came, self._exchange(comm, heads)
 
-    def _exchange(self, crew: Crew, arcs: Array) -> Array:
+    def _exchange(self, comm: Communicator, arcs: Array) -> Array:
         """Send what every arc has, and put together what has come."""
         boxes = [[arcs[first:last]] for first, last in pairwise(self._bounds)]
         pieces = []
-        for rank, (one,) in enumerate(crew.alltoall(boxes)):
+        for rank, (one,) in enumerate(comm.alltoall(boxes)):
             places, counts = self._senders[rank]
             ends = np.cumsum(counts)
             pieces += [

@@ -24,7 +24,7 @@ from cugraph_ws.partition.agreement import in_order
 from cugraph_ws.partition.identities import Distinct, settle
 from cugraph_ws.partition.known_vertices import Directory
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts
-from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import array_module
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ShardVertices(Vertices):
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     sources : sequence of str
         Names of the edge frame's source columns.
     types : sequence of IdType
@@ -54,10 +54,10 @@ class ShardVertices(Vertices):
     """
 
     def __init__(
-        self, crew: Crew, sources: Sequence[str], types: Sequence[IdType], ids: Distinct
+        self, comm: Communicator, sources: Sequence[str], types: Sequence[IdType], ids: Distinct
     ) -> None:
         super().__init__(sources, types, ids)
-        self._crew = crew
+        self._comm = comm
         self._shard: Any = None
         self._kept: dict[str, list[tuple[Sequence[int], Column | InputError]]] = {}
         self._kept_rows: Numbers = np.empty(0, np.int64)
@@ -89,18 +89,18 @@ class ShardVertices(Vertices):
 
     def move(self, cuts: Numbers) -> None:
         """Give ids to the owners of their vertices, together."""
-        self.numbering = settle(self._crew, self.numbering, cuts)
+        self.numbering = settle(self._comm, self.numbering, cuts)
 
     def settle(self, shard: ShardGraph) -> None:
         """Remember the share, whose positions values are aligned to."""
         self._shard = weakref.ref(shard)
 
-    def join(self, crew: Crew) -> ShardVertices:
+    def join(self, comm: Communicator) -> ShardVertices:
         """Return the same vertices as a member of another crew asks for them.
 
         Parameters
         ----------
-        crew : Crew
+        crew : Communicator
             Of the same members, in the same order.
 
         Returns
@@ -109,8 +109,8 @@ class ShardVertices(Vertices):
             To be settled with the share that it is of.
         """
         joined = copy(self)
-        joined._crew, joined._shard = crew, None
-        joined.numbering = self.numbering.join(crew)
+        joined._comm, joined._shard = comm, None
+        joined.numbering = self.numbering.join(comm)
         return joined
 
     # ----------------------------------------------------------------------------- describing
@@ -207,11 +207,11 @@ class ShardVertices(Vertices):
             if data not in self._kept:
                 self._refuse_name(data, argument, list(self._kept))
             columns = in_order(
-                self._crew,
+                self._comm,
                 [(place, partial(_readable, place, one)) for place, one in self._kept[data]],
             )
             return self._kept_rows, columns
-        parts = Parts(self._crew, data, argument)
+        parts = Parts(self._comm, data, argument)
         ids = id_columns(parts, self.sources)
         chosen = column or value_column(parts.names, ids, argument)
 
@@ -221,7 +221,7 @@ class ShardVertices(Vertices):
             told = [conform(one, kind) for one, kind in zip(read, self.types, strict=True)]
             return part, columns, told, part.column(chosen, argument)
 
-        own = in_order(self._crew, parts.steps(0, read)) if parts.rows else []
+        own = in_order(self._comm, parts.steps(0, read)) if parts.rows else []
         rows = self._find([one[:3] for one in own], argument)
         self._check_repeated(rows, argument)
         return rows, [(part.place, values) for part, _, _, values in own]
@@ -248,8 +248,8 @@ class ShardVertices(Vertices):
             part, columns, _ = told[which]
             row = int(unknown[0] - ends[which]) + len(columns[0])
             own = [part.first_row + row, self._shown(columns, row)]
-        count = total(self._crew, len(unknown))
-        shown = [one for one in self._crew.allgather(own) if one is not None]
+        count = total(self._comm, len(unknown))
+        shown = [one for one in self._comm.allgather(own) if one is not None]
         if shown:
             self._refuse_unknown(min(shown)[1], count, argument)
         return numbers
@@ -265,15 +265,15 @@ class ShardVertices(Vertices):
     ) -> None:
         """Send values to the owners of their vertices, and from there to ghosts, together."""
         told = in_order(
-            self._crew, [(place, partial(cast_numbers, one, dtype)) for place, one in columns]
+            self._comm, [(place, partial(cast_numbers, one, dtype)) for place, one in columns]
         )
         shard = self._shard()
         sent = np.concatenate([np.empty(0, np.dtype(dtype)), *told])
         owners = shard.owners(rows)
         order = np.argsort(owners, kind="stable")
-        cuts = np.searchsorted(owners[order], np.arange(self._crew.size + 1))
+        cuts = np.searchsorted(owners[order], np.arange(self._comm.size + 1))
         held = [order[first:last] for first, last in pairwise(cuts.tolist())]
-        for numbers, one in self._crew.alltoall([[rows[which], sent[which]] for which in held]):
+        for numbers, one in self._comm.alltoall([[rows[which], sent[which]] for which in held]):
             values[numbers - shard.low] = one
             given[numbers - shard.low] = True
         shard.halo_for(values, given).update(values, given)
@@ -286,9 +286,9 @@ class ShardVertices(Vertices):
         shard = self._shard()
         own = given[: shard.owned]
         lacking = len(own) - int(own.sum())
-        missing = total(self._crew, lacking)
+        missing = total(self._comm, lacking)
         first = shard.low + int(own.argmin()) if lacking else None
-        shown = [one for one in self._crew.allgather(first) if one is not None]
+        shown = [one for one in self._comm.allgather(first) if one is not None]
         if shown:
             self._refuse_missing(min(shown), missing, argument)
 
@@ -302,16 +302,16 @@ class ShardVertices(Vertices):
 
     def _check_repeated(self, rows: Numbers, argument: str) -> None:
         """Refuse vertices that are given several times, by one member or several, together."""
-        crew, size = self._crew, max(1, self.size)
-        counters = rows * crew.size // size  # any member may count, if all say the same one
+        comm, size = self._comm, max(1, self.size)
+        counters = rows * comm.size // size  # any member may count, if all say the same one
         order = np.argsort(counters, kind="stable")
-        cuts = np.searchsorted(counters[order], np.arange(crew.size + 1))
+        cuts = np.searchsorted(counters[order], np.arange(comm.size + 1))
         boxes = [[rows[order[first:last]]] for first, last in pairwise(cuts.tolist())]
-        came = np.concatenate([one for (one,) in crew.alltoall(boxes)])
+        came = np.concatenate([one for (one,) in comm.alltoall(boxes)])
         numbers, counts = np.unique(came, return_counts=True)
         twice = np.flatnonzero(counts > 1)
         own = [int(numbers[twice[0]]), int(counts[twice[0]])] if len(twice) else None
-        shown = [list(one) for one in crew.allgather(own) if one is not None]
+        shown = [list(one) for one in comm.allgather(own) if one is not None]
         if shown:
             number, times = min(shown)
             self._refuse_repeated(number, times, argument)

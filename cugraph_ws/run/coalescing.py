@@ -32,7 +32,7 @@ from cugraph_ws.runtime.saved_state import SavedState
 if TYPE_CHECKING:
     from cugraph_ws.run.vertex_loop import VertexLoop
 
-__all__ = ["HomingLoop"]
+__all__ = ["CoalescingLoop"]
 
 Array = npt.NDArray[Any]
 
@@ -43,7 +43,7 @@ RATE = 2e8  # bytes a second at which a graph moves, about
 PART = 4  # of the first member's memory, its GPU's too, that the graph may take
 
 
-class HomingLoop:
+class CoalescingLoop:
     """Runs a vertex program on a share of a graph, then perhaps on all of it with the first member.
 
     Parameters
@@ -82,7 +82,7 @@ class HomingLoop:
     def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Start on the own share."""
         assert isinstance(graph, ShardGraph)
-        self._graph, self._crew = graph, graph.crew
+        self._graph, self._comm = graph, graph.comm
         self._spread.start(graph)
         self._begun = time.perf_counter()
 
@@ -142,7 +142,7 @@ class HomingLoop:
 
     def _wants_to_move(self) -> bool:
         """Tell whether the first member should go on alone, together."""
-        if self._crew.size == 1 or not self._spread.has_frontier:
+        if self._comm.size == 1 or not self._spread.has_frontier:
             return False
         if "home" in self._graph.learned:
             return True
@@ -151,7 +151,7 @@ class HomingLoop:
             return False
         own = self._graph.degrees(incoming=True, on_device=True)[: self._graph.owned]
         facts = [int(own.max()) if len(own) else 0]
-        if self._crew.rank == 0:
+        if self._comm.rank == 0:
             arcs, columns = self._graph.number_of_arcs, len(self._graph.edge_attributes)
             bytes_ = arcs * (16 + 8 * columns)
             held = 4 * bytes_ + 64 * self._graph.number_of_vertices  # as it is built
@@ -161,7 +161,7 @@ class HomingLoop:
             fits = held * PART <= room
             passed = time.perf_counter() - self._begun
             facts.append(fits and passed >= bytes_ / RATE)
-        told = self._crew.allgather(facts)
+        told = self._comm.allgather(facts)
         mean = self._graph.number_of_arcs / self._graph.number_of_vertices
         even = max(one[0] for one in told) <= EVEN * max(1.0, mean)
         return bool(even and told[0][1])
@@ -217,10 +217,10 @@ class HomingLoop:
 
     def _collected(self, own: dict[str, Array]) -> dict[str, Array]:
         """Return all members' arrays put together, for the first member; nothing for others; together."""
-        boxes: list[list[Array]] = [[] for _ in range(self._crew.size)]
+        boxes: list[list[Array]] = [[] for _ in range(self._comm.size)]
         boxes[0] = [np.ascontiguousarray(one) for one in own.values()]
-        came = self._crew.alltoall(boxes)
-        if self._crew.rank:
+        came = self._comm.alltoall(boxes)
+        if self._comm.rank:
             return {}
         return {
             name: np.concatenate([box[place] for box in came]) for place, name in enumerate(own)
@@ -229,8 +229,8 @@ class HomingLoop:
     def _handed_out(self, found: Mapping[str, Array] | None) -> dict[str, Array]:
         """Give every member its own part of what the first one has, together."""
         by_vertex = {*self.by_vertex_state, *self._spread.by_vertex_arrays}
-        names = self._crew.allgather([] if found is None else list(found))[0]
-        boxes: list[list[Array]] = [[] for _ in range(self._crew.size)]
+        names = self._comm.allgather([] if found is None else list(found))[0]
+        boxes: list[list[Array]] = [[] for _ in range(self._comm.size)]
         if found is not None:
             cuts = self._graph.cuts
             boxes = [
@@ -240,7 +240,7 @@ class HomingLoop:
                 ]
                 for low, high in pairwise(cuts.tolist())
             ]
-        return dict(zip(names, self._crew.alltoall(boxes)[0], strict=True))
+        return dict(zip(names, self._comm.alltoall(boxes)[0], strict=True))
 
     def _hear(self) -> Step:
         """Take a step with the first member; return what all hear of it."""
@@ -264,7 +264,7 @@ class HomingLoop:
 
     def _agreed(self, told: dict[str, Any]) -> dict[str, Any]:
         """Hear what the first member tells, and whether there is anything left to do, together."""
-        shown: list[Any] = self._crew.allgather([told, *self._own_end()])
+        shown: list[Any] = self._comm.allgather([told, *self._own_end()])
         facts: dict[str, Any] = dict(shown[0][0])
         self._ended = bool(shown[0][1]), bool(shown[0][2])
         return facts

@@ -28,11 +28,11 @@ from cugraph_ws.run.checkpoint import (
     write_checkpoint,
 )
 from cugraph_ws.runtime.atomic_files import sweep
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.paths import native_path
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["CrewCheckpoints"]
+__all__ = ["RankCheckpoints"]
 
 Array = npt.NDArray[Any]
 
@@ -43,7 +43,7 @@ PART = re.compile(r"\d+-\d+-\d+(-[0-9a-f]{16})?\.parquet")
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
-class CrewCheckpoints:
+class RankCheckpoints:
     """The checkpoint that a crew writes, and the one that it goes on from, together.
 
     Parameters
@@ -68,7 +68,7 @@ class CrewCheckpoints:
         path: str | os.PathLike[str] | None,
         resume: str | os.PathLike[str] | None,
     ) -> None:
-        self._loop, self._graph, self._crew = loop, graph, graph.crew
+        self._loop, self._graph, self._comm = loop, graph, graph.comm
         self._path = None if path is None else native_path(path)
         self._resume = None if resume is None else native_path(resume)
         self._identity: dict[str, str] = {}
@@ -82,7 +82,7 @@ class CrewCheckpoints:
         if self._resume is None:
             return {}
         first, all_arcs = _arcs_before(self._graph)
-        arrays, facts = attempt(self._crew, lambda: self._read(first, all_arcs))
+        arrays, facts = attempt(self._comm, lambda: self._read(first, all_arcs))
         self._loop.restore(arrays)
         return facts
 
@@ -130,7 +130,7 @@ class CrewCheckpoints:
         folder = _folder(self._path)
         folder.mkdir(exist_ok=True)
         # Another name each time: the parts of the checkpoint before stay until this one is whole.
-        file = f"{facts['iterations']}-{self._crew.rank}-{self._crew.size}-{secrets.token_hex(8)}.parquet"
+        file = f"{facts['iterations']}-{self._comm.rank}-{self._comm.size}-{secrets.token_hex(8)}.parquet"
         mine = {name: array for name, array in state.items() if name in divided}
         digest = write_checkpoint(folder / file, mine, {"identity": {}})
         (first, _), owned = _arcs_before(self._graph), self._graph.owned
@@ -140,14 +140,14 @@ class CrewCheckpoints:
             "vertices": [self._graph.low, self._graph.low + owned],
             "arcs": [first, first + self._graph.csc.number_of_arcs],
         }
-        parts = self._crew.allgather(part)  # all parts are there
-        if self._crew.rank == 0:
+        parts = self._comm.allgather(part)  # all parts are there
+        if self._comm.rank == 0:
             shared = {name: array for name, array in state.items() if name not in divided}
             write_checkpoint(
                 self._path, shared, {"identity": self._identity, "parts": parts, **facts}
             )
             _drop_others(folder, [part["file"] for part in parts])
-        self._crew.allgather(None)  # nobody goes on before the file is there
+        self._comm.allgather(None)  # nobody goes on before the file is there
 
 
 def _folder(path: Path) -> Path:
@@ -187,8 +187,8 @@ def _check_parts(parts: Any, ends: dict[str, int], origin: str) -> None:
 
 def _arcs_before(graph: ShardGraph) -> tuple[int, int]:
     """Return how many arcs the members before this one have, and how many all have, together."""
-    counts = graph.crew.allgather(graph.csc.number_of_arcs)
-    return sum(counts[: graph.crew.rank]), sum(counts)
+    counts = graph.comm.allgather(graph.csc.number_of_arcs)
+    return sum(counts[: graph.comm.rank]), sum(counts)
 
 
 def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
@@ -198,18 +198,18 @@ def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
     destinations = np.repeat(graph.positions[: graph.owned], csc.degrees)
     arcs = _mixed(_mixed(np.zeros(len(sources), np.uint64), sources), destinations)
     vertices = _mixed(np.zeros(graph.owned, np.uint64), graph.positions[: graph.owned])
-    crew = graph.crew
+    comm = graph.comm
     identity = {
         "algorithm": loop.name,
-        "graph": f"{graph.number_of_vertices} {_sum(crew, arcs)}",
+        "graph": f"{graph.number_of_vertices} {_sum(comm, arcs)}",
     }
     # A program's constant may have the name of an edge column.
     by_arc = getattr(loop, "arc_inputs", graph.edge_attributes)
     for name, value in loop.inputs().items():
         if isinstance(value, np.ndarray) and name in by_arc:
-            identity[name] = _sum(crew, _mixed(arcs, value))
+            identity[name] = _sum(comm, _mixed(arcs, value))
         elif isinstance(value, np.ndarray) and value.shape == (graph.length,):
-            identity[name] = _sum(crew, _mixed(vertices, value[: graph.owned]))
+            identity[name] = _sum(comm, _mixed(vertices, value[: graph.owned]))
         elif isinstance(value, np.ndarray):  # one entry for all
             identity[name] = fingerprint(value[:1])
         else:
@@ -226,7 +226,7 @@ def _mixed(keys: npt.NDArray[np.uint64], values: Array) -> npt.NDArray[np.uint64
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _sum(crew: Crew, keys: npt.NDArray[np.uint64]) -> str:
+def _sum(comm: Communicator, keys: npt.NDArray[np.uint64]) -> str:
     """Return the sum of all members' keys, as text: it does not depend on their order."""
     own = int(keys.sum(dtype=np.uint64))
-    return f"{sum(crew.allgather(own)) % (1 << 64):016x}"
+    return f"{sum(comm.allgather(own)) % (1 << 64):016x}"

@@ -24,14 +24,14 @@ from cugraph_ws.graph.memory import check_run_memory
 from cugraph_ws.program.conventions import columns_read, names_columns, reads_weights
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.run.checkpoint import Checkpoints
-from cugraph_ws.run.coalescing import HomingLoop
+from cugraph_ws.run.coalescing import CoalescingLoop
 from cugraph_ws.run.loop import NOT_COMPARABLE, Loop, Result, Stopped
 from cugraph_ws.run.options import Options, shows_options
 from cugraph_ws.run.progress import ProgressUpdate, reporter
-from cugraph_ws.run.rank_checkpoint import CrewCheckpoints
+from cugraph_ws.run.rank_checkpoint import RankCheckpoints
 from cugraph_ws.run.spread import spreads
 from cugraph_ws.run.stall import IDLE_SUPERSTEPS
-from cugraph_ws.run.stop_vote import Council
+from cugraph_ws.run.stop_vote import StopVote
 from cugraph_ws.run.trace import Trace
 from cugraph_ws.run.vertex_loop import VertexLoop
 from cugraph_ws.runtime.device import device
@@ -164,7 +164,7 @@ def run(
     )
     bound_graph.check_outputs(getattr(loop, "outputs", {}))
     if isinstance(loop, VertexLoop) and not bound_graph.whole:
-        loop = HomingLoop(loop)
+        loop = CoalescingLoop(loop)
     here = choose_engine(options.engine, bound_graph)
     if here != "cuda" and bound_graph.whole:
         check_run_memory(program, bound_graph)
@@ -233,12 +233,12 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
     """Step until the loop converges or something stops it."""
     begun = time.perf_counter()
     loop.start(graph, on_device=on_device)
-    kept: Checkpoints | CrewCheckpoints
+    kept: Checkpoints | RankCheckpoints
     ask: Callable[[str | None], str | None]
     if not graph.whole:
         shard: Any = graph
-        kept = CrewCheckpoints(loop, shard, options.checkpoint, options.resume)
-        ask = Council(graph.crew).ask
+        kept = RankCheckpoints(loop, shard, options.checkpoint, options.resume)
+        ask = StopVote(graph.comm).ask
     else:
         kept = Checkpoints(loop, graph, options.checkpoint, options.resume)
         ask = _own_wish
@@ -248,7 +248,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
         iterations = saved = int(facts["iterations"])
         residual = math.nan if facts["residual"] is None else float(facts["residual"])
     trace = Trace()
-    holders = graph.crew.size
+    holders = graph.comm.size
     stopped: Stopped = "converged"
     wish: str | None = None
     idle = 0  # supersteps in a row without active vertices

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import time
 
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 
-__all__ = ["Council"]
+__all__ = ["StopVote"]
 
 EVERY = 0.1  # seconds between meetings, about
 
 
-class Council:
+class StopVote:
     """Asks now and then whether the run shall end.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
         All of its members ask equally often.
     """
 
-    def __init__(self, crew: Crew) -> None:
-        self._crew = crew
+    def __init__(self, comm: Communicator) -> None:
+        self._comm = comm
         self._left = 1  # questions until the next meeting
         self._asked = 0  # since the last one
         self._met = time.perf_counter()
@@ -50,6 +50,6 @@ class Council:
         share = EVERY / max(now - self._met, 1e-6)
         # Twice as long as the last one at most: supersteps may become slow.
         pause = max(1, min(2 * self._asked, int(self._asked * share)))
-        wished, self._left = self._crew.allgather((self._wish or self._crew.wish, pause))[0]
+        wished, self._left = self._comm.allgather((self._wish or self._comm.wish, pause))[0]
         self._asked, self._met = 0, now
         return wished

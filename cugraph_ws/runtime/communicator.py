@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Alone", "Crew", "Links", "RunAbandonedError", "plain", "total"]
+__all__ = ["Communicator", "Links", "RunAbandonedError", "SingleRank", "plain", "total"]
 
 Array = npt.NDArray[Any]
 Value = TypeVar("Value")
@@ -22,7 +22,7 @@ class RunAbandonedError(Exception):
     """The run has been given up elsewhere; the reason is told there."""
 
 
-class Crew(Protocol):
+class Communicator(Protocol):
     """What one member knows of its crew.
 
     Attributes
@@ -114,7 +114,7 @@ class Links(Protocol):
         """Wait until that is done; raises if it never will be, since a member is gone."""
 
 
-class Alone:
+class SingleRank:
     """A crew of one."""
 
     rank = 0
@@ -131,19 +131,19 @@ class Alone:
         return [value]
 
 
-def total(crew: Crew, number: int | np.integer[Any]) -> int:
+def total(comm: Communicator, number: int | np.integer[Any]) -> int:
     """Return the sum of one number of each member.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     number : int
 
     Returns
     -------
     int
     """
-    return int(np.sum(crew.allgather(int(number))))
+    return int(np.sum(comm.allgather(int(number))))
 
 
 def plain(value: Any) -> Any:
@@ -152,7 +152,7 @@ def plain(value: Any) -> Any:
     Parameters
     ----------
     value : object
-        What `Crew.allgather` takes.
+        What `Communicator.allgather` takes.
 
     Returns
     -------

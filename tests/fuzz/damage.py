@@ -183,10 +183,10 @@ def on_shares(graph: ws.Graph, **more: Any) -> Any:
 
     stop = more.pop("progress", None)
 
-    def work(crew: Any) -> Any:
+    def work(comm: Any) -> Any:
         calls = [] if stop is None else [0]
         progress = None if stop is None else (lambda _: calls.append(1) or len(calls) < 3)
-        shard = share(graph, crew)
+        shard = share(graph, comm)
         return ws.run(ws.SSSP, shard, source=0, fused=False, progress=progress or False, **more)
 
     parts = together(3, work)

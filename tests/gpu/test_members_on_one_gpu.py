@@ -64,9 +64,9 @@ def of_members(name: str, members: int, work: Callable[[Any], Any]) -> pd.DataFr
     frame = edges_of(name)
     cuts = np.linspace(0, len(frame), members + 1).astype(int)
 
-    def member(crew: Any) -> Any:
-        own = frame.iloc[cuts[crew.rank] : cuts[crew.rank + 1]].reset_index(drop=True)
-        return work(build_shard(crew, [(crew.rank, cudf.DataFrame(own))], weight="weight"))
+    def member(comm: Any) -> Any:
+        own = frame.iloc[cuts[comm.rank] : cuts[comm.rank + 1]].reset_index(drop=True)
+        return work(build_shard(comm, [(comm.rank, cudf.DataFrame(own))], weight="weight"))
 
     return in_order(cudf.concat(over_links(members, member), ignore_index=True))
 

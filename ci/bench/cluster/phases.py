@@ -43,14 +43,14 @@ Phase = tuple[
 # Modules of the library, and what of them is a phase
 WATCHED = {
     "cluster.members": ("call_member", "call_early", "_share", "_returned"),
-    "cluster.worker": ("DaskCrew._meet",),
-    "cluster.nccl": ("NcclCrew._meet",),
+    "cluster.worker": ("DaskCommunicator._meet",),
+    "cluster.nccl": ("NcclCommunicator._meet",),
     "cluster.lifelines": ("Lifelines.are_free",),
     "cluster.shard": ("ShardGraph.vertex_frame",),
     "cluster.device_shard": ("DeviceShard.vertex_frame",),
     "algorithms.components": tuple(f"WeaklyConnectedComponents.{one}" for one in ("start", "step")),
     "cluster.exchange": ("Exchange.grow_forest",),
-    "cluster.device_exchange": ("DeviceCrewExchange.grow_forest",),
+    "cluster.device_exchange": ("DeviceRankExchange.grow_forest",),
     "vertex_loop": ("bind", *(f"VertexLoop.{one}" for one in ("start", "_begin", "step", "arrays"))),
 }  # fmt: skip
 CLIENT = {

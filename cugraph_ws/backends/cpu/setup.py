@@ -8,7 +8,7 @@ from cugraph_ws.backends.cpu.executor import CpuExecutor
 from cugraph_ws.backends.planner import Plan
 from cugraph_ws.contract import Setup
 from cugraph_ws.errors import InputError
-from cugraph_ws.partition.exchange import CrewExchange
+from cugraph_ws.partition.exchange import RankExchange
 from cugraph_ws.partition.local_exchange import LocalExchange
 from cugraph_ws.partition.partition import split
 from cugraph_ws.program.binding import BoundProgram
@@ -68,17 +68,17 @@ def set_up(
         direction=options.direction,
         priorities=options.priorities,
         # A fused call sends nothing between its supersteps.
-        fused=options.fused and options.partitions == 1 and graph.crew.size == 1,
+        fused=options.fused and options.partitions == 1 and graph.comm.size == 1,
         in_place=bool(in_place),
     )
     dense = not plan.strategy.active_only
-    exchange: CrewExchange | LocalExchange
+    exchange: RankExchange | LocalExchange
     if graph.whole:
         parts = split(graph, bound, options.partitions)
         exchange = LocalExchange(parts, method=options.exchange, dense=dense)
     else:
         parts = [graph.partition(bound)]
-        exchange = CrewExchange(graph, method=options.exchange, dense=dense)
+        exchange = RankExchange(graph, method=options.exchange, dense=dense)
     executors = [
         CpuExecutor(
             bound,

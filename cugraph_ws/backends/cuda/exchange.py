@@ -20,14 +20,14 @@ from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.contract import Choice, Counts, Executor, Parcel
-from cugraph_ws.partition.exchange import CrewExchange
+from cugraph_ws.partition.exchange import RankExchange
 from cugraph_ws.partition.local_exchange import Traffic
 from cugraph_ws.partition.refinement import ExchangeMethod, Refinement
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Links
 from cugraph_ws.runtime.device import device
 
-__all__ = ["DeviceCrewExchange"]
+__all__ = ["DeviceRankExchange"]
 
 LEVELS = 8  # of a forest's ties that are queued before the host looks whom they have attached
 LEAST_APART = 1 << 18  # vertices that travel, from which most of them leave before a superstep ends
@@ -42,13 +42,13 @@ def _extents(shard: ShardGraph, part: DevicePartition, *, outward: bool) -> npt.
     if name not in shard.learned:
         news = int(part.graph.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
         own = [part.owned, part.arcs, news, *map(len, part.boundaries)]
-        shard.learned[name] = np.array(shard.crew.allgather(own), np.int64)
+        shard.learned[name] = np.array(shard.comm.allgather(own), np.int64)
     told: npt.NDArray[np.int64] = shard.learned[name]
     return told
 
 
-class DeviceCrewExchange(CrewExchange):
-    """Moves boundary state between GPUs; see `CrewExchange`, which it agrees with to the bit.
+class DeviceRankExchange(RankExchange):
+    """Moves boundary state between GPUs; see `RankExchange`, which it agrees with to the bit.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class DeviceCrewExchange(CrewExchange):
         )
         self._links = links
         self._frontier, self._in_place = frontier, in_place
-        size = self._crew.size
+        size = self._comm.size
         told = _extents(shard, part, outward=swaps)
         self._owned, self._arcs, self._inner = told[:, :3].sum(axis=0).tolist()
         held = told[:, 3:]
@@ -116,7 +116,7 @@ class DeviceCrewExchange(CrewExchange):
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Take note of which members send which others only what has changed."""
-        rank = self._crew.rank
+        rank = self._comm.rank
         self._refines: list[bool] = refines[rank].tolist()
         self._listed = refines & self._flows
         self._bits = np.zeros_like(self._flows)  # who sends whom bits instead, once that is known
@@ -140,13 +140,13 @@ class DeviceCrewExchange(CrewExchange):
             heads = [
                 int(one.searchsorted(cut.astype(one.dtype))[0]) for one in self._sender.boundaries
             ]
-            self._heads = np.array(self._crew.allgather(heads), np.int64)
+            self._heads = np.array(self._comm.allgather(heads), np.int64)
         executor.midway = partial(self._send_tails, executor)
 
     def _send_tails(self, executor: CudaExecutor) -> None:
         """Send what has been computed of a superstep, while the rest of it runs."""
         assert self._heads is not None
-        rank, refinement = self._crew.rank, executor.refinement
+        rank, refinement = self._comm.rank, executor.refinement
         boundaries = self._sender.boundaries
         going: list[list[Any]] = [[] for _ in boundaries]
         with device().beside():
@@ -168,7 +168,7 @@ class DeviceCrewExchange(CrewExchange):
         if not self._apart:
             return self._sender.pack(executor, refines=self._refines)
         assert self._heads is not None
-        heads = self._heads[self._crew.rank].tolist()
+        heads = self._heads[self._comm.rank].tolist()
         packed = {
             peer: executor.refinement.pack(boundary, refine=False, cut=heads[peer])
             for peer, boundary in enumerate(self._sender.boundaries)
@@ -194,7 +194,7 @@ class DeviceCrewExchange(CrewExchange):
         self._links.gather(executor.tell(), self._headers)
         device().copy_out(self._headers, self._table)
         told = self._links.mark()
-        executor.hear(self._headers, self._crew.size)
+        executor.hear(self._headers, self._comm.size)
         if self._known:  # the GPU need not wait for the host
             self._swap(executor, packed, self._whole)
             if self._apart and not choice.last:  # nor does the next superstep wait for the host
@@ -245,7 +245,7 @@ class DeviceCrewExchange(CrewExchange):
         if not missing:
             return
         self.deliver_forest(executors)
-        branches, size = executor.begin_branches(LEVELS), self._crew.size
+        branches, size = executor.begin_branches(LEVELS), self._comm.size
         everyone = device().xp.empty(size * LEVELS, np.int64)
         table = device().pinned(size * LEVELS, np.int64)
         while True:
@@ -263,11 +263,11 @@ class DeviceCrewExchange(CrewExchange):
 
     def _counts(self, executor: CudaExecutor) -> Counts:
         """Return the counts of all members, of their headers; see `Counts.merged`."""
-        records = self._table.reshape(self._crew.size, -1)[:, : -self._crew.size]
+        records = self._table.reshape(self._comm.size, -1)[:, : -self._comm.size]
         who = self._active if self._frontier else self._owned
         counts = executor.together(records, who if self._owned else None, self._arcs)
         self._active = counts.active
-        executor.advance(records[self._crew.rank])
+        executor.advance(records[self._comm.rank])
         # Of those who have news, members count arcs within the own share: others have about as many.
         counts.arcs = counts.arcs * self._arcs // max(1, self._inner)
         return counts
@@ -289,7 +289,7 @@ class DeviceCrewExchange(CrewExchange):
         lengths : ndarray of int64, shape (members, members)
             How many vertices each member sends each other one.
         """
-        rank, size, refinement = self._crew.rank, self._crew.size, executor.refinement
+        rank, size, refinement = self._comm.rank, self._comm.size, executor.refinement
         in_bits = refinement if isinstance(refinement, FrontierRefinement) else None
         listed = self._listed[:, rank].tolist()
         going: list[list[Any]] = [[] for _ in range(size)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cugraph_ws.backends.cuda.exchange import DeviceCrewExchange
+from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
 from cugraph_ws.backends.cuda.partition import (
@@ -19,7 +19,7 @@ from cugraph_ws.backends.cuda.worklist_pull import CudaRelayExecutor
 from cugraph_ws.contract import Executor, Setup, Strategy
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
-from cugraph_ws.partition.exchange import CrewExchange
+from cugraph_ws.partition.exchange import RankExchange
 from cugraph_ws.partition.local_exchange import Exchange, LocalExchange
 from cugraph_ws.partition.partition import split
 from cugraph_ws.program.binding import BoundProgram
@@ -58,7 +58,7 @@ def set_up(
     InputError
         If the program cannot run as the options say.
     """
-    divided = options.partitions > 1 or graph.crew.size > 1
+    divided = options.partitions > 1 or graph.comm.size > 1
     whole = graph.whole and not divided
     plan = CudaPlan(
         bound,
@@ -130,7 +130,7 @@ def _among_gpus(
     """Return the exchange of a rank on a GPU: over the links between GPUs, if there are any."""
     links = _links_of(graph)
     if links is None:
-        return CrewExchange(
+        return RankExchange(
             graph,
             method=options.exchange,
             dense=not strategy.active_only,
@@ -138,7 +138,7 @@ def _among_gpus(
             ghosts=part.ghosts,
         )
     swaps = strategy.schedule == "frontier"
-    return DeviceCrewExchange(
+    return DeviceRankExchange(
         graph,
         part,
         links,
@@ -152,4 +152,4 @@ def _among_gpus(
 
 def _links_of(graph: Any) -> Any:
     """Return the links between ranks that have a GPU each; None where there are no others, or none."""
-    return getattr(graph.crew, "links", None) if graph.crew.size > 1 else None
+    return getattr(graph.comm, "links", None) if graph.comm.size > 1 else None

@@ -17,7 +17,7 @@ from cugraph_ws.frames.base import FrameKind
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import as_host, device
 
 __all__ = ["DeviceShard"]
@@ -33,7 +33,7 @@ class DeviceShard(ShardGraph):
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
         The members, between whom arrays on the device travel.
     cuts : ndarray of int64, shape (crew.size + 1,)
         Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
@@ -58,7 +58,7 @@ class DeviceShard(ShardGraph):
 
     def __init__(
         self,
-        crew: Crew,
+        comm: Communicator,
         cuts: npt.NDArray[np.int64],
         graph: DeviceGraph,
         numbers: DeviceArray,
@@ -76,7 +76,7 @@ class DeviceShard(ShardGraph):
         loops: int | None = None,
     ) -> None:
         carried = list(graph.edge_attributes)
-        self._settle_in(crew, cuts, None, kind, names, carried, weight, directed)
+        self._settle_in(comm, cuts, None, kind, names, carried, weight, directed)
         self._self_loops = loops
         self._edges, self._all_arcs = number_of_edges, number_of_arcs
         self._find_ghosts(bounds)
@@ -177,7 +177,7 @@ class DeviceShard(ShardGraph):
         """Return the halo of columns by position; see `ShardGraph.halo_for`."""
         on_device = all(isinstance(column, device().xp.ndarray) for column in columns)
         held = self._held if on_device else self.boundaries
-        return Halo(self.crew, held, self.ghosts, self.cuts, on_device=on_device)
+        return Halo(self.comm, held, self.ghosts, self.cuts, on_device=on_device)
 
     # ------------------------------------------------------------------------------- queries
 
@@ -197,7 +197,7 @@ class DeviceShard(ShardGraph):
 
     def _count_repeated(self) -> int:
         """Count the edges beside the first between the same two vertices, together."""
-        return total(self.crew, self._arcs.count_repeated())
+        return total(self.comm, self._arcs.count_repeated())
 
     # ------------------------------------------------------------------------------- results
 

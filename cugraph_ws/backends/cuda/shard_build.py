@@ -57,7 +57,7 @@ from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.partitioned_frame import Parts
 from cugraph_ws.partition.range_offsets import bucket_starts, cuts_of_buckets
-from cugraph_ws.runtime.communicator import Crew, total
+from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import as_host, device
 
 __all__ = ["PresentOnDevices", "are_integers", "build_on_devices", "find_present"]
@@ -111,12 +111,12 @@ class PresentOnDevices:
         return device().xp.cumsum(self.present, dtype=index)[places] - 1
 
 
-def are_integers(crew: Crew, parts: Parts, names: tuple[list[str], list[str]]) -> bool:
+def are_integers(comm: Communicator, parts: Parts, names: tuple[list[str], list[str]]) -> bool:
     """Tell whether the ids of all members' edges are single integers, together.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     parts : Parts
     names : pair of list of str
         The id columns.
@@ -130,11 +130,11 @@ def are_integers(crew: Crew, parts: Parts, names: tuple[list[str], list[str]]) -
         )
     except InputError:  # which is raised where it is found out what is wrong
         own = False
-    return all(crew.allgather(own))
+    return all(comm.allgather(own))
 
 
 def find_present(
-    crew: Crew, columns: Sequence[DeviceArray], dense_up_to: int, *, natural: bool = False
+    comm: Communicator, columns: Sequence[DeviceArray], dense_up_to: int, *, natural: bool = False
 ) -> PresentOnDevices | None:
     """Find out which integers all members have, together.
 
@@ -142,7 +142,7 @@ def find_present(
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     columns : sequence of device array of int32, uint32 or int64
         The own ones, perhaps none.
     dense_up_to : int
@@ -162,7 +162,7 @@ def find_present(
     for column in filled:
         run(here, "find_range", len(column), column, len(column), told, module="split")
     ends = here.to_host(told).tolist() if filled else []
-    shown = [one for one in crew.allgather(ends) if one]
+    shown = [one for one in comm.allgather(ends) if one]
     if not shown:
         return PresentOnDevices(0, 0, 0)
     low, high = min(one[0] for one in shown), max(one[1] for one in shown)
@@ -172,7 +172,7 @@ def find_present(
     bits = xp.zeros(words_for(span), np.uint32)
     for column in filled:
         run(here, "mark_bits", len(column), column, low, len(column), bits, module="split")
-    came = crew.alltoall([[bits]] * crew.size)
+    came = comm.alltoall([[bits]] * comm.size)
     present = _spread_out(_united([one for (one,) in came]), span)
     del bits, came
     (size,) = read_scalars(present.sum())
@@ -180,7 +180,7 @@ def find_present(
 
 
 def build_on_devices(
-    crew: Crew,
+    comm: Communicator,
     parts: Parts,
     names: tuple[list[str], list[str]],
     kind: IdType,
@@ -196,7 +196,7 @@ def build_on_devices(
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
         Between whose members arrays on the device travel.
     parts : Parts
         Of the edge frame, opened on the device.
@@ -231,8 +231,8 @@ def build_on_devices(
     else:
         read_as = np.dtype(np.int64 if form.itemsize == 8 else np.int32)
         own = [signed(one, read_as) for one in columns]
-    dense = 8 * parts.rows // crew.size + (1 << 20)
-    there = find_present(crew, own, dense, natural=form == np.uint64)
+    dense = 8 * parts.rows // comm.size + (1 << 20)
+    there = find_present(comm, own, dense, natural=form == np.uint64)
     if there is None:
         return None
     count = len(parts.own)
@@ -240,30 +240,30 @@ def build_on_devices(
     loops = None
     if self_loops != "keep":
         met = [xp.count_nonzero(sources == destinations) for sources, destinations in ends]
-        loops = total(crew, sum(read_scalars(*met)) if met else 0)
+        loops = total(comm, sum(read_scalars(*met)) if met else 0)
         if loops and self_loops == "error":
             return None
     keep, low = self_loops == "keep", there.low
     places = there.places()
     degrees = [_own_degrees(ends, there, parts.rows, places, loops=keep, directed=directed)]
-    cuts = cuts_of_buckets(crew, there.size, _by_bucket(crew, degrees[0]), weights)
-    first, last = (int(one) for one in cuts[crew.rank : crew.rank + 2])
+    cuts = cuts_of_buckets(comm, there.size, _by_bucket(comm, degrees[0]), weights)
+    first, last = (int(one) for one in cuts[comm.rank : comm.rank + 2])
     owned = last - first
-    degrees.append(_added_up(crew, degrees.pop(), cuts))
+    degrees.append(_added_up(comm, degrees.pop(), cuts))
     _, positions, offsets = place_vertices(device(), degrees, owned)
 
     rounds = max(
-        1, min(ROUNDS, parts.rows // crew.size // LEAST_ROUND, (MOST_KINDS - 1) // crew.size)
+        1, min(ROUNDS, parts.rows // comm.size // LEAST_ROUND, (MOST_KINDS - 1) // comm.size)
     )
     goals, arcs = _turns_of(offsets, rounds)
     route = DeviceRoute(
-        crew, ends, [part.place[0] for part in parts.own], low, there.span,
+        comm, ends, [part.place[0] for part in parts.own], low, there.span,
         rounds=rounds, loops=keep, directed=directed,
     )  # fmt: skip
-    kinds = _kinds(crew, positions, goals, places, there.span)
+    kinds = _kinds(comm, positions, goals, places, there.span)
     marks = route.tell_apart(kinds)
     del kinds
-    came = crew.alltoall(
+    came = comm.alltoall(
         [
             [bits, told, np.array([arcs])]
             for bits, told in zip(marks, route.announcements(), strict=True)
@@ -275,7 +275,7 @@ def build_on_devices(
     borders = cuts if places is None else as_host(xp.append(places, there.span)[xp.asarray(cuts)])
     sources = _spread_out(_united([one[0] for one in came]), there.span)
     del came
-    sources[int(borders[crew.rank]) : int(borders[crew.rank + 1])] = False
+    sources[int(borders[comm.rank]) : int(borders[comm.rank + 1])] = False
     outside = xp.flatnonzero(sources)
     del sources
     own_places = xp.arange(first, last) if places is None else places[first:last].copy()
@@ -286,7 +286,7 @@ def build_on_devices(
     index = number_dtype(length)
     bounds = as_host(xp.searchsorted(strangers, xp.asarray(cuts, strangers.dtype)))
     ghosts = list(pairwise(bounds.tolist()))
-    order = order_ghosts(crew, ghosts, _asked_for(crew, strangers, ghosts, positions, first)[1])
+    order = order_ghosts(comm, ghosts, _asked_for(comm, strangers, ghosts, positions, first)[1])
     value_bytes = sum(column.dtype.itemsize for column in values.values())
     needed = _estimate(route, arcs, owned, length, there.span, value_bytes, directed=directed)
     most = max(route.coming)
@@ -296,7 +296,7 @@ def build_on_devices(
         if values:
             check_order(most, length)
 
-    attempt(crew, check)
+    attempt(comm, check)
     table = xp.empty(there.span, index)
     table[own_places] = positions
     table[outside[order]] = xp.arange(owned, length, dtype=index)
@@ -317,7 +317,7 @@ def build_on_devices(
     layout = _with_ghosts(positions, table[outside], offsets)
     del table, route, outside, offsets
     # Asked for once more, so that it is not kept beside what has travelled meanwhile.
-    held, sent = _asked_for(crew, strangers, ghosts, positions, first)
+    held, sent = _asked_for(comm, strangers, ghosts, positions, first)
     for boundary in sent:
         boundary.sort()
     numbers = xp.concatenate([xp.arange(first, last, dtype=strangers.dtype), strangers])
@@ -328,14 +328,14 @@ def build_on_devices(
         device(), layout, indices, moved, undirected=False, names=tuple(moved), both_ways=pairs
     )
     return DeviceShard(
-        crew,
+        comm,
         cuts,
         graph,
         numbers,
         bounds,
         held,
         sent,
-        vertices=DeviceShardVertices(crew, names[0], kind, cuts, form, ids),
+        vertices=DeviceShardVertices(comm, names[0], kind, cuts, form, ids),
         kind=parts.kind_like(names[0][0]),
         names=names,
         weight=weight,
@@ -365,9 +365,9 @@ def _own_degrees(
     return counts if places is None else here.xp.take(counts, places)
 
 
-def _by_bucket(crew: Crew, degrees: DeviceArray) -> npt.NDArray[np.int64]:
+def _by_bucket(comm: Communicator, degrees: DeviceArray) -> npt.NDArray[np.int64]:
     """Add up degrees by the ranges of `bucket_starts`."""
-    xp, starts = device().xp, bucket_starts(crew, len(degrees))
+    xp, starts = device().xp, bucket_starts(comm, len(degrees))
     if len(starts) == len(degrees) + 1:
         return as_host(degrees).astype(np.int64)
     sums = xp.cumsum(degrees, dtype=np.int64)
@@ -389,9 +389,9 @@ def _spread_out(words: DeviceArray, count: int) -> DeviceArray:
     return xp.unpackbits(words.view(np.uint8), bitorder="little")[:count].view(np.bool_)
 
 
-def _added_up(crew: Crew, degrees: DeviceArray, cuts: npt.NDArray[np.int64]) -> DeviceArray:
+def _added_up(comm: Communicator, degrees: DeviceArray, cuts: npt.NDArray[np.int64]) -> DeviceArray:
     """Return all members' degrees of own vertices, together."""
-    came = crew.alltoall([[degrees[first:last]] for first, last in pairwise(cuts.tolist())])
+    came = comm.alltoall([[degrees[first:last]] for first, last in pairwise(cuts.tolist())])
     # a copy, so that nothing keeps those of other members' vertices
     found = came[0][0].copy()
     for (one,) in came[1:]:
@@ -418,7 +418,7 @@ def _turns_of(offsets: DeviceArray, rounds: int) -> tuple[list[tuple[int, int]],
 
 
 def _kinds(
-    crew: Crew,
+    comm: Communicator,
     positions: DeviceArray,
     goals: Sequence[tuple[int, int]],
     places: DeviceArray,
@@ -426,13 +426,13 @@ def _kinds(
 ) -> DeviceArray:
     """Return of which kind arcs to each id are, together; see `DeviceRoute.tell_apart`."""
     xp, rounds = device().xp, len(goals) - 1
-    dtype = kind_dtype(rounds * crew.size)
+    dtype = kind_dtype(rounds * comm.size)
     own = xp.zeros(len(positions), dtype)
     for row, _ in goals[1:-1]:
         own += positions >= row
-    own *= crew.size
-    own += crew.rank
-    by_number = xp.concatenate([one for (one,) in crew.alltoall([[own]] * crew.size)])
+    own *= comm.size
+    own += comm.rank
+    by_number = xp.concatenate([one for (one,) in comm.alltoall([[own]] * comm.size)])
     if places is None:
         return by_number
     kinds = xp.zeros(span, dtype)
@@ -597,7 +597,7 @@ def _count_both_ways(
 
 
 def _asked_for(
-    crew: Crew,
+    comm: Communicator,
     strangers: DeviceArray,
     ghosts: Sequence[tuple[int, int]],
     positions: DeviceArray,
@@ -607,7 +607,7 @@ def _asked_for(
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     strangers : device array of int32 or int64
         The numbers of the own ghosts, ascending.
     ghosts : sequence of (int, int)
@@ -622,7 +622,7 @@ def _asked_for(
         How far numbers are beyond the first; positions of the same vertices, in the dtype for the share.
     """
     xp, index = device().xp, number_dtype(len(positions) + len(strangers))
-    came = crew.alltoall([[strangers[one:other]] for one, other in ghosts])
+    came = comm.alltoall([[strangers[one:other]] for one, other in ghosts])
     held = [wanted - first for (wanted,) in came]
     return held, [xp.take(positions, one).astype(index) for one in held]
 

@@ -22,7 +22,7 @@ from cugraph_ws.graph.vertices import id_columns, value_column
 from cugraph_ws.partition.identities import OwnRange, ShardNumbering
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.partition.vertices import ShardVertices
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import as_host, device
 
 __all__ = ["DeviceShardVertices"]
@@ -42,7 +42,7 @@ class DeviceShardVertices(ShardVertices):
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     sources : sequence of str
         Names of the edge frame's source columns.
     kind : IdType
@@ -57,19 +57,19 @@ class DeviceShardVertices(ShardVertices):
 
     def __init__(
         self,
-        crew: Crew,
+        comm: Communicator,
         sources: Sequence[str],
         kind: IdType,
         cuts: npt.NDArray[np.int64],
         form: np.dtype[Any],
         ids: DeviceArray = None,
     ) -> None:
-        low, high = int(cuts[crew.rank]), int(cuts[crew.rank + 1])
+        low, high = int(cuts[comm.rank]), int(cuts[comm.rank + 1])
         numbering: Any = OwnRange(int(cuts[-1]), low)
         if ids is not None:
             own = _OwnIds(ids[: high - low])
-            numbering = ShardNumbering(crew, cuts, own, [form], "compacted")
-        super().__init__(crew, sources, [kind], numbering)
+            numbering = ShardNumbering(comm, cuts, own, [form], "compacted")
+        super().__init__(comm, sources, [kind], numbering)
         self._ids = ids
         if ids is None:
             firsts = cuts[:-1].tolist()
@@ -124,29 +124,29 @@ class DeviceShardVertices(ShardVertices):
             Or None, for all members, where this way cannot read something, or something is wrong:
             the way over the hosts then finds out what, and names it.
         """
-        crew, xp = self._crew, device().xp
-        if not crew.on_device or not are_on_gpus(crew, data.frames):
+        comm, xp = self._comm, device().xp
+        if not comm.on_device or not are_on_gpus(comm, data.frames):
             return None
-        parts = Parts(crew, data, argument, on_device=True)
+        parts = Parts(comm, data, argument, on_device=True)
         if not all(isinstance(name, str) for name in parts.names):
             return None
         (name,) = id_columns(parts, self.sources)
         chosen = column or value_column(parts.names, [name], argument)
-        boxes: list[list[DeviceArray]] = [[] for _ in range(crew.size)]
+        boxes: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
         simple = all(
             self._sort_out(part, (name, chosen), argument, dtype, boxes)
             for part in parts.own
             if len(part.frame)
         )
-        if not all(crew.allgather(simple)):
+        if not all(comm.allgather(simple)):
             return None
-        came = crew.alltoall(boxes)
+        came = comm.alltoall(boxes)
         del boxes
         shard = self._shard()
         values, given = xp.zeros(shard.length, dtype), xp.zeros(shard.length, np.bool_)
         taken = self._take_in(came, values, given)
         del came
-        if not all(crew.allgather(taken)):
+        if not all(comm.allgather(taken)):
             return None
         shard.halo_for(values, given).update(values, given)
         return values, given

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.grouping import number_dtype, run, tile_of
-from cugraph_ws.runtime.communicator import Crew
+from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 
 __all__ = ["MOST_KINDS", "DeviceRoute", "kind_dtype", "words_for"]
@@ -43,7 +43,7 @@ class DeviceRoute:
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
     ends : sequence of pair of device array of int32, uint32 or int64
         The sources' and the destinations' ids of each own partition.
     places : sequence of int
@@ -64,7 +64,7 @@ class DeviceRoute:
 
     def __init__(
         self,
-        crew: Crew,
+        comm: Communicator,
         ends: Sequence[Ends],
         places: Sequence[int],
         low: int,
@@ -74,7 +74,7 @@ class DeviceRoute:
         loops: bool,
         directed: bool,
     ) -> None:
-        self._crew, self._rounds, self._classes = crew, rounds, rounds * crew.size
+        self._comm, self._rounds, self._classes = comm, rounds, rounds * comm.size
         self._low, self._span = low, span
         self._loops, self._both = int(loops), int(not directed)
         self._columns = [(destinations, sources) for sources, destinations in ends]
@@ -111,7 +111,7 @@ class DeviceRoute:
         device array of uint32, shape (members, words)
             The sources of own arcs to each member's vertices: a bit for each of `span`, from the lowest.
         """
-        here, members, tiles = device(), self._crew.size, self._first_tiles[-1]
+        here, members, tiles = device(), self._comm.size, self._first_tiles[-1]
         xp = here.xp
         marks = xp.zeros((members, words_for(self._span)), np.uint32)
         room = 32 * marks.shape[1]
@@ -135,7 +135,7 @@ class DeviceRoute:
 
     def announcements(self) -> list[Numbers]:
         """Return what each member is to `hear`: how many arcs it will get of which partition, and when."""
-        size = self._crew.size
+        size = self._comm.size
         counts = np.diff(self._starts).reshape(self._rounds, size, len(self._rows))
         return [np.vstack([self._places, counts[:, rank]]) for rank in range(size)]
 
@@ -190,8 +190,8 @@ class DeviceRoute:
         """
         here, tiles = device(), self._first_tiles[-1]
         xp = here.xp
-        first = turn * self._crew.size
-        last = first + self._crew.size
+        first = turn * self._comm.size
+        last = first + self._comm.size
         begin, end = self._turns()[turn : turn + 2]
         sent = end - begin
         rows = xp.empty(sent if values else 0, number_dtype(sum(self._rows)))
@@ -220,7 +220,7 @@ class DeviceRoute:
 
     def _turns(self) -> list[int]:
         """Return how many arcs leave before each round, and in all."""
-        pieces = self._crew.size * len(self._rows)
+        pieces = self._comm.size * len(self._rows)
         return [int(self._starts[turn * pieces]) for turn in range(self._rounds + 1)]
 
     def _pieces(self) -> Iterator[tuple[Ends, int, int, int]]:
@@ -231,45 +231,47 @@ class DeviceRoute:
         self, turn: int, buffers: Sequence[DeviceArray], taken: Sequence[DeviceArray]
     ) -> None:
         """Send what every arc of a round has, in order of their kinds; put what comes in its place."""
-        crew = self._crew
-        sent: list[list[DeviceArray]] = [[] for _ in range(crew.size)]
-        landing: list[list[DeviceArray]] = [[] for _ in range(crew.size)]
-        first = turn * crew.size
+        comm = self._comm
+        sent: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
+        landing: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
+        first = turn * comm.size
         pieces, begin = len(self._rows), self._turns()[turn]
         for buffer, column in zip(buffers, taken, strict=True):
-            for rank in range(crew.size):
+            for rank in range(comm.size):
                 kind = first + rank
                 bounds = self._starts[kind * pieces : (kind + 1) * pieces + 1] - begin
                 leaving = [buffer[one:other] for one, other in pairwise(bounds.tolist())]
                 arriving = [column[one:other] for one, other in self._landings[turn][rank]]
-                if rank == crew.rank:
+                if rank == comm.rank:
                     for piece, place in zip(leaving, arriving, strict=True):
                         place[:] = piece
                 else:
                     sent[rank] += [piece for piece in leaving if len(piece)]
                     landing[rank] += [place for place in arriving if len(place)]
-        deliver(crew, sent, landing)
+        deliver(comm, sent, landing)
 
 
 def deliver(
-    crew: Crew, sent: Sequence[Sequence[DeviceArray]], taken: Sequence[Sequence[DeviceArray]]
+    comm: Communicator,
+    sent: Sequence[Sequence[DeviceArray]],
+    taken: Sequence[Sequence[DeviceArray]],
 ) -> None:
     """Send arrays to other members, and receive theirs into arrays of the same lengths, together.
 
     Parameters
     ----------
-    crew : Crew
+    crew : Communicator
         Where it has links, nothing is told before, and nothing copied.  What is sent may be overwritten
         afterwards.
     sent, taken : sequence of sequence of device array
         What goes to each member, by rank, and where that from each is to come; none of oneself.
     """
-    links = getattr(crew, "links", None)
+    links = getattr(comm, "links", None)
     if links is not None:
         links.exchange(sent, taken)
         return
     # copies: what has been sent is overwritten here while others may still read it
     mail = [[piece.copy() for piece in box] for box in sent]
-    for places, pieces in zip(taken, crew.alltoall(mail), strict=True):
+    for places, pieces in zip(taken, comm.alltoall(mail), strict=True):
         for place, piece in zip(places, pieces, strict=True):
             place[:] = piece

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.symmetrised_rows import DeviceMirror
+from cugraph_ws.backends.cuda.symmetrised_rows import SymmetrisedRows
 from cugraph_ws.partition.shard import ShardGraph
 
 __all__ = ["symmetrised"]
@@ -27,13 +27,13 @@ def symmetrised(shard: ShardGraph, *, on_device: bool) -> ShardGraph:
         be.  Of one on a GPU there is nothing but geometry and `laid_out`.
     """
     if on_device:
-        return DeviceMirror(shard)
+        return SymmetrisedRows(shard)
     rows = shard.csc
     sources = shard.positions[rows.indices]
     destinations = np.repeat(shard.positions[: shard.owned], rows.degrees)
     back, ahead = shard.halo_for(sources).send_to_owners(sources, destinations)
     return ShardGraph(
-        shard.crew,
+        shard.comm,
         shard.cuts,
         np.concatenate([sources, ahead]),
         np.concatenate([destinations, back]),

@@ -17,12 +17,12 @@ from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.device import as_host, device
 
-__all__ = ["DeviceMirror"]
+__all__ = ["SymmetrisedRows"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
 
-class DeviceMirror(ShardGraph):
+class SymmetrisedRows(ShardGraph):
     """A share in which the rows of own vertices hold all of their neighbours, on the device; together.
 
     It has no edge columns, and is asked for nothing but its geometry and `laid_out`.
@@ -40,17 +40,17 @@ class DeviceMirror(ShardGraph):
 
     def __init__(self, shard: ShardGraph) -> None:
         self._settle_in(
-            shard.crew, shard.cuts, shard._vertices, shard._kind,
+            shard.comm, shard.cuts, shard._vertices, shard._kind,
             (shard._source_names, shard._destination_names), [], None, directed=False,
         )  # fmt: skip
-        xp, crew, low, owned = device().xp, shard.crew, shard.low, shard.owned
+        xp, comm, low, owned = device().xp, shard.comm, shard.low, shard.owned
         rows, neighbours = _both_ends(shard)
         away = (neighbours < low) | (neighbours >= low + owned)
         outside = xp.unique(neighbours[away])
         self._find_ghosts(as_host(xp.searchsorted(outside, xp.asarray(self.cuts, outside.dtype))))
         length, arcs = self.length, len(rows)
         needed = estimate(arcs, length, 0, False)
-        attempt(crew, lambda: check_device_memory(needed))
+        attempt(comm, lambda: check_device_memory(needed))
         index = number_dtype(length)
         ranks = xp.where(away, owned + xp.searchsorted(outside, neighbours), neighbours - low)
         del neighbours, away
@@ -101,4 +101,4 @@ def _both_ends(shard: ShardGraph) -> tuple[DeviceArray, DeviceArray]:
 def _halo_of(shard: ShardGraph) -> Halo:
     """Return the halo of a shard as it is laid out on the device."""
     boundaries = shard.laid_out()[2]
-    return Halo(shard.crew, boundaries, shard.ghosts, shard.cuts, on_device=True)
+    return Halo(shard.comm, boundaries, shard.ghosts, shard.cuts, on_device=True)
