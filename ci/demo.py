@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import cugraph_ws as ws
-from cugraph_ws.run.progress import ProgressUpdate
+from cugraph_ws.execution.progress import ProgressUpdate
 from cugraph_ws.runtime.device import has_device
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))

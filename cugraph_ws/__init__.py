@@ -36,6 +36,9 @@ from cugraph_ws.errors import (
     ProgramError,
     WorkerLostError,
 )
+from cugraph_ws.execution.check import CheckReport, check
+from cugraph_ws.execution.loop import Result
+from cugraph_ws.execution.run import run
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.graph import Graph, GraphReport
 from cugraph_ws.program.declarations import (
@@ -70,9 +73,6 @@ from cugraph_ws.program.decorator import (
     max_norm,
     vertex_program,
 )
-from cugraph_ws.run.check import CheckReport, check
-from cugraph_ws.run.loop import Result
-from cugraph_ws.run.run import run
 
 __version__ = "0.1.0"
 

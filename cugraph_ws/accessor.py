@@ -26,9 +26,9 @@ from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
 from cugraph_ws.algorithms.sssp import sssp
 from cugraph_ws.algorithms.widest_path import widest_path
+from cugraph_ws.execution.check import check
+from cugraph_ws.execution.run import run
 from cugraph_ws.graph.graph import Graph
-from cugraph_ws.run.check import check
-from cugraph_ws.run.run import run
 
 __all__ = ["NAME", "EdgeFrameAccessor", "register"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cugraph_ws.run.loop import Result
+    from cugraph_ws.execution.loop import Result
 
 __all__ = [
     "ConvergenceError",

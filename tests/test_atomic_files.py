@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import cugraph_ws as ws
+from cugraph_ws.execution.checkpoint import check_checkpoint, write_checkpoint
 from cugraph_ws.frames.writers import check_writable, write_frame
-from cugraph_ws.run.checkpoint import check_checkpoint, write_checkpoint
 from cugraph_ws.runtime import atomic_files
 from cugraph_ws.runtime.atomic_files import (
     ABANDONED,

@@ -15,8 +15,8 @@ from programs import Fading, Nearest, Paths, Peel, Rank, Reached, Widest, values
 from shapes import SHAPES, build, grid, random_edges, rmat
 
 import cugraph_ws as ws
-from cugraph_ws.run import checkpoint
-from cugraph_ws.run.checkpoint import fingerprint, read_checkpoint, write_checkpoint
+from cugraph_ws.execution import checkpoint
+from cugraph_ws.execution.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 
 SPARSE = random_edges(120, 260, seed=41)
 LONG = grid(12, 11, drop=0.1, seed=45)

@@ -525,7 +525,7 @@ def test_main_ends_the_process(monkeypatch, capsys):
 
 def interrupt_after(monkeypatch, supersteps: int) -> None:
     """Let Ctrl-C come after so many supersteps."""
-    from cugraph_ws.run.progress import Reporter
+    from cugraph_ws.execution.progress import Reporter
 
     class Interrupting(Reporter):
         def update(self, update):
@@ -533,7 +533,9 @@ def interrupt_after(monkeypatch, supersteps: int) -> None:
                 raise KeyboardInterrupt
             return True
 
-    module = importlib.import_module("cugraph_ws.run.run")  # as an attribute it is the function
+    module = importlib.import_module(
+        "cugraph_ws.execution.run"
+    )  # as an attribute it is the function
     monkeypatch.setattr(module, "reporter", lambda progress, name: Interrupting())
 
 

@@ -16,8 +16,8 @@ from shapes import SHAPES, build, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.run.options import Options
-from cugraph_ws.run.vertex_loop import VertexLoop
+from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.vertex_loop import VertexLoop
 
 GRAPHS = {
     "rmat": rmat(6, 4, seed=71),

@@ -20,7 +20,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import belief_propagation as on_device
-from cugraph_ws.run.rank_checkpoint import RankCheckpoints
+from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
 
 EQUAL = {"rtol": 1e-9, "atol": 1e-300}  # sums are taken in another order
 

@@ -18,7 +18,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import multi_source as on_device
-from cugraph_ws.run.rank_checkpoint import RankCheckpoints
+from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
 
 
 @pytest.fixture(autouse=True)

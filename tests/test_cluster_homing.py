@@ -14,9 +14,9 @@ from emulator.device import emulated
 from programs import Nearest, Paths, Peel, Widest
 
 import cugraph_ws as ws
+from cugraph_ws.execution import coalescing as homing
+from cugraph_ws.execution import progress
 from cugraph_ws.partition.build import build_shard
-from cugraph_ws.run import coalescing as homing
-from cugraph_ws.run import progress
 
 
 @pytest.fixture(autouse=True)

@@ -37,10 +37,10 @@ from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
 from cugraph_ws.backends.cpu.loops import belief_propagation as messages
+from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.run.rank_checkpoint import RankCheckpoints
 
 CREWS = (1, 2, 3, 7)
 

@@ -221,7 +221,7 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
 
 
 def test_a_superstep_has_one_wait_and_no_download(monkeypatch):
-    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "StopVote", Silent)
+    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopVote", Silent)
     waits, downloads = {}, {}
     with graph_of(LINE) as graph:
         for most in (3, 3, 6):  # the first time a program is looked at together

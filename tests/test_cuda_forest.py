@@ -500,7 +500,7 @@ def test_the_host_looks_after_many_levels(monkeypatch):
 
     Of two chains over the border one begins on each side, so that every level attaches a vertex there.
     """
-    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "StopVote", Silent)
+    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopVote", Silent)
     monkeypatch.setattr(device_exchange, "LEVELS", 4)
     waits, downloads = {}, {}
     for length in (4, 4, 6):  # the first time a program is looked at together

@@ -32,10 +32,10 @@ from cugraph_ws.backends.cuda.partition import (
     partition_of_arrays,
     whole_partition,
 )
+from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.partition.local_exchange import LocalExchange
 from cugraph_ws.partition.partition import split
 from cugraph_ws.program.binding import bind
-from cugraph_ws.run.vertex_loop import VertexLoop
 
 BY_NAME = {case.name: case for case in CASES}
 EXCHANGES = ("vr", "ms", "all", "auto")

@@ -20,7 +20,7 @@ from shapes import SHAPES, build, random_edges, undirected
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cpu.loops import core
-from cugraph_ws.run.checkpoint import read_checkpoint, write_checkpoint
+from cugraph_ws.execution.checkpoint import read_checkpoint, write_checkpoint
 from cugraph_ws.runtime.saved_state import SavedState
 
 EDGES = random_edges(60, 150, seed=3)
@@ -346,7 +346,7 @@ def as_table(
     whole: Path, change: Callable[[pa.Table, dict[str, Any]], pa.Table], path: Path
 ) -> None:
     """Write a checkpoint whose table is changed, with a digest that is right."""
-    from cugraph_ws.run import checkpoint
+    from cugraph_ws.execution import checkpoint
 
     table = pq.read_table(whole)
     facts = json.loads(table.schema.metadata[b"cugraph_ws"])

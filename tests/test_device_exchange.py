@@ -151,7 +151,7 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
 
 @pytest.mark.parametrize("exchange", ["vr", "ms"])
 def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
-    monkeypatch.setattr(sys.modules["cugraph_ws.run.run"], "StopVote", Silent)
+    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopVote", Silent)
     waits, downloads, launches = {}, {}, {}
     with build(GRAPH) as graph:
         for most in (2, 2, 5):  # the first time a program is looked at together

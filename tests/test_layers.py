@@ -19,7 +19,7 @@ KERNELS = Path(cugraph_ws.__file__).parents[1] / "kernels"
 # What a row imports is in its own row or in one above it.
 LAYERS = (
     "errors", "runtime", "kernels", "arguments", "frames", "graph", "program", "contract", "partition",
-    "backends", "run", "algorithms", "dask", "accessor", "cli", "",
+    "backends", "execution", "algorithms", "dask", "accessor", "cli", "",
 )  # fmt: skip
 
 

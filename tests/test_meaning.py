@@ -12,9 +12,9 @@ from programs import Hops, Labels, Nearest, Peel, Rank, Reached, Widest
 from shapes import build, rmat
 
 import cugraph_ws as ws
+from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.stall import IDLE_SUPERSTEPS
 from cugraph_ws.program.analysis import why_not_monotone
-from cugraph_ws.run.loop import Step
-from cugraph_ws.run.stall import IDLE_SUPERSTEPS
 
 WAYS = [
     {},
@@ -591,7 +591,7 @@ def test_states_that_come_again_end_a_run():
 
 
 def test_a_run_in_which_nothing_happens_ends(monkeypatch):
-    from cugraph_ws.run.vertex_loop import VertexLoop
+    from cugraph_ws.execution.vertex_loop import VertexLoop
 
     def idle(self):
         self._counts.active, self._counts.waiting = 0, 1

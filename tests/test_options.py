@@ -15,9 +15,9 @@ import pytest
 
 import cugraph_ws as ws
 from cugraph_ws.cli.main import main as cli
+from cugraph_ws.execution.options import Options, RunOptions, declared, shows_options
+from cugraph_ws.execution.run import Run
 from cugraph_ws.frames.readers import read_frame
-from cugraph_ws.run.options import Options, RunOptions, declared, shows_options
-from cugraph_ws.run.run import Run
 
 TYPES = {one.name: one.type for one in dataclasses.fields(Options)}
 EDGES = pa.table({"source": [0, 1, 2], "destination": [1, 2, 3]})

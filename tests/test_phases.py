@@ -9,7 +9,7 @@ from ci_scripts import of
 from clusters import workers_in
 
 from cugraph_ws.dask.client import Crewed
-from cugraph_ws.run import vertex_loop
+from cugraph_ws.execution import vertex_loop
 
 pytestmark = pytest.mark.xdist_group("cluster")
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.run.progress import ProgressUpdate, Reporter, Share, facts, reporter
+from cugraph_ws.execution.progress import ProgressUpdate, Reporter, Share, facts, reporter
 
 
 class Terminal(io.StringIO):

@@ -8,7 +8,7 @@ from programs import Hops, Peel, Rank
 from shapes import SHAPES, build, rmat
 
 import cugraph_ws as ws
-from cugraph_ws.run.trace import Trace
+from cugraph_ws.execution.trace import Trace
 
 COLUMNS = [
     "superstep", "direction", "filter", "active", "edges", "milliseconds", "residual",

@@ -20,11 +20,11 @@ from cugraph_ws.algorithms.options import (
     with_unreachable,
 )
 from cugraph_ws.arguments import check_count, check_flag
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.program.decorator import any_message, vertex_program
-from cugraph_ws.run.run import run
-from cugraph_ws.run.spread import spreads
 
 __all__ = ["BFS", "bfs"]
 

@@ -22,14 +22,14 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
+from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shared_labels import SharedLabels
-from cugraph_ws.run.loop import Step
-from cugraph_ws.run.run import run
-from cugraph_ws.run.spread import spreads
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 

@@ -26,6 +26,11 @@ from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.options import Engine, Options
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -35,11 +40,6 @@ from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.conventions import reads_weights
 from cugraph_ws.program.declarations import VertexSet
 from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.run.loop import Column, Step
-from cugraph_ws.run.options import Engine, Options
-from cugraph_ws.run.run import run
-from cugraph_ws.run.spread import spreads
-from cugraph_ws.run.vertex_loop import VertexLoop
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -73,7 +73,7 @@ class Search:
 
 
 class MultiSource:
-    """Runs a search from each of many vertices; see `cugraph_ws.run.run.Loop` for the interface.
+    """Runs a search from each of many vertices; see `cugraph_ws.execution.run.Loop` for the interface.
 
     A step is a batch of up to 32 searches on GPUs.  On the CPU it is a few for each core or, if the graph
     is a shard, one that all ranks work on.  Rows of results are those of owned vertices: starts in the

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.loop import Column, Result
+from cugraph_ws.execution.options import RunOptions
 from cugraph_ws.frames.base import Masked
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
-from cugraph_ws.run.loop import Column, Result
-from cugraph_ws.run.options import RunOptions
 
 __all__ = [
     "Columns",

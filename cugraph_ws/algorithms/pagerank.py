@@ -10,12 +10,12 @@ import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
-from cugraph_ws.run.run import run
-from cugraph_ws.run.spread import spreads
 
 __all__ = ["PageRank", "pagerank"]
 

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.loop import Result
 from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.run.loop import Result
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["shortest_path"]

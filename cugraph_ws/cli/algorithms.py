@@ -13,7 +13,7 @@ from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cugraph_ws.run.loop import Result
+    from cugraph_ws.execution.loop import Result
 
 __all__ = ["COMMANDS", "components_command"]
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cugraph_ws.run.options import Choice, Count, Flag, Number, Options, declared
+from cugraph_ws.execution.options import Choice, Count, Flag, Number, Options, declared
 from cugraph_ws.runtime.paths import native_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from cugraph_ws.execution.loop import Result
+    from cugraph_ws.execution.progress import Progress
     from cugraph_ws.graph.graph import Graph
-    from cugraph_ws.run.loop import Result
-    from cugraph_ws.run.progress import Progress
 
 __all__ = [
     "Job",
@@ -75,7 +75,7 @@ debug_option = click.option(
 class Job:
     """One command's files and settings; the fields are the options of `job_options`.
 
-    `given` has those flags that are options of the run (`cugraph_ws.run.options`), by name.
+    `given` has those flags that are options of the run (`cugraph_ws.execution.options`), by name.
     """
 
     given: dict[str, Any]
@@ -238,7 +238,7 @@ class Job:
         """
         from cugraph_ws.cli.output import deliver_result
         from cugraph_ws.errors import ConvergenceError, Interrupted
-        from cugraph_ws.run.run import run
+        from cugraph_ws.execution.run import run
 
         try:
             result = run(program, graph, **self.options.given(), **parameters)

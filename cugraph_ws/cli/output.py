@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cugraph_ws.cli.options import Job
+    from cugraph_ws.execution.loop import Result
     from cugraph_ws.graph.graph import Graph
-    from cugraph_ws.run.loop import Result
 
 __all__ = ["deliver", "deliver_result", "say", "show_table"]
 

@@ -15,7 +15,7 @@ import click
 
 from cugraph_ws.cli.options import Job, job_options, program_options
 from cugraph_ws.errors import CugraphWsError, FileError, InputError, ProgramError
-from cugraph_ws.run import options
+from cugraph_ws.execution import options
 from cugraph_ws.runtime.paths import native_path
 
 if TYPE_CHECKING:

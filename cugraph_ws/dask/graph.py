@@ -52,6 +52,9 @@ from cugraph_ws.dask.tasks import (
     report_member,
 )
 from cugraph_ws.errors import InputError, WorkerLostError
+from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.progress import ProgressUpdate, Reporter, reporter
+from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import FrameKind, open_frame
 from cugraph_ws.graph.columns import AUTO, named_columns, weight_column
 from cugraph_ws.graph.edges import Duplicates, Loops
@@ -59,9 +62,6 @@ from cugraph_ws.graph.graph import Balance, GraphReport, check_as_built, warn_of
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition.known_vertices import KnownVertices
 from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.run.options import Options
-from cugraph_ws.run.progress import ProgressUpdate, Reporter, reporter
-from cugraph_ws.run.trace import Trace
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["ClusterGraph", "ClusterResult"]

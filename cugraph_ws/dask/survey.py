@@ -23,11 +23,11 @@ from cugraph_ws.algorithms.pagerank import PageRank
 from cugraph_ws.dask.gpu_topology import gpu_wires
 from cugraph_ws.dask.tasks import Duty, at_work
 from cugraph_ws.dask.worker import DaskCommunicator
+from cugraph_ws.execution.options import Engine
+from cugraph_ws.execution.run import run
 from cugraph_ws.graph.generators import rmat
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.run.options import Engine
-from cugraph_ws.run.run import run
 from cugraph_ws.runtime.driver import installed_gpus
 from cugraph_ws.runtime.memory import available_memory
 

@@ -18,13 +18,13 @@ from distributed.protocol.pickle import dumps
 from cugraph_ws.dask.direct_start import Early
 from cugraph_ws.dask.worker import DaskCommunicator, office
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
+from cugraph_ws.execution.loop import Result
+from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.progress import ProgressUpdate
 from cugraph_ws.graph.graph import GraphReport
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.run.loop import Result
-from cugraph_ws.run.options import Options
-from cugraph_ws.run.progress import ProgressUpdate
 from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.threads import threads_at_most
 

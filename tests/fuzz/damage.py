@@ -256,7 +256,7 @@ def damaged_checkpoint(
 def forged_checkpoint(
     prepared: dict[str, Any], rng: np.random.Generator, scratch: Path
 ) -> tuple[str, str]:
-    from cugraph_ws.run.checkpoint import write_checkpoint
+    from cugraph_ws.execution.checkpoint import write_checkpoint
 
     name = str(rng.choice(list(prepared)))
     graph, make, path, files, expected = prepared[name]

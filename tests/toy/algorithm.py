@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cugraph_ws.backends import loops
+from cugraph_ws.execution.loop import Step
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.partition.part import Part
-from cugraph_ws.run.loop import Step
 from cugraph_ws.runtime.device import as_host
 
 __all__ = ["GreatestAncestor"]

@@ -25,7 +25,7 @@ from cugraph_ws.partition.partition import split
 from cugraph_ws.program.binding import BoundProgram
 
 if TYPE_CHECKING:
-    from cugraph_ws.run.options import Options
+    from cugraph_ws.execution.options import Options
 
 __all__ = ["set_up"]
 

@@ -25,8 +25,8 @@ from cugraph_ws.arguments import (
 )
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.progress import Progress
 from cugraph_ws.partition.refinement import ExchangeMethod
-from cugraph_ws.run.progress import Progress
 
 __all__ = [
     "Choice",

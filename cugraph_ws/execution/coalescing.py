@@ -22,15 +22,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.run.loop import Column, Step
 from cugraph_ws.runtime.device import as_host, device
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 
 if TYPE_CHECKING:
-    from cugraph_ws.run.vertex_loop import VertexLoop
+    from cugraph_ws.execution.vertex_loop import VertexLoop
 
 __all__ = ["CoalescingLoop"]
 

@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.errors import FileError, InputError
-from cugraph_ws.partition.agreement import attempt
-from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.run.checkpoint import (
+from cugraph_ws.execution.checkpoint import (
     check_checkpoint,
     check_progress,
     fingerprint,
     read_checkpoint,
     write_checkpoint,
 )
+from cugraph_ws.partition.agreement import attempt
+from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.atomic_files import sweep
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.paths import native_path

@@ -15,6 +15,9 @@ from cugraph_ws.backends.cpu.queues import check_piles
 from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import Counts, Executor, Planner, Setup, choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.local_exchange import Exchange
@@ -22,9 +25,6 @@ from cugraph_ws.partition.partition import Partition
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.run.loop import Column, Step
-from cugraph_ws.run.options import Options
-from cugraph_ws.run.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.saved_state import SavedState
@@ -33,7 +33,7 @@ __all__ = ["VertexLoop"]
 
 
 class VertexLoop:
-    """Runs a vertex program; see `cugraph_ws.run.run.Loop` for the interface.
+    """Runs a vertex program; see `cugraph_ws.execution.run.Loop` for the interface.
 
     Parameters
     ----------

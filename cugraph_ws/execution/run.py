@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from cugraph_ws.arguments import check_columns, shown
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
+from cugraph_ws.execution.checkpoint import Checkpoints
+from cugraph_ws.execution.coalescing import CoalescingLoop
+from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Stopped
+from cugraph_ws.execution.options import Options, shows_options
+from cugraph_ws.execution.progress import ProgressUpdate, reporter
+from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.execution.stall import IDLE_SUPERSTEPS
+from cugraph_ws.execution.stop_vote import StopVote
+from cugraph_ws.execution.trace import Trace
+from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.memory import check_run_memory
 from cugraph_ws.program.conventions import columns_read, names_columns, reads_weights
 from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.run.checkpoint import Checkpoints
-from cugraph_ws.run.coalescing import CoalescingLoop
-from cugraph_ws.run.loop import NOT_COMPARABLE, Loop, Result, Stopped
-from cugraph_ws.run.options import Options, shows_options
-from cugraph_ws.run.progress import ProgressUpdate, reporter
-from cugraph_ws.run.rank_checkpoint import RankCheckpoints
-from cugraph_ws.run.spread import spreads
-from cugraph_ws.run.stall import IDLE_SUPERSTEPS
-from cugraph_ws.run.stop_vote import StopVote
-from cugraph_ws.run.trace import Trace
-from cugraph_ws.run.vertex_loop import VertexLoop
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     import os
 
     from cugraph_ws.backends.planner import Filter, WantedDirection
+    from cugraph_ws.execution.options import Engine, Method
+    from cugraph_ws.execution.progress import Progress
     from cugraph_ws.partition.refinement import ExchangeMethod
-    from cugraph_ws.run.options import Engine, Method
-    from cugraph_ws.run.progress import Progress
 
 __all__ = ["Run", "run"]
 

@@ -21,6 +21,9 @@ import pyarrow as pa
 from cugraph_ws.arguments import check_count
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.run import program_graph
+from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
@@ -28,9 +31,6 @@ from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.declarations import VertexParameter
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.trial import Trial
-from cugraph_ws.run.options import Options
-from cugraph_ws.run.run import program_graph
-from cugraph_ws.run.vertex_loop import VertexLoop
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import is_dask_frame
 

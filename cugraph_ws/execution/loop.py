@@ -10,10 +10,10 @@ from typing import Any, Generic, Literal, Protocol, Self
 import numpy.typing as npt
 
 from cugraph_ws.errors import ConvergenceError
+from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
-from cugraph_ws.run.trace import Trace
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["NOT_COMPARABLE", "Column", "Loop", "Result", "Step", "Stopped"]
