@@ -24,7 +24,7 @@ mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
 coverage erase
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" --cov --cov-report= "${uncompiled[@]}"
 # Without coverage: it would follow every step of the compiler, for several times as long.
-compiling=tests/test_cuda_compile.py
+compiling=tests/program/test_cuda_compile.py
 pytest -n "$workers" "$compiling"
 # Tests that start clusters of processes, one group, run one after the other beside all others.  They
 # wait now and then, for faults to be noticed, so there is one worker more than cores.

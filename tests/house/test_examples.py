@@ -12,7 +12,7 @@ import pytest
 
 import cugraph_ws as ws
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def example(name):

@@ -18,7 +18,7 @@ if not COMPILED:
     pytest.skip("Numba compiles nothing here", allow_module_level=True)
 
 # By its path: a module named `kernels` is not to be imported as such.
-PATH = Path(__file__).parents[1] / "ci" / "kernels.py"
+PATH = Path(__file__).parents[2] / "ci" / "kernels.py"
 spec = importlib.util.spec_from_file_location("table_of_kernels", PATH)
 table_of_kernels = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(table_of_kernels)

@@ -14,7 +14,7 @@ import pytest
 
 import cugraph_ws as ws
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
 CONFIG = f"""

@@ -15,7 +15,7 @@ import cugraph_ws as ws
 from cugraph_ws.cli.main import commands
 from cugraph_ws.graph import generators
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text()
 
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("cluster")
 
 EDGES = rmat(8, 6, seed=81)
 SIZE = 3
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 
 def ip(*arguments: str) -> None:
