@@ -25,7 +25,16 @@ from cugraph_ws.kernels.cpu.build import (
 )
 from cugraph_ws.runtime.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 
-__all__ = ["TURNS", "Adjacency", "EdgeList", "cursor_dtype", "index_dtype", "lengths", "pieces_of"]
+__all__ = [
+    "TURNS",
+    "Adjacency",
+    "EdgeList",
+    "cursor_dtype",
+    "index_dtype",
+    "lengths",
+    "pieces_of",
+    "widened",
+]
 
 Array = npt.NDArray[Any]
 Ranges = list[tuple[int, int]]
@@ -36,7 +45,7 @@ _WIDENED = 1 << 16  # offsets at a time
 _LISTED = (2, 1 << 9)  # ends of edges that are listed before they are placed
 # Shares of the arcs that are placed after each turn, where columns of edges are given up as they are
 # placed.  An arc takes 4 bytes and its edge 8, so that columns and arcs never take more than at first.
-TURNS = (1 / 8, 3 / 8, 7 / 8, 1)
+TURNS = (1 / 16, 3 / 16, 7 / 16, 15 / 16, 1)
 _INT32_MAX = np.iinfo(np.int32).max
 
 
@@ -148,7 +157,7 @@ class Adjacency:
             cursors = _again(offsets, cursors)
             moved.append(_scatter(*self._targets, cursors, array, arcs, ranges))
         del cursors
-        return Adjacency(_widened(offsets), out), moved
+        return Adjacency(widened(offsets), out), moved
 
     def carry(self, values: Array) -> Array:
         """Return values in this adjacency's order in that of its transposition."""
@@ -307,8 +316,18 @@ def _count(
     )
 
 
-def _widened(offsets: Array) -> npt.NDArray[np.int64]:
-    """Return offsets as int64, in the memory of those of 32 bits, to which nothing else may refer."""
+def widened(offsets: Array) -> npt.NDArray[np.int64]:
+    """Return offsets as int64, in the memory of those of 32 bits, to which nothing else may refer.
+
+    Parameters
+    ----------
+    offsets : ndarray of int32 or int64
+        Overwritten.
+
+    Returns
+    -------
+    ndarray of int64
+    """
     if offsets.dtype == np.int64:
         return offsets
     size = len(offsets)

@@ -9,9 +9,9 @@ threads, at most 2 A.
     numbering by a range          the range: a byte for each thread, and i where there are gaps
     numbering by hashing          C = 8 E, and of n distinct values those so far and a table, 6 to 12 n
       integers are sorted         C + 16 n: ids, codes and ranks
-      text of b bytes in all      C + 20 n + 1.25 b: it moves into its order in four turns
+      text of b bytes in all      C + 16 n + 1.25 b: it moves into its order in four turns
     edges placed by source        K + C + c n + i A + v A + x
-      C is own, and v = 0         K + 8.5 E + c n + x: columns shrink as rows fill
+      C is own, and v = 0         K + 8.25 E + c n + x: columns shrink as rows fill
     transposition to the CSC      K + c n + 8 n + 2 (i A + v A) + x
 
 A scatter of values has a copy of one thread's cursors beside it, c n.
@@ -185,7 +185,7 @@ def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
     if text is None:
         held, settling = 8 * distinct, 16 * distinct
     else:  # the order, its inverse, both ends, and the texts, a fourth of which is there twice
-        held, settling = 4 * distinct + text, 20 * distinct + text + text // 4
+        held, settling = 4 * distinct + text, 16 * distinct + text + text // 4
     slots = table_slots(distinct, text=text is not None)
     return max(settling, held + held // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
 

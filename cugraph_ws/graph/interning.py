@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.errors import InputError
+from cugraph_ws.graph.adjacency import widened
 from cugraph_ws.kernels.cpu.intern import (
     divide_pairs,
     intern_integers,
@@ -362,9 +363,10 @@ class TextCoder:
         places = np.empty(len(codes), np.int32)
         for low, high in blocks(len(codes)):
             places[codes[low:high]] = np.arange(low, high)
-        buffers = _in_order(ends, known, codes, places)
-        del ends, known, codes
-        values = pa.Array.from_buffers(self._wide, len(places), [None, *map(pa.py_buffer, buffers)])
+        ends, known = _in_order(ends, known, codes, places)
+        del codes
+        buffers = [None, pa.py_buffer(widened(ends)), pa.py_buffer(known)]
+        values = pa.Array.from_buffers(self._wide, len(places), buffers)
         parts, ranks = len(self._counts), np.empty(self.bound, np.int32)
         for part, (start, end) in enumerate(pairwise(starts)):
             ranks[part::parts][: end - start] = places[start:end]
@@ -422,9 +424,9 @@ def sort_texts(ends: Array, known: Bytes) -> Int32:
     return codes
 
 
-def _in_order(ends: Array, known: Bytes, codes: Int32, places: Int32) -> tuple[Int64, Bytes]:
+def _in_order(ends: Array, known: Bytes, codes: Int32, places: Int32) -> tuple[Array, Bytes]:
     """Return where the texts `codes` end, and the texts; `ends` and `known` are given up meanwhile."""
-    out_ends = np.empty(len(codes) + 1, np.int64)
+    out_ends = np.empty_like(ends)
     end_texts(ends, codes, out_ends)
     size = int(out_ends[-1])
     out = np.empty(size, np.uint8)
@@ -432,7 +434,8 @@ def _in_order(ends: Array, known: Bytes, codes: Int32, places: Int32) -> tuple[I
     for turn in range(1, _TURNS + 1):
         high = len(codes)
         if turn < _TURNS:
-            high = max(low, int(np.searchsorted(out_ends, size * turn // _TURNS)))
+            bound = out_ends.dtype.type(size * turn // _TURNS)
+            high = max(low, int(np.searchsorted(out_ends, bound)))
         pieces = [
             (low + first, low + last) for first, last in cut_evenly(high - low, number_of_threads())
         ]

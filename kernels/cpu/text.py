@@ -223,7 +223,7 @@ def sort_ties(
 
 
 @jit
-def end_texts(ends: Ends, codes: Int32, out: Int64) -> None:
+def end_texts(ends: Ends, codes: Int32, out: Ends) -> None:
     """Write where each of the texts `codes` begins and the last one ends, one behind the other."""
     at = np.int64(0)
     out[0] = 0
@@ -235,7 +235,7 @@ def end_texts(ends: Ends, codes: Int32, out: Int64) -> None:
 
 @jit
 def gather_texts(
-    ends: Ends, known: Bytes, codes: Int32, out_ends: Int64, out: Bytes, lo: int, hi: int
+    ends: Ends, known: Bytes, codes: Int32, out_ends: Ends, out: Bytes, lo: int, hi: int
 ) -> None:
     """Write the texts `codes[lo:hi]` to where they belong."""
     for place in range(lo, hi):

@@ -36,14 +36,20 @@ def test_peaks_of_new_processes_are_what_was_told(kind):
     Allocators blur what is measured by some hundred kilobytes, of 14 MiB and more.  How much threads hold
     at one moment depends on how the machine schedules them: what is off is measured once more.
     """
+
+    def limit(row):
+        alone = kind in ("random", "text") and row["directed"] and not row["weighted"]
+        return 2.5 * (row["csc"] if alone else row["kept"])
+
+    def is_off(row):
+        return row["taken"] > limit(row) or row["taken"] != pytest.approx(row["told"], rel=0.25)
+
     rows = estimates.measure(kind)
-    if any(row["taken"] != pytest.approx(row["told"], rel=0.25) for row in rows):
+    if any(map(is_off, rows)):
         rows = estimates.measure(kind)
     for row in rows:
         assert row["taken"] == pytest.approx(row["told"], rel=0.25), row
-        assert row["taken"] <= 2.5 * row["kept"], row
-        if kind in ("random", "text") and row["directed"] and not row["weighted"]:
-            assert row["taken"] <= 2.5 * row["csc"], row
+        assert row["taken"] <= limit(row), row
 
 
 def frames():
