@@ -14,10 +14,12 @@ import pytest
 import cugraph_ws as ws
 from bench.cpu import estimates
 from cugraph_ws.errors import GraphMemoryError, InputError
+from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.graph import interning
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.footprints import IdShape, estimate_build
 from cugraph_ws.graph.interning import count_distinct
+from cugraph_ws.runtime.memory import format_bytes
 
 # --- what builds take -----------------------------------------------------------------------
 
@@ -215,7 +217,7 @@ def test_arrays_of_a_run_are_what_was_told(name, directed):
     ends = rng.integers(0, 50_000, (2, 200_000))
     frame = pa.table({"source": ends[0], "destination": ends[1], "w": rng.random(200_000)})
     told = estimate_memory(frame, weight="w", directed=directed, program=program)
-    assert f"run {ws.memory.format_bytes(told.run)} beside the graph" in str(told)
+    assert f"run {format_bytes(told.run)} beside the graph" in str(told)
     for measured in (False, True):  # what is compiled once is not counted
         graph = ws.Graph(frame, weight="w", directed=directed)
         graph.csc  # noqa: B018 - reading it builds it
@@ -234,7 +236,7 @@ def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch):
     frame = pd.DataFrame({"source": np.arange(10_000), "destination": np.arange(10_000) // 2})
     graph = ws.Graph(frame)
     needed = estimate_memory(frame, number_of_vertices=10_000, program=ws.BFS).run
-    monkeypatch.setattr(ws.vertex_loop.VertexLoop, "start", None)
+    monkeypatch.setattr(VertexLoop, "start", None)
     monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", str(needed - 1000))
     with pytest.raises(GraphMemoryError, match=r"BFS needs .* KiB beside the graph and"):
         ws.bfs(graph, 0)
