@@ -18,7 +18,7 @@ import pytest
 import cugraph_ws as ws
 from cugraph_ws.cli import cluster as cli_cluster
 from cugraph_ws.cli import folders as cli_folders
-from cugraph_ws.cli.main import main as cli
+from cugraph_ws.cli import main as cli
 from cugraph_ws.dask import local
 from cugraph_ws.graph import generators
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cugraph_ws as ws
-from cugraph_ws.cli.main import main as cli
+from cugraph_ws.cli import main as cli
 from cugraph_ws.execution.options import Options, RunOptions, declared, shows_options
 from cugraph_ws.execution.run import Run
 from cugraph_ws.frames.readers import read_frame
