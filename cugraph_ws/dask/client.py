@@ -210,17 +210,17 @@ class Crewed:
             with HeldInterrupts() as interrupts:
                 self._summons.wait(LATER)
             self._unheard = "interrupt" if interrupts.pressed else None
-        members = [
+        pieces = [
             Piece(key, task, (duty, *given), address)
             for key, duty, given, address in zip(
                 keys, duties, arguments, self._addresses, strict=True
             )
         ]
         # Submitted with the tasks, so that workers take partitions out without another request.
-        references = [TaskRef(member.key) for member in members if frames]
+        references = [TaskRef(piece.key) for piece in pieces if frames]
         parts = self._parts(references, 0)
-        futures = submit_together(client, members + parts)
-        self.futures, self.first = futures[: len(members)], futures[len(members) :]
+        futures = submit_together(client, pieces + parts)
+        self.futures, self.first = futures[: len(pieces)], futures[len(pieces) :]
 
     def parts(self, which: int) -> list[Future[Any]]:
         """Submit the tasks that take one frame out of the results, where these are."""

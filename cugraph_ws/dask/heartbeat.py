@@ -1,7 +1,7 @@
 """Heartbeat: connections between ranks, watched by a thread of their own while GPUs wait.
 
 A GPU that waits for the message of a lost rank does nothing else.  A thread that copies to this GPU
-waits too.  It may be the worker's event loop, reading a frame that Dask has sent; then nothing more
+waits too.  If that is the worker's event loop, reading a frame that Dask has sent, nothing more
 arrives over Dask, not even the message that the rank is lost.  So ranks hold connections to each
 other beside Dask's.  They break when a process ends or its machine is cut off.  They carry signals
 about runs: that a rank has left a run that others are still in, and whether its GPU is free for a
@@ -42,11 +42,11 @@ GRACE = 1.0  # seconds that a rank has to leave a run by itself, once another ra
 SILENCE = 5  # seconds without traffic until the first keep-alive probe, and between probes
 QUESTIONS = 2  # unanswered keep-alive probes until a connection breaks
 SPEAK = 5.0  # seconds in which a signal must be sent, or the other rank counts as lost
-WATCHED, MAIL = range(2)  # what a connection is for: signals, or messages of a run
+WATCHED, MESSAGES = range(2)  # what a connection is for: signals, or messages of a run
 RUN = 16  # bytes of a run's digest
 LETTER = struct.Struct(f"{RUN}sQ")  # the header of a message: its run and length
 LONGEST = 1 << 31  # bytes of a message
-WORD = struct.Struct(f"{RUN}sB")  # a signal: a run, and one of the three below
+SIGNAL = struct.Struct(f"{RUN}sB")  # a signal: a run, and one of the three below
 LEFT, BUSY, FREE = range(3)  # the rank has left the run; another run has its GPU; its GPU is free
 HEARD = 1024  # runs for which the state of GPUs is kept
 
@@ -77,7 +77,7 @@ class Lifelines:
         self._read: dict[int, bytearray] = {}  # received bytes of messages, perhaps in part
         self._words: dict[int, bytearray] = {}  # received bytes of an incomplete signal
         self._run = b""  # the digest of the current run
-        self._speaking = threading.Lock()
+        self._sending = threading.Lock()
         self._news = threading.Condition()
         self._free: dict[bytes, dict[int, bool]] = {}  # by run and rank: whether its GPU is free
         self._over = False  # whether the watching has ended
@@ -108,7 +108,7 @@ class Lifelines:
             door = Door(server, transport, keys, comm.rank, self._take)
             try:
                 for rank in range(comm.rank):
-                    for what in (WATCHED, MAIL):
+                    for what in (WATCHED, MESSAGES):
                         reach = partial(
                             call, transport, keys, self._addresses[rank], ports[rank],
                             (comm.rank, rank, what), PATIENCE,
@@ -145,7 +145,7 @@ class Lifelines:
 
     def _take(self, rank: int, what: int, line: Channel) -> bool:
         """Keep a connection with a rank unless there is one; return whether it is kept."""
-        lines = {WATCHED: self._lines, MAIL: self._mail}.get(what)
+        lines = {WATCHED: self._lines, MESSAGES: self._mail}.get(what)
         with self._news:
             if lines is None or rank in lines or self._over:
                 return False
@@ -194,10 +194,10 @@ class Lifelines:
 
     def _say(self, run: bytes, what: int) -> None:
         """Send a signal about a run to all other ranks."""
-        with self._speaking:
+        with self._sending:
             for line in self._lines.values():
                 try:
-                    line.send_all(WORD.pack(run, what), SPEAK)
+                    line.send_all(SIGNAL.pack(run, what), SPEAK)
                 except OSError:  # broken or blocked: both ends then notice the shutdown
                     line.shut()
 
@@ -348,8 +348,8 @@ class Lifelines:
             for descriptor in ready:
                 if descriptor not in ranks:
                     return None
-                words, gone = self._heard(ranks[descriptor])
-                for run, what in words:
+                signals, gone = self._heard(ranks[descriptor])
+                for run, what in signals:
                     if what == LEFT:
                         left, until = run, time.monotonic() + GRACE
                     else:
@@ -372,10 +372,10 @@ class Lifelines:
             gone = some is not None
         except OSError:
             gone = True
-        size = len(read) // WORD.size * WORD.size
-        words = list(WORD.iter_unpack(read[:size]))
+        size = len(read) // SIGNAL.size * SIGNAL.size
+        signals = list(SIGNAL.iter_unpack(read[:size]))
         del read[:size]
-        return words, gone
+        return signals, gone
 
     def _note(self, rank: int, run: bytes, free: bool) -> None:
         """Keep whether a rank's GPU is free for a run, until `are_free` reads it."""

@@ -258,15 +258,17 @@ class NcclCommunicator:
             list(boxes[rank]) if rank == self.rank else told[rank][1] for rank in range(self.size)
         ]
 
-    def _meet(self, mail: Sequence[tuple[Any, Sequence[Any]]]) -> list[tuple[Any, list[Any]]]:
+    def _meet(self, messages: Sequence[tuple[Any, Sequence[Any]]]) -> list[tuple[Any, list[Any]]]:
         """Exchange messages, then the arrays that are not part of them."""
         letters = {
-            rank: _Letter(value, box) for rank, (value, box) in enumerate(mail) if rank != self.rank
+            rank: _Letter(value, box)
+            for rank, (value, box) in enumerate(messages)
+            if rank != self.rank
         }
         came = self.links.swap({rank: letter.text for rank, letter in letters.items()})
         replies = {rank: _Reply(came[rank]) for rank in letters}
-        going: list[list[Any]] = [[] for _ in mail]
-        coming: list[list[Any]] = [[] for _ in mail]
+        going: list[list[Any]] = [[] for _ in messages]
+        coming: list[list[Any]] = [[] for _ in messages]
         for rank, letter in letters.items():
             going[rank], coming[rank] = letter.contents, replies[rank].contents
         self._swap(going, coming)

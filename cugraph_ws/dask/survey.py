@@ -37,8 +37,8 @@ SCALE = {"cpu": 16, "cuda": 20}  # of the R-MAT graph: 16 << scale arcs
 SECONDS = 0.5  # of the measurement of a worker's speed
 SUPERSTEPS = 100  # of one run; runs are repeated until that time is over
 PATIENCE = 600.0  # seconds for a single superstep
-BOX = 1 << 23  # bytes of a message, to measure the bytes per second of a link
-PARCELS, GREETINGS = 4, 16  # full and empty exchanges per link; the fastest counts
+SIZE = 1 << 23  # bytes of a message, to measure the bytes per second of a link
+FULL, EMPTY = 4, 16  # full and empty exchanges per link; the fastest counts
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -149,14 +149,14 @@ def _links(comm: DaskCommunicator) -> dict[int, tuple[float, float]]:
     """Measure the link to every other rank; disjoint pairs measure at the same time."""
     nothing: list[Any] = []
     # Random, so that Dask cannot compress it
-    parcel = [np.random.default_rng(comm.rank).integers(0, 256, BOX, np.uint8)]
+    message = [np.random.default_rng(comm.rank).integers(0, 256, SIZE, np.uint8)]
     found = {}
     for partners in pairs(comm.size):
         other = partners[comm.rank]
-        greeting = _fastest(partial(comm.swap, other, nothing), GREETINGS)
-        carrying = _fastest(partial(comm.swap, other, parcel), PARCELS)
+        empty = _fastest(partial(comm.swap, other, nothing), EMPTY)
+        full = _fastest(partial(comm.swap, other, message), FULL)
         if other != comm.rank:
-            found[other] = BOX / max(carrying, 1e-9), greeting
+            found[other] = SIZE / max(full, 1e-9), empty
         comm.allgather(None)  # wait, so as not to send while another pair measures
     return found
 

@@ -130,7 +130,7 @@ def at_work(duty: Duty) -> Iterator[Any]:
         )
     secede()
     freeing = _unpinned(worker)
-    with _in_crew(worker, duty) as comm:
+    with _joined(worker, duty) as comm:
         yield comm
     _wait_for(freeing, worker)
 
@@ -146,7 +146,7 @@ def _wait_for(freeing: Future[Any], worker: Worker) -> None:
 
 
 @contextmanager
-def _in_crew(worker: Worker, duty: Duty) -> Iterator[Any]:
+def _joined(worker: Worker, duty: Duty) -> Iterator[Any]:
     """Join a communicator on the current thread."""
     plugin = office(worker)
     plugin.begin(duty.run)
@@ -154,8 +154,8 @@ def _in_crew(worker: Worker, duty: Duty) -> Iterator[Any]:
         with threads_at_most(max(1, worker.state.nthreads)):  # the rest is for other workers
             comm = DaskCommunicator(plugin, duty.run, duty.rank, duty.addresses)
             if duty.nccl and comm.size > 1:
-                with plugin.links.lend(comm, duty.addresses, duty.run) as member:
-                    yield member
+                with plugin.links.lend(comm, duty.addresses, duty.run) as linked:
+                    yield linked
             else:
                 yield comm
     except GraphMemoryError:
@@ -343,7 +343,7 @@ def call_early(
     summary : bytes or None
         See `summary_of`; None on ranks above 0.
     """
-    with _in_crew(worker, duty) as comm:
+    with _joined(worker, duty) as comm:
         returned = _called(worker, comm, call, parts)
     return returned, summary_of(returned) if duty.rank == 0 else None
 
@@ -377,7 +377,7 @@ def _called(
     if comm.rank > 0:
         options = replace(options, timeout=None)  # rank 0 keeps the time
     elif call.topic is not None:
-        options = replace(options, progress=_relay(worker, call.topic))
+        options = replace(options, progress=_publisher(worker, call.topic))
     try:
         returned = _returned(call.function(**named, **options.given(), graph=graph))
     except (ConvergenceError, Interrupted) as error:
@@ -448,7 +448,7 @@ def _share(worker: Worker, key: Any, comm: Communicator) -> ShardGraph:
     return shard
 
 
-def _relay(worker: Worker, topic: str) -> Callable[[ProgressUpdate], None]:
+def _publisher(worker: Worker, topic: str) -> Callable[[ProgressUpdate], None]:
     """Return a callback that publishes progress under a topic."""
 
     def report(update: ProgressUpdate) -> None:

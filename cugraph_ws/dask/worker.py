@@ -400,38 +400,38 @@ class DaskCommunicator:
             return list(arrays)
         return list(self._meet({rank: (arrays, None)})[rank][0])
 
-    def _meet(self, mail: Mapping[int, tuple[Sequence[Any], Any]]) -> dict[int, Any]:
+    def _meet(self, messages: Mapping[int, tuple[Sequence[Any], Any]]) -> dict[int, Any]:
         """Send each rank its message, and wait for the message of each."""
-        if not mail:
+        if not messages:
             return {}
         self._step += 1
-        self._unheard = set(mail)
+        self._unheard = set(messages)
         loop = self._plugin.worker.loop.asyncio_loop  # type: ignore[attr-defined]
-        posting = asyncio.run_coroutine_threadsafe(self._post_all(self._step, mail), loop)
+        sending = asyncio.run_coroutine_threadsafe(self._send_all(self._step, messages), loop)
         asked = time.monotonic()
         misses = dict.fromkeys(self._others, 0)
         told = None
         try:
-            while told is None or not posting.done():
+            while told is None or not sending.done():
                 if told is None:
-                    told = self._plugin.wait_for(self._run, self._step, len(mail), LOOK)
+                    told = self._plugin.wait_for(self._run, self._step, len(messages), LOOK)
                 else:  # the caller may write to its arrays once they are sent
-                    self._wait_for_posting(posting)
-                if posting.done():
-                    posting.result()
+                    self._wait_for_sending(sending)
+                if sending.done():
+                    sending.result()
                 if time.monotonic() - asked > PATIENCE:
                     self._ask_whether_alive(misses, loop, waits=told is None)
                     if not any(misses.values()):  # otherwise ping again at once
                         asked = time.monotonic()
             return told
         except BaseException:
-            posting.cancel()
+            sending.cancel()
             raise
 
-    def _wait_for_posting(self, posting: Any) -> None:
+    def _wait_for_sending(self, sending: Any) -> None:
         """Wait a little for messages being sent; raise if the run is abandoned meanwhile."""
         try:
-            posting.result(LOOK)
+            sending.result(LOOK)
         except TimeoutError:
             self.check()
 
@@ -459,9 +459,9 @@ class DaskCommunicator:
 
         return list(await asyncio.gather(*map(lives, ranks)))
 
-    async def _post_all(self, step: int, mail: Mapping[int, tuple[Sequence[Any], Any]]) -> None:
-        async def post(rank: int) -> None:
-            arrays, value = mail[rank]
+    async def _send_all(self, step: int, messages: Mapping[int, tuple[Sequence[Any], Any]]) -> None:
+        async def send(rank: int) -> None:
+            arrays, value = messages[rank]
             try:
                 goes_on = await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_post(
                     run=self._run,
@@ -476,7 +476,7 @@ class DaskCommunicator:
             if not goes_on:  # for instance, a worker restarted at the same address
                 raise RunAbandonedError(f"the run is over for worker {self._addresses[rank]}")
 
-        await asyncio.gather(*map(post, mail))
+        await asyncio.gather(*map(send, messages))
 
     def _lost(self, rank: int, how: str) -> WorkerLostError:
         return WorkerLostError(f"worker {self._addresses[rank]} {how}")
