@@ -1,7 +1,7 @@
 """`edges.ws.pagerank(source="src", destination="dst")`: the functions as methods of a frame.
 
-An accessor is made anew at every use, so it keeps nothing but the frame.  It is registered with a
-dataframe library once somebody else has imported that library: users of one never load another.
+An accessor is made anew at every use, so it keeps only the frame.  It is registered with a
+dataframe library when that library is imported, so users of one library never load another.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAME = "ws"
 
 
 def _method(function: Callable[..., Any], frame_parameter: str = "graph") -> Any:
-    """Return `function` as a method, with the frame for one of its parameters."""
+    """Return `function` as a method that passes the frame as one of its parameters."""
     signature = inspect.signature(function)
     position = list(signature.parameters).index(frame_parameter)
 
@@ -44,7 +44,7 @@ def _method(function: Callable[..., Any], frame_parameter: str = "graph") -> Any
     def method(self: EdgeFrameAccessor, /, *arguments: Any, **options: Any) -> Any:
         if len(arguments) >= position:
             arguments = (*arguments[:position], self._frame, *arguments[position:])
-        else:  # what comes before the frame is given by name
+        else:  # parameters before the frame's are given by name
             options[frame_parameter] = self._frame
         return function(*arguments, **options)
 
@@ -52,7 +52,7 @@ def _method(function: Callable[..., Any], frame_parameter: str = "graph") -> Any
     others = [one for name, one in signature.parameters.items() if name != frame_parameter]
     shown = signature.replace(parameters=[own, *others])
     method.__signature__ = shown  # type: ignore[attr-defined]  # where inspect looks first
-    method.__name__ = function.__name__.lower()  # Graph, too, is a method here
+    method.__name__ = function.__name__.lower()  # Graph is a method here too
     method.__qualname__ = f"EdgeFrameAccessor.{method.__name__}"
     return method
 
@@ -60,8 +60,8 @@ def _method(function: Callable[..., Any], frame_parameter: str = "graph") -> Any
 class EdgeFrameAccessor:
     """Graph algorithms on a frame of edges, at `frame.ws`.
 
-    Every method is the function of its name in `cugraph_ws`, with this frame for its graph; the
-    columns of the edges are arguments.
+    Every method calls the function of the same name in `cugraph_ws` on this frame.  The columns of
+    the edges are arguments.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _register_dask(module: ModuleType) -> None:
 def register() -> None:
     """Give the frames of pandas, Polars, cuDF and Dask a `.ws`, now or when they are imported.
 
-    A `.ws` of somebody else's stays as it is.
+    A `.ws` of another package is kept.
     """
     wrapt.register_post_import_hook(_register_pandas, "pandas")
     wrapt.register_post_import_hook(_register_polars, "polars")

@@ -1,4 +1,4 @@
-"""The commands of the known algorithms: options in, a run, a result out."""
+"""The commands of the algorithms: each reads options, runs, and writes a result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEGREE_TYPE = click.option(
 
 
 def _values(name: str, help_text: str, *, required: bool = False) -> Callable[[F], F]:
-    """Add `--name` and `--name-file`, of which one may be given: a value for each vertex."""
+    """Add `--name` and `--name-file`, a value for each vertex; only one of them may be given."""
 
     def decorate(function: F) -> F:
         file = click.option(
@@ -44,7 +44,7 @@ def _values(name: str, help_text: str, *, required: bool = False) -> Callable[[F
 
 
 def _set(name: str, help_text: str) -> Callable[[F], F]:
-    """Add `--name`, which can be repeated, and `--name-file`: a set of vertices."""
+    """Add `--name`, which can be repeated, and `--name-file`, a set of vertices."""
 
     def decorate(function: F) -> F:
         file = click.option(
@@ -58,7 +58,7 @@ def _set(name: str, help_text: str) -> Callable[[F], F]:
 
 
 def _given_values(name: str, word: str | None, file: Path | None, *, required: bool = False) -> Any:
-    """Return what functions take for vertex values: a frame, a number or a column's name."""
+    """Return vertex values as functions take them: a frame, a number or a column's name."""
     if word is not None and file is not None:
         raise click.UsageError(f"give --{name} or --{name}-file, not both")
     if file is not None:
@@ -74,7 +74,7 @@ def _given_values(name: str, word: str | None, file: Path | None, *, required: b
 
 
 def _given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> pa.Table | None:
-    """Return the ids of a set of vertices; None where none are given."""
+    """Return the ids of a set of vertices; None if none are given."""
     import pyarrow as pa
 
     given = [job.vertex_ids(words, f"--{name}")] if words else []
@@ -96,7 +96,7 @@ EACH = click.option("--each", is_flag=True, help="A search of its own from each 
 
 
 def _paths(job: Job, targets: tuple[str, ...]) -> Callable[[Result], pa.Table] | None:
-    """Return what makes paths of a search's result, None where none are asked for."""
+    """Return a function that makes paths from a search's result; None without `--to`."""
     if not targets:
         return None
     from cugraph_ws.algorithms.paths import shortest_path
@@ -291,7 +291,7 @@ def heat_command(
     fixed: tuple[str, ...],
     fixed_file: Path | None,
 ) -> None:
-    """Let heat flow until it rests.
+    """Let heat flow until convergence.
 
     Weights are the coefficients.  Result: vertex, temperature.
     """
@@ -333,7 +333,7 @@ def neural_network_command(
     fixed: tuple[str, ...],
     fixed_file: Path | None,
 ) -> None:
-    """Settle a network of neurons.
+    """Run a network of neurons until convergence.
 
     Weights are the synapses'.  Result: vertex, activation.
     """
@@ -387,7 +387,7 @@ def belief_propagation_command(
 
 
 def _matrix(text: str) -> list[list[float]] | None:
-    """Return the matrix that a word spells, None if it does not."""
+    """Return the matrix that a word spells; None if it spells none."""
     try:
         return [[float(cell) for cell in row.split(",")] for row in text.split(";")]
     except ValueError:

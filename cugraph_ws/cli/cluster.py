@@ -1,4 +1,4 @@
-"""`--workers` and `--scheduler`: the same commands on a cluster, folders of Parquet in and out."""
+"""`--workers` and `--scheduler`: commands on a cluster, reading and writing Parquet folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE = 20  # seconds for a scheduler to answer
 
 
 def cluster_options(job: Job) -> bool:
-    """Tell whether a job is for a cluster, and make sure that its options agree.
+    """Return whether a job runs on a cluster, and check that its options agree.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def cluster_options(job: Job) -> bool:
     Raises
     ------
     click.UsageError
-        If they do not.
+        If they do not agree.
     """
     tls = {"--tls-ca": job.tls_ca, "--tls-cert": job.tls_cert, "--tls-key": job.tls_key}
     given = [name for name, path in tls.items() if path is not None]
@@ -52,27 +52,27 @@ def cluster_options(job: Job) -> bool:
 
 @contextmanager
 def cluster_graph(job: Job, attributes: Sequence[str], *, weighted: Any) -> Iterator[Any]:
-    """Join a cluster, have it read the edges, and build the graph.
+    """Connect to a cluster, read the edges on its workers, and build the graph.
 
     Parameters
     ----------
     job : Job
     attributes : sequence of str
-        Edge columns to keep beside the weight, where the files have them.
+        Edge columns to keep beside the weight, if the files have them.
     weighted : bool or callable
-        Whether the command reads weights, or what tells it of the files' columns.
+        Whether the command reads weights, or a function of the files' columns that returns it.
 
     Yields
     ------
     ClusterGraph
-        Closed when the `with` ends, as is the connection and a local cluster.
+        The end of the `with` block closes it, the connection, and a local cluster.
 
     Raises
     ------
     EngineError
         If Dask is not installed, or no scheduler answers.
     FileError
-        If the edges are no Parquet.
+        If the edges are not Parquet.
     """
     from cugraph_ws.dask.local import need_dask
 
@@ -146,7 +146,7 @@ def _client(job: Job) -> Iterator[Client]:
 
 
 def _schema(job: Job) -> pa.Schema:
-    """Return the columns of the edge files, by the first of them."""
+    """Return the schema of the first edge file."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -172,7 +172,7 @@ def _plain(schema: pa.Schema, name: str) -> Any:
 
 
 def _reader(job: Job) -> Any:
-    """Return what reads Parquet into frames: cuDF's where the GPUs are asked for."""
+    """Return the module that reads Parquet: `dask_cudf` if GPUs are wanted and it is installed."""
     import importlib
 
     gpu = job.options.engine == "cuda" and importlib.util.find_spec("dask_cudf") is not None
@@ -180,7 +180,7 @@ def _reader(job: Job) -> Any:
 
 
 def _vertices(job: Job) -> Any:
-    """Return the vertex frame: spread as well if it is a folder."""
+    """Return the vertex frame; a folder gives a Dask frame."""
     from cugraph_ws.frames.readers import read_frame
 
     if job.vertices is None:
@@ -192,6 +192,3 @@ def _vertices(job: Job) -> Any:
 
 def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
     return names[0] if len(names) == 1 else list(names)
-
-
-# ------------------------------------------------------------------------------------- results

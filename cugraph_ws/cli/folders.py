@@ -1,4 +1,4 @@
-"""Results of a cluster on the terminal and in folders: a file for each partition."""
+"""Results of a cluster, on the terminal or in a folder with a file for each partition."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["check_folder", "ranked", "top_rows", "write_folder"]
 
 
 def check_folder(path: Path) -> Path:
-    """Make sure, before any work is done, that a folder of results can be written.
+    """Check, before any work is done, that a folder of results can be written.
 
     Parameters
     ----------
     path : Path
-        May be there if it holds nothing but Parquet files: it is replaced.
+        The folder.  If it exists, it may hold only Parquet files, and is replaced.
 
     Returns
     -------
     Path
-        Without links.
+        The path without links.
 
     Raises
     ------
     FileError
-        If it holds anything else, is a file, or its folder is missing or not to be written to.
+        If it holds other files, is a file, or its parent is missing or not writable.
     """
     path = path.resolve()
     if path.suffix.lower() in (".csv", ".tsv", ".gz"):
@@ -63,23 +63,23 @@ def _beside(path: Path) -> Path:
 
 
 def write_folder(frame: Any, path: Path) -> int:
-    """Have the workers write a Dask frame's partitions, a Parquet file each.
+    """Write a Dask frame's partitions on the workers, a Parquet file each.
 
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
     path : Path
-        Of a folder that all workers see; it appears, or is replaced, when all files are there.
+        A folder that all workers see.  It is created or replaced once all files are written.
 
     Returns
     -------
     int
-        Rows written.
+        The number of rows written.
 
     Raises
     ------
     FileError
-        If a worker cannot write there, or writes where this process does not look.
+        If a worker cannot write there, or this process does not see the files.
     """
     from distributed import get_client
 
@@ -104,7 +104,7 @@ def write_folder(frame: Any, path: Path) -> int:
 
 
 def _replace(temporary: Path, path: Path) -> None:
-    """Put a folder in the place of one that may be there."""
+    """Move a folder to a path, replacing a folder there."""
     old = _beside(path)
     try:
         if path.exists():
@@ -123,7 +123,7 @@ def _replace(temporary: Path, path: Path) -> None:
 
 
 def _write(part: Any, path: Path) -> int:
-    """Write a partition, on the worker that holds it; return its rows."""
+    """Write a partition on the worker that holds it; return its number of rows."""
     from cugraph_ws.frames.writers import write_frame
 
     if not path.parent.is_dir():
@@ -135,15 +135,15 @@ def _write(part: Any, path: Path) -> int:
 
 
 def top_rows(frame: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]:
-    """Return the first rows of a Dask frame, and how many there are.
+    """Return the first rows of a Dask frame, and the number of all its rows.
 
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
     rows : int
-        The most to return.
+        The greatest number of rows to return.
     rank_by : str, optional
-        Column whose greatest values come first; default: order of vertices.
+        Column to sort by, greatest values first; default: order of vertices.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def top_rows(frame: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]
 
 
 def _top(part: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]:
-    """Return the same of a partition, on the worker that holds it."""
+    """Do the same for a partition, on the worker that holds it."""
     import narwhals as nw
 
     table = nw.from_native(part, eager_only=True).to_arrow()
@@ -170,13 +170,13 @@ def _top(part: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]:
 
 
 def ranked(frame: pa.Table, rank_by: str | None) -> pa.Table:
-    """Sort a frame for people: the greatest values first, of equal ones the least vertex.
+    """Sort a frame for display: greatest values first, then least vertices.
 
     Parameters
     ----------
     frame : pyarrow.Table
     rank_by : str, optional
-        The column; the frame stays as it is without one.
+        The column to sort by; without one the frame is returned unchanged.
 
     Returns
     -------

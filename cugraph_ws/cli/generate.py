@@ -1,4 +1,4 @@
-"""`cugraph-ws generate`: random graphs into files, chunk by chunk."""
+"""`cugraph-ws generate`: writes random graphs to files, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def generate_group() -> None:
 
 
 def _options(function: F) -> F:
-    """Add what all generators have."""
+    """Add the options that all generators have."""
     for option in (
         debug_option,
         click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
@@ -95,7 +95,7 @@ def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
 @click.option("--undirected", is_flag=True, help="Unordered pairs, each written once.")
 @_options
 def erdos_renyi(undirected: bool, **given: Any) -> None:
-    """Draw edges evenly from all pairs."""
+    """Draw edges uniformly from all pairs."""
     _write("erdos_renyi", directed=not undirected, **given)
 
 
@@ -147,7 +147,7 @@ def _numbers(words: tuple[str, str]) -> tuple[float, float]:
 
 
 def _shown(pieces: Iterable[Any], output: Path) -> Iterator[Any]:
-    """Count the edges on the terminal as they come."""
+    """Count the edges on the terminal as they are written."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

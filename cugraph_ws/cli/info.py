@@ -1,4 +1,4 @@
-"""`cugraph-ws info`: engines, devices and versions, as a bug report needs them."""
+"""`cugraph-ws info`: engines, devices and versions, for bug reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["facts", "info_command"]
 
 NEEDED = ("cugraph-ws", "numba", "numpy", "pyarrow", "narwhals")
 OPTIONAL = ("pandas", "polars", "numba-cuda")
-# A distribution for each version of CUDA.
+# Packages with a distribution for each version of CUDA
 BY_CUDA = {"cudf": "cudf-cu{}", "cupy": "cupy-cuda{}x", "rmm": "rmm-cu{}"}
 
 
@@ -42,7 +42,7 @@ def facts() -> dict[str, dict[str, str]]:
     Returns
     -------
     dict of dict of str
-        Titles, names and values.
+        Values by title and name.
     """
     import psutil
 
@@ -88,7 +88,7 @@ def _version(package: str) -> str:
 
 
 def _version_for_cuda(pattern: str) -> str:
-    """Return the version of a package that is named by the version of CUDA."""
+    """Return the version of a package whose name includes the version of CUDA."""
     found = (_version(pattern.format(cuda)) for cuda in (13, 12))
     return next((version for version in found if version != "not installed"), "not installed")
 
@@ -98,7 +98,7 @@ def _count(gpus: int) -> str:
 
 
 def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
-    """Return the processor's name, which Linux tells in a file."""
+    """Return the processor's name, on Linux read from a file."""
     if cpuinfo.exists():
         for line in cpuinfo.read_text("utf-8", "replace").splitlines():
             if line.startswith("model name"):

@@ -1,7 +1,7 @@
-"""The command line: every function as a command, files in, files out.
+"""The command line: each algorithm is a command that reads and writes files.
 
-This file is the frame: the group of commands, and what becomes of errors.  Nothing heavy is
-imported before a command does its work, so that `--help` is quick.
+This file has the group of commands and the handling of errors.  Heavy imports wait until a command
+does its work, so that `--help` is quick.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cugraph_ws.runtime.paths import argument_text
 __all__ = ["commands", "main"]
 
 PROGRAM = "cugraph-ws"
-OK, FAILED, INTERRUPTED = 0, 1, 130  # 2, for a wrong command line, is click's own
+OK, FAILED, INTERRUPTED = 0, 1, 130  # click returns 2 for a wrong command line
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -75,19 +75,19 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:  # click turns Ctrl-C into Abort
         return _failed(error.__cause__ or error, INTERRUPTED, settings)
-    except Exception as error:  # whatever it is, the user gets one line
+    except Exception as error:  # any error gives the user one line
         return _failed(error, FAILED, settings)
     return code if isinstance(code, int) else OK  # click's own for --help, --version
 
 
 def _let_output_pass() -> None:
-    """Have letters that the terminal's encoding does not know escaped, not raised about."""
+    """Escape characters that the terminal's encoding lacks, instead of raising an error."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors != "backslashreplace":
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _failed(error: BaseException, code: int, settings: Settings) -> int:
-    """Say in one line on stderr what went wrong, or with --debug all of it."""
+    """Write one line about an error to stderr, with --debug also its traceback."""
     if settings.debug:
         traceback.print_exception(error)
     line = " ".join(str(error).split())

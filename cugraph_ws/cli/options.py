@@ -1,4 +1,4 @@
-"""What the commands share: options, the way from a file to a graph, and from a result to a file."""
+"""What the commands share: options, building a graph from files, and writing results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FileArgument(click.Path):
     """A path, in any locale."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path as Python's own functions take it."""
+        """Return the path as Python's file functions take it."""
         return super().convert(native_path(value), param, ctx)
 
 
@@ -49,7 +49,7 @@ A_FILE = FileArgument(path_type=Path)
 
 @dataclass
 class Settings:
-    """What holds for the whole command line."""
+    """Settings of the whole command line."""
 
     debug: bool = False
 
@@ -75,7 +75,7 @@ debug_option = click.option(
 class Job:
     """One command's files and settings; the fields are the options of `job_options`.
 
-    `given` has those flags that are options of the run (`cugraph_ws.execution.options`), by name.
+    `given` has the options of the run (`cugraph_ws.execution.options`), by name.
     """
 
     given: dict[str, Any]
@@ -103,7 +103,7 @@ class Job:
     id_types: list[Any] = field(default_factory=list, init=False)
 
     def check_outputs(self) -> None:
-        """Make sure that everything to be written can be, before anything is read."""
+        """Check that all outputs can be written, before anything is read."""
         from cugraph_ws.frames.writers import check_writable
 
         if self.on_cluster and self.output is not None:
@@ -119,7 +119,7 @@ class Job:
 
     @property
     def on_cluster(self) -> bool:
-        """Whether the job is for the workers of a cluster."""
+        """Whether the job runs on a cluster."""
         from cugraph_ws.cli.cluster import cluster_options
 
         return cluster_options(self)
@@ -132,14 +132,14 @@ class Job:
     def weight_column(
         self, columns: Sequence[str], weighted: bool | Callable[[Sequence[str]], bool]
     ) -> str | None:
-        """Return the column of the weights: of the options, or the one named "weight".
+        """Return the column of the weights: the option's, or else the one named "weight".
 
         Parameters
         ----------
         columns : sequence of str
-            Those of the edge file.
+            The columns of the edge file.
         weighted : bool or callable
-            Whether the command reads weights, or what tells it of the columns.
+            Whether the command reads weights, or a function of the columns that returns it.
 
         Returns
         -------
@@ -164,14 +164,14 @@ class Job:
         *,
         weighted: bool | Callable[[Sequence[str]], bool] = True,
     ) -> AbstractContextManager[Graph]:
-        """Read the files and build the graph, which is there in a `with`.
+        """Read the files and build the graph, to be used in a `with` block.
 
         Parameters
         ----------
         attributes : sequence of str
-            Edge columns to keep beside the weight, where the file has them.
+            Edge columns to keep beside the weight, if the file has them.
         weighted : bool or callable
-            Whether the command reads weights, or what tells it of the file's columns.
+            Whether the command reads weights, or a function of the file's columns that returns it.
         """
         from cugraph_ws.frames.readers import read_edges, read_frame
         from cugraph_ws.graph.graph import Graph
@@ -230,11 +230,11 @@ class Job:
         rank_by : str, optional
             Column whose greatest values are shown first.
         limited : bool
-            Whether `max_iter` is a limit that was asked for, and no failure to converge.
+            Whether the user asked for `max_iter`, so that reaching it is not an error.
         make : callable, optional
-            Makes what is delivered of the result; default: its frame.
+            Makes the frame to write or show from the result; default: its frame.
         **parameters
-            The program's own.
+            The program's parameters.
         """
         from cugraph_ws.cli.output import deliver_result
         from cugraph_ws.errors import ConvergenceError, Interrupted
@@ -280,7 +280,7 @@ class Job:
         )
 
     def ids_in(self, path: Path, argument: str) -> pa.Table:
-        """Return the vertex ids of a file: named as ids are, or else its first columns."""
+        """Return the vertex ids of a file: its columns with the names of ids, or its first ones."""
         import pyarrow as pa
 
         from cugraph_ws.errors import InputError
@@ -324,7 +324,7 @@ def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column's values, whether they are listed in a dictionary or not."""
+    """Return the type of a column's values, also if they are dictionary-encoded."""
     return getattr(kind, "value_type", kind)
 
 
@@ -347,12 +347,12 @@ def _choice(*names: str) -> click.Choice[str]:
 
 
 def option_flag(name: str, default: Any = None) -> Callable[[F], F]:
-    """Return what gives a command the flag of an option of the run, as it is declared.
+    """Return a decorator that adds the flag of an option of the run to a command.
 
     Parameters
     ----------
     name : str
-        Of the option.
+        The option's name, as declared.
     default : Any
         The command's own default.
 
@@ -383,7 +383,7 @@ def option_flag(name: str, default: Any = None) -> Callable[[F], F]:
 
 
 def program_options(command: F) -> F:
-    """Give a command the flags of all options that vertex programs have."""
+    """Add the flags of all options that vertex programs have to a command."""
     for name in reversed(declared("program", "gpu")):
         command = option_flag(name)(command)
     return command
@@ -488,11 +488,11 @@ OUTPUT_OPTIONS = (
 
 
 def job_options(command: F) -> Callable[..., Any]:
-    """Add the options that all runs have, after the command's own, and hand them over as a `Job`.
+    """Add the options that all runs have, after the command's own, and pass them as a `Job`.
 
-    Options of the run that the command adds and does not take itself go into the `Job` as well.
+    The `Job` also has the options of the run that the command adds and does not take itself.
 
-    To be the topmost decorator but for `click.command` and arguments before the edges.
+    Only `click.command` and arguments before the edges may be decorators above this one.
 
     Parameters
     ----------
@@ -502,7 +502,7 @@ def job_options(command: F) -> Callable[..., Any]:
     Returns
     -------
     callable
-        What click can make a command of.
+        A function that click can make a command of.
     """
     names = [entry.name for entry in fields(Job) if entry.init and entry.name != "given"]
     taken = inspect.signature(command).parameters  # by the command itself

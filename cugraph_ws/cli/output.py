@@ -27,7 +27,7 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
     job : Job
     frame : pyarrow.Table, or Dask frame
     rank_by : str, optional
-        Column whose greatest values come first where rows are shown; default: order of vertices.
+        Column by which shown rows are sorted, greatest values first; default: order of vertices.
     """
     from cugraph_ws.cli.folders import ranked, top_rows, write_folder
     from cugraph_ws.frames.writers import write_frame
@@ -57,18 +57,18 @@ def deliver_result(
     rank_by: str | None = None,
     make: Callable[[Result], pa.Table] | None = None,
 ) -> None:
-    """Write or show what a run gave, write its trace, and sum it up.
+    """Write or show the result of a run, write its trace, and print a summary.
 
     Parameters
     ----------
     job : Job
     graph : Graph
-        What it ran on.
+        The graph of the run.
     result : Result
     rank_by : str, optional
         As for `deliver`.
     make : callable, optional
-        Makes what is delivered of the result; default: its frame.
+        Makes the frame to write or show from the result; default: its frame.
     """
     if job.trace is not None:
         from cugraph_ws.frames.writers import write_frame
@@ -84,26 +84,25 @@ def deliver_result(
 
 
 def say(job: Job, line: str) -> None:
-    """Write a line to stderr where somebody watches.
+    """Write a line to stderr if that is a terminal.
 
     Parameters
     ----------
     job : Job
-        Which may be a quiet one.
+        A quiet job writes nothing.
     line : str
-        What to say.
     """
     if not job.quiet and sys.stderr.isatty():
         click.echo(line, err=True)
 
 
 def show_table(table: pa.Table) -> None:
-    """Show a table on stdout: drawn on a terminal, cells between tabs in a pipe.
+    """Show a table on stdout: drawn on a terminal, with tabs between cells in a pipe.
 
     Parameters
     ----------
     table : pyarrow.Table
-        All of it is shown.
+        All of its rows are shown.
     """
     columns = [[_cell(value) for value in column.to_pylist()] for column in table.columns]
     rows = zip(*columns, strict=True)

@@ -1,4 +1,4 @@
-"""`cugraph-ws run my_program.py:WidestPath edges.parquet source=berlin`: a program of one's own."""
+"""`cugraph-ws run my_program.py:WidestPath edges.parquet source=berlin`: runs a user's program."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def load_program(text: str) -> VertexProgram:
     FileError
         If there is no such file.
     ProgramError
-        If it cannot be imported.
+        If the file cannot be imported.
     InputError
         If it has no such program.
     """
@@ -87,14 +87,14 @@ def load_program(text: str) -> VertexProgram:
 
 
 def _import(path: Path) -> ModuleType:
-    """Import a file as Python would run it: its folder comes first on the path."""
+    """Import a file as Python would run it: with its folder first on the path."""
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     folder = str(path.resolve().parent)
     before = sys.modules.get(path.stem)
-    sys.modules[path.stem] = module  # annotations are evaluated, and code is cached, through it
+    sys.modules[path.stem] = module  # needed to evaluate annotations and to cache code
     sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
@@ -112,7 +112,7 @@ def _import(path: Path) -> ModuleType:
 
 
 def _parse(job: Job, program: VertexProgram, words: Sequence[str]) -> dict[str, Any]:
-    """Turn NAME=VALUE into what the program's declarations want."""
+    """Turn NAME=VALUE words into the values of the program's declared parameters."""
     given: dict[str, Any] = {}
     for word in words:
         name, separator, text = word.partition("=")
@@ -130,7 +130,7 @@ def _parse(job: Job, program: VertexProgram, words: Sequence[str]) -> dict[str, 
 
 
 def _value(job: Job, name: str, declared: Any, text: str) -> Any:
-    """Return a parameter's value; what the program does not declare, it refuses itself."""
+    """Return a parameter's value; the program itself refuses undeclared names."""
     from cugraph_ws.frames.readers import read_frame
     from cugraph_ws.program.declarations import VertexParameter, VertexSet
 

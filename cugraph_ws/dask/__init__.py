@@ -1,1 +1,1 @@
-"""Clusters: the client, the workers, and what they say to each other through Dask and NCCL."""
+"""Clusters: the client, the workers, and their communication through Dask and NCCL."""

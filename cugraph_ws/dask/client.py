@@ -1,7 +1,7 @@
-"""The client's side of a crew: tasks out, results in, and what happens when a worker is lost.
+"""The client's side of a run: submitting tasks, collecting results, handling lost workers.
 
-Every member is a Dask task pinned to its worker, so that Dask's scheduler starts it, Dask's memory
-holds what it returns, and Dask frees that when nobody wants it any more.
+Every rank is a Dask task pinned to its worker.  So Dask's scheduler starts it, and Dask holds its
+result and frees it when it is no longer referenced.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ __all__ = [
     "workers_of",
 ]
 
-# Of clients whose workers have the plugin, those that come later too: what first members have told,
-# by run
+# Clients whose workers have the plugin (it also reaches workers that join later), each with the
+# summaries received from rank 0 of its runs
 _EQUIPPED: weakref.WeakKeyDictionary[Client, dict[str, list[bytes]]] = weakref.WeakKeyDictionary()
 
-FIRST_LOOK = 0.1  # seconds until it is looked who is there at all
-LOOK = 0.5  # seconds between two looks at who is left
-ANSWER = 3.0  # seconds in which a worker that others say is lost must answer
-GRACE = 20.0  # seconds in which the members left must give a lost run up
-START = 10.0  # seconds in which a cluster without workers may start one
-LONG = 3e-2  # seconds of a call of which most is waiting for GPUs
-LATER = 1e-2  # seconds by which its tasks are submitted later
-# Tasks whose names begin so are short, says Dask's configuration: no other worker steals them
+FIRST_LOOK = 0.1  # seconds until the first check that all workers exist
+LOOK = 0.5  # seconds between later checks
+ANSWER = 3.0  # seconds in which a worker that other ranks report as lost must answer
+GRACE = 20.0  # seconds in which the remaining ranks must leave a failed run
+START = 10.0  # seconds to wait for a first worker
+LONG = 3e-2  # seconds; a longer call spends most of its time waiting for GPUs
+LATER = 1e-2  # seconds by which the tasks of such a call are delayed
+# Dask's configuration lists this name prefix as a short task, so other workers do not steal it
 SPLIT = "split-stage"
 
 
@@ -64,12 +64,12 @@ AGAIN = (
 
 
 class LeftBeforeError(WorkerLostError):
-    """A worker had left before the run began, and nobody had noticed."""
+    """A worker had already left when the run began."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A task to be.
+    """A task to submit.
 
     Attributes
     ----------
@@ -77,10 +77,10 @@ class Piece:
         Its name.
     function : callable
     arguments : tuple
-        Futures among them, also in lists and dicts, become their values; so does a `TaskRef` to
+        Futures, also those in lists and dicts, are replaced by their values; so is a `TaskRef` to
         another piece.
     worker : str, optional
-        Where it runs, and nowhere else; where its arguments are, if not given.
+        The only worker that may run it.  If not given, Dask chooses one that has its arguments.
     """
 
     key: str
@@ -90,7 +90,7 @@ class Piece:
 
 
 def submit_together(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
-    """Submit tasks in one message: a client sends no second one within ten milliseconds.
+    """Submit tasks in one message, since a client waits ten milliseconds before it sends another.
 
     Parameters
     ----------
@@ -117,10 +117,11 @@ def submit_together(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]
 
 
 def _hasten(client: Client) -> None:
-    """Have what a client has to tell the scheduler go at once.
+    """Send a client's queued messages to the scheduler at once.
 
-    It would wait for up to ten milliseconds after the last message, often that a frame is released.
-    Dask has no public way; where this one is gone, the message waits.
+    Dask delays a message by up to ten milliseconds after the previous one, which often is the
+    release of a frame.  There is no public way to skip the delay.  If a version of Dask lacks the
+    attributes used here, the message is delayed.
     """
     told: Any = getattr(client, "scheduler_comm", None)
     loop: Any = client.loop
@@ -130,44 +131,44 @@ def _hasten(client: Client) -> None:
             told.next_deadline = None
             told.waker.set()
 
-    loop.add_callback(now)  # after the message, which takes the same way
+    loop.add_callback(now)  # runs after the callback that queues the message
 
 
 class Crewed:
-    """The members' tasks of one run.
+    """The tasks of one run, one per rank.
 
     Parameters
     ----------
     client : Client
     addresses : sequence of str
-        The workers.
+        The workers, by rank.
     task : callable
-        What a member does; takes a `Duty` first.
+        What a rank executes; its first argument is a `Duty`.
     arguments : sequence of tuple
-        What else each member is given; futures among it, also in lists, become their values.
+        The further arguments, by rank; futures, also those in lists, are replaced by their values.
     name : str
         For messages and the names of tasks.
     losses : sequence of str
-        What each worker would take with it.
+        What is lost with each worker, in words.
     nccl : bool
-        Whether members have a GPU each, and their arrays are there.
+        Whether each rank has a GPU of its own, with its arrays on it.
     frames : bool
-        Whether members return `Returned`.
+        Whether the tasks return `Returned`.
     early : sequence of tuple, optional
-        For each member a callable that returns what does the same before its task is there, or None,
-        and what it is given between a `Duty` and the worker; see `RankPlugin.call`.
+        The direct task start, by rank: a callable, and its arguments between the `Duty` and the
+        worker.  It returns a function that does the task's work, or None; see `RankPlugin.call`.
     advice : str
         What to do if a worker is lost.
     lasts : float
-        How many seconds that is likely to take.  To take in a task keeps a worker's interpreter busy for
-        two milliseconds: of a long call it may come when the member waits for its GPU.
+        The expected seconds of the run.  Receiving a task keeps a worker's interpreter busy for two
+        milliseconds; in a long run that is best done while the rank waits for its GPU.
 
     Attributes
     ----------
     futures : list of Future
-        What the members return.
+        The results, by rank.
     first : list of Future
-        The members' parts of the first frame that they return, if `frames`.
+        The partitions of the first frame returned, by rank, if `frames`.
     """
 
     def __init__(
@@ -188,9 +189,9 @@ class Crewed:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
         self._name, self._losses, self._advice = name, losses, advice
-        self._unheard: str | None = None  # a wish that the run is still to be told
-        self._over = False  # whether all are done, or have been told to give up
-        self._seconds = FIRST_LOOK  # until the next look at who is left
+        self._unheard: str | None = None  # a stop request that is not yet delivered
+        self._over = False  # whether all ranks are done, or were asked to abandon the run
+        self._seconds = FIRST_LOOK  # until the next check of the workers
         self._paused = PausedWorkers(client, name)
         if client not in _EQUIPPED:
             _equip(client)
@@ -198,7 +199,7 @@ class Crewed:
             _EQUIPPED[client][self.run] = []
         duties = [Duty(self.run, rank, self._addresses, nccl) for rank in range(len(addresses))]
         keys = [f"{self.run}-{duty.rank}" for duty in duties]
-        self._summons: Summons | None = None  # while members may answer before Dask does
+        self._summons: Summons | None = None  # while a direct reply may precede Dask's
         if early is not None:
             work = [
                 partial(function, duty, *given)
@@ -209,31 +210,31 @@ class Crewed:
             with HeldInterrupts() as interrupts:
                 self._summons.wait(LATER)
             self._unheard = "interrupt" if interrupts.pressed else None
-        members = [
+        pieces = [
             Piece(key, task, (duty, *given), address)
             for key, duty, given, address in zip(
                 keys, duties, arguments, self._addresses, strict=True
             )
         ]
-        # Asked for before there is an answer: workers need not wait for the client to ask.
-        references = [TaskRef(member.key) for member in members if frames]
+        # Submitted with the tasks, so that workers take partitions out without another request.
+        references = [TaskRef(piece.key) for piece in pieces if frames]
         parts = self._parts(references, 0)
-        futures = submit_together(client, members + parts)
-        self.futures, self.first = futures[: len(members)], futures[len(members) :]
+        futures = submit_together(client, pieces + parts)
+        self.futures, self.first = futures[: len(pieces)], futures[len(pieces) :]
 
     def parts(self, which: int) -> list[Future[Any]]:
-        """Have the members' parts of one of the frames that they return taken out, where they are."""
+        """Submit the tasks that take one frame out of the results, where these are."""
         if which == 0:
             return self.first
         return submit_together(self._client, self._parts(self.futures, which))
 
     def searches(self, number: int) -> list[Future[Any]]:
-        """Have the first frame cut into searches: the first one's rows of all members, and so on.
+        """Split the first frame by search: the first search's rows of all ranks, then the second's.
 
         Parameters
         ----------
         number : int
-            Of the searches, whose rows each member has one after the other.
+            The number of searches.  Each rank has their rows one search after the other.
         """
         own = self.run.rpartition("-")[2]
         pieces = [
@@ -244,9 +245,9 @@ class Crewed:
         return submit_together(self._client, pieces)
 
     def _parts(self, returned: Sequence[Any], which: int) -> list[Piece]:
-        """Return what takes one of the frames out of what each member returns.
+        """Return the tasks that take one frame out of each rank's result.
 
-        They stay on the worker that has the frame, were it ever so busy.
+        They run on the worker that has the frame, even if it is busy.
         """
         own = self.run.rpartition("-")[2]
         return [
@@ -255,7 +256,7 @@ class Crewed:
         ]
 
     def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
-        """Return what `summary_of` says of what the first member has returned."""
+        """Return the contents of `summary_of` for rank 0's result."""
         told = _EQUIPPED[self._client].get(self.run)
         if self._summons is not None and self._summons.summary is not None:
             told = [self._summons.summary]
@@ -265,28 +266,28 @@ class Crewed:
         return summary
 
     def wish(self, wish: str) -> None:
-        """Ask the run to end at its next meeting; `join` asks again where nobody has answered."""
+        """Request that the run ends at its next collective; `join` repeats a lost request."""
         heard = self._ask(self._addresses[:1], op="cugraph_ws_wish", run=self.run, wish=wish)
         self._unheard = None if all(heard) else wish
 
     def join(self) -> list[Future[Any]]:
-        """Wait until every member is done.
+        """Wait until every rank is done.
 
         Returns
         -------
         list of Future
-            One for each member, all of them finished; those of members that began early soon will be.
+            By rank, all finished; after a direct task start they finish soon.
 
         Raises
         ------
         WorkerLostError
-            If a worker is lost; the members left have given up.
+            If a worker is lost; the remaining ranks have then left the run.
         Exception
-            What a member raised.
+            What a rank raised.
         """
         interrupted = False
         done = False
-        # Ctrl-C is noted: raised wherever the caller's thread is, it may be lost in a finalizer.
+        # Ctrl-C is held: an exception raised at any place may be lost in a finalizer.
         with HeldInterrupts() as interrupts:
             while not done:
                 try:
@@ -307,20 +308,20 @@ class Crewed:
 
     @property
     def _scheduler(self) -> Any:
-        """What the scheduler answers to."""
+        """The scheduler's remote interface."""
         return self._client.scheduler
 
     def _look(self) -> bool:
-        """Wait a little; tell whether all are done, raise if something is wrong."""
+        """Wait a little; return whether all ranks are done; raise if a rank or worker failed."""
         waiting = [future for future in self.futures if not future.done()]
         if waiting and self._summons is not None:
             if self._summons.wait(self._seconds):
                 if self._summons.done:
                     return True
-                self._summons = None  # Dask knows more
+                self._summons = None  # wait for Dask's tasks instead
                 return False
         elif waiting:
-            with suppress(TimeoutError), self._client.as_current():  # wait() looks for one
+            with suppress(TimeoutError), self._client.as_current():  # wait() uses the current one
                 wait(waiting, timeout=self._seconds)
         finished = all(future.status == "finished" for future in self.futures)
         if finished:
@@ -341,7 +342,7 @@ class Crewed:
         return False
 
     def _not_begun(self, paused: Sequence[str]) -> list[str]:
-        """Return those of some workers whose members have not begun."""
+        """Return those of the paused workers whose ranks have not begun."""
         theirs = [one for one in paused if one in self._addresses]
         if not theirs:
             return []
@@ -355,20 +356,20 @@ class Crewed:
         return [one for one in theirs if told.get(one) is False]
 
     def _fail(self, lost: list[str], kind: type[WorkerLostError]) -> None:
-        """End the members that are left, and raise why."""
+        """End the remaining ranks, and raise the error that explains the failure."""
         lost = lost + self._forget_silent(lost)
         self._give_up("another member failed", lost)
         try:
             self._explain(lost, kind)
         finally:
-            self.release()  # an error holds its traceback, that this frame, and that the tasks
+            self.release()  # else the error's traceback would keep the tasks through this frame
 
     def _errors(self) -> list[BaseException]:
-        """Return what members have raised."""
+        """Return the errors that ranks have raised."""
         return [future.exception() for future in self.futures if future.status == "error"]
 
     def _blamed(self) -> list[str]:
-        """Return the workers that members say are lost."""
+        """Return the workers that ranks report as lost."""
         told = [str(error) for error in self._errors() if isinstance(error, WorkerLostError)]
         named = [re.compile(rf"{re.escape(one)}(?!\d)") for one in self._addresses]
         return [
@@ -378,9 +379,10 @@ class Crewed:
         ]
 
     def _forget_silent(self, lost: Sequence[str]) -> list[str]:
-        """Have the scheduler forget workers that members say are lost and that do not answer.
+        """Unregister workers that ranks report as lost and that do not answer; return them.
 
-        One that is stopped, or cut off, keeps its connection: Dask would give it tasks for minutes.
+        A worker that is stopped or cut off keeps its connection, so Dask would give it tasks for
+        minutes.
         """
         blamed = [one for one in self._blamed() if one not in lost]
         answers = self._ask(blamed, op="cugraph_ws_ping")
@@ -390,25 +392,25 @@ class Crewed:
         return silent
 
     def _ask(self, addresses: Sequence[str], **message: Any) -> list[bool]:
-        """Send workers a message; tell which of them answer before long."""
+        """Send workers a message; return which of them answer in time."""
         told = ask_workers(self._client, [(address, message) for address in addresses])
         return [bool(answer) for answer in told]
 
     def abandon(self) -> None:
-        """Have members that are still at work give up."""
+        """Ask ranks that are still at work to abandon the run."""
         if not self._over:
             self._give_up("the caller has gone")
 
     def release(self) -> None:
-        """Let go of the members' tasks, and of what they returned; frames have tasks of their own."""
+        """Release the ranks' tasks and their results; frames have tasks of their own."""
         _EQUIPPED[self._client].pop(self.run, None)
         for future in self.futures:
             future.release()
-        # Dask keeps whom it told of progress, who has this: frames would never be freed.
+        # Dask keeps progress callbacks, which refer to this object: frames would never be freed.
         self.futures, self.first = [], []
 
     def _explain(self, lost: list[str], kind: type[WorkerLostError]) -> NoReturn:
-        """Raise what explains a failure best."""
+        """Raise the error that explains a failure best."""
         errors = self._errors()
         own = [
             error for error in errors if not isinstance(error, (RunAbandonedError, WorkerLostError))
@@ -430,7 +432,7 @@ class Crewed:
         raise kind(f"{self._name}: {what}. {self._advice}") from next(iter(told), None)
 
     def _give_up(self, reason: str, lost: Sequence[str] = ()) -> None:
-        """Wake all members that are left, wait for them, and let their results go."""
+        """Wake all remaining ranks, wait for them, and release their results."""
         self._over = True
         left = set(self._client.nthreads()) - set(lost)
         alive = [one for one in self._addresses if one in left]
@@ -441,28 +443,28 @@ class Crewed:
             if address in left and not future.done()
         ]
         if theirs:
-            # Who computes still will not have its result kept.
+            # Results of ranks that compute longer than this are discarded.
             with suppress(TimeoutError), self._client.as_current():
                 wait(theirs, timeout=GRACE)
         self._client.cancel([future for future in self.futures if not future.done()], force=True)
-        self._ask(alive, op="cugraph_ws_end", run=self.run)  # also where no member has begun
+        self._ask(alive, op="cugraph_ws_end", run=self.run)  # also where no rank has begun
 
 
 def ask_workers(
     client: Client, messages: Sequence[tuple[str, Mapping[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """Send workers a message each, by way of the scheduler, and wait for answers, not for long.
+    """Send one message to each worker through the scheduler, and wait a short time for answers.
 
     Parameters
     ----------
     client : Client
     messages : sequence of (str, mapping)
-        For each its worker's address, and what it says.
+        The worker's address, and the message.
 
     Returns
     -------
     list of dict
-        For each message the answer by address; empty if there was none in time.
+        For each message the answer by address; empty if none came in time.
     """
     scheduler: Any = client.scheduler
 
@@ -473,7 +475,7 @@ def ask_workers(
         there = True
         while there and not asking.done() and time.monotonic() < until:
             await asyncio.wait([asking], timeout=FIRST_LOOK)
-            # Dask tries to reach one for long that is known to have gone.
+            # Dask goes on trying to reach a worker that is known to have left.
             there = asking.done() or address in await scheduler.ncores()
         if not asking.done():
             asking.cancel()
@@ -490,14 +492,14 @@ def ask_workers(
 
 
 def _equip(client: Client) -> None:
-    """Have all workers of a client keep what crews need, and the client hear what they tell."""
+    """Register the plugin with all workers of a client, and subscribe the client to summaries."""
     client.register_plugin(RankPlugin())
     told: dict[str, list[bytes]] = {}
 
     def hear(event: tuple[float, dict[str, Any]]) -> None:
         _, message = event
         box = told.get(message["run"])
-        if box is not None:  # or another client's, or nobody waits for it any more
+        if box is not None:  # None: another client's run, or one that is over
             box.append(message["summary"])
 
     client.subscribe_topic(TOPIC, hear)
@@ -515,17 +517,17 @@ def run_crew(
     nccl: bool = False,
     advice: str = AGAIN,
 ) -> list[Future[Any]]:
-    """Run a task on every member and wait; see `Crewed`."""
+    """Run a task on every rank and wait; see `Crewed`."""
     return Crewed(client, addresses, task, arguments, name, losses, nccl=nccl, advice=advice).join()
 
 
 def _broken(name: str, error: BaseException) -> WorkerLostError:
-    """Return what to raise for a connection that broke on a worker, if nothing explains it better."""
+    """Return the error for a connection that broke on a worker, if nothing explains it better."""
     return WorkerLostError(f"{name}: a worker's connection broke ({error}); run it again")
 
 
 def current_client() -> Client:
-    """Return the client that is there.
+    """Return the current Dask client.
 
     Returns
     -------
@@ -552,7 +554,7 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
     ----------
     client : Client
     wanted : sequence of str, optional
-        Which of them; all that there are, if not given.
+        Their addresses; all workers of the cluster if not given.
 
     Returns
     -------
@@ -562,7 +564,7 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
     Raises
     ------
     EngineError
-        If there is none, or one that is wanted is not there.
+        If the cluster has no workers, or one that is wanted is not in it.
     """
     there = sorted(client.nthreads())
     if not there:
@@ -586,7 +588,7 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
 def placed(
     client: Client, parts: Sequence[Future[Any]], addresses: Sequence[str]
 ) -> list[list[int]]:
-    """Share partitions out among members: to whom holds them, the others evenly.
+    """Assign partitions to ranks: to a rank whose worker holds one, and the others evenly.
 
     Parameters
     ----------
@@ -598,7 +600,7 @@ def placed(
     Returns
     -------
     list of list of int
-        Places of partitions for each member, ascending.
+        Indices of the partitions of each rank, ascending.
     """
     holders: Mapping[Any, Sequence[str]] = client.who_has(list(parts))
     shares: list[list[int]] = [[] for _ in addresses]

@@ -1,12 +1,12 @@
-"""Connections of the control channel: who may open one, and how bytes go over it.
+"""Connections of the control channel: their authentication, and sending and receiving bytes.
 
 Two ranks that open a connection prove to each other that they take part in the same run.  Each rank
-shows a public number over Dask's connections; each pair of ranks derives a key from the two numbers
-(Diffie-Hellman over the 2048-bit group of RFC 3526), so that no secret is ever sent, not even in a
-cluster without TLS.  The proofs are HMACs of fresh random numbers of both sides, bound to the run, the
-two ranks, the purpose of the connection and the direction: a recorded proof is worth nothing.  Every
-message of the handshake has a fixed length.  Where the Dask cluster has TLS, the connection is TLS with
-the same certificates, and the handshake takes place within it.
+sends a public number over Dask's connections, and each pair of ranks derives a key from the two
+numbers (Diffie-Hellman over the 2048-bit group of RFC 3526).  So no secret is ever sent, not even
+in a cluster without TLS.  The proofs are HMACs of fresh random numbers of both sides, bound to the
+run, the two ranks, the purpose of the connection and the direction; a recorded proof is useless.
+Every message of the handshake has a fixed length.  If the Dask cluster has TLS, the connection
+uses TLS with the same certificates, and the handshake takes place within it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from cugraph_ws.errors import EngineError
 
 __all__ = ["Channel", "Door", "HandshakeError", "PairKeys", "Transport", "call", "listen"]
 
-HANDSHAKE = 10.0  # seconds that one who has connected has to prove which rank it is
-PENDING = 64  # connections that may be in a handshake at once; then the oldest is closed
+HANDSHAKE = 10.0  # seconds in which a caller must prove its rank
+PENDING = 64  # handshakes at a time; with one more, the oldest is ended
 CHUNK = 1 << 16  # bytes that are read at a time
 NONCE = 32  # bytes
 MAGIC = b"cugraph_ws 1"
-HELLO = struct.Struct(f"{len(MAGIC)}sIB{NONCE}s")  # who connects, for what, and a fresh number
+HELLO = struct.Struct(f"{len(MAGIC)}sIB{NONCE}s")  # magic, caller's rank, purpose, random number
 PROOF = hashlib.sha256().digest_size
-WILDCARDS = ("", "0.0.0.0", "::", "*")  # noqa: S104 - what is refused
+WILDCARDS = ("", "0.0.0.0", "::", "*")  # noqa: S104 - hosts that are refused
 PUBLIC = 256  # bytes of a public number
-SECRET = 256  # bits of a secret one
+SECRET = 256  # bits of a secret number
 
 # The prime of RFC 3526's group 14, and a generator
 PRIME = int(
@@ -56,7 +56,7 @@ GENERATOR = 2
 
 
 class HandshakeError(OSError):
-    """The other side of a connection has not proved that it is the rank that it is taken for."""
+    """The other side of a connection has not proved to be the expected rank."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,10 @@ class Transport:
     Attributes
     ----------
     run : str
-        Names the run, the same for all ranks.
+        The name of the run, the same on all ranks.
     hosts : sequence of str
-        Where to listen, the first one that is an address of this machine; never all interfaces.
+        Candidates to listen at; the first that is an address of this machine is used, never all
+        interfaces.
     server, client : SSLContext or None
         The cluster's TLS contexts, where it has any.
     """
@@ -88,12 +89,12 @@ class Transport:
 
 
 class PairKeys:
-    """Keys that one rank shares with each of the others; no secret is sent to agree on them.
+    """The keys that one rank shares with each of the others; agreeing on them sends no secret.
 
     Attributes
     ----------
     public : bytes
-        The number that the other ranks must see.
+        The number to send to the other ranks.
     """
 
     def __init__(self) -> None:
@@ -104,7 +105,7 @@ class PairKeys:
         self._keys: dict[int, bytes] = {}
 
     def learn(self, run: str, shown: Sequence[bytes]) -> None:
-        """Learn the public numbers of all ranks of a run.
+        """Set the public numbers of all ranks of a run.
 
         Parameters
         ----------
@@ -115,7 +116,7 @@ class PairKeys:
         Raises
         ------
         HandshakeError
-            If one is no public number.
+            If one is not a valid public number.
         """
         for one in shown:
             if len(one) != PUBLIC or not 1 < int.from_bytes(one, "big") < PRIME - 1:
@@ -124,11 +125,11 @@ class PairKeys:
         self._context = b"".join([MAGIC, hashlib.sha256(run.encode()).digest(), *shown])
 
     def has(self, rank: int) -> bool:
-        """Tell whether there is such a rank."""
+        """Return whether there is such a rank."""
         return rank < len(self._shown)
 
     def key(self, rank: int) -> bytes:
-        """Return the key that is shared with another rank; computed once."""
+        """Return the key shared with another rank; it is computed once."""
         if rank not in self._keys:
             shared = pow(int.from_bytes(self._shown[rank], "big"), self._secret, PRIME)
             told = shared.to_bytes(PUBLIC, "big")
@@ -137,7 +138,7 @@ class PairKeys:
 
 
 def _proof(key: bytes, side: bytes, caller: int, called: int, what: int, nonces: bytes) -> bytes:
-    """Return what only a holder of the key can say, and nobody twice."""
+    """Return the proof that only a holder of the key can make; it holds for these nonces only."""
     told = MAGIC + side + struct.pack("<IIB", caller, called, what) + nonces
     return hmac.digest(key, told, "sha256")
 
@@ -146,32 +147,32 @@ def _proof(key: bytes, side: bytes, caller: int, called: int, what: int, nonces:
 
 
 class Channel:
-    """A connection that does not block, encrypted or not; any thread may use it.
+    """A non-blocking connection, encrypted or not; any thread may use it.
 
     Parameters
     ----------
     line : socket
-        Connected; its handshakes are over.
+        Connected, after its handshakes.
     """
 
     def __init__(self, line: socket.socket) -> None:
         line.setblocking(False)
         self._line = line
-        self._using = threading.Lock()  # OpenSSL's connections are not safe to share
+        self._using = threading.Lock()  # OpenSSL's connections are not thread-safe
 
     def fileno(self) -> int:
         """Return the descriptor, for `poll`; -1 once it is closed."""
         return self._line.fileno()
 
     def notice_silence(self, seconds: int, questions: int) -> None:
-        """Have the connection break when the other machine is cut off; send small messages at once.
+        """Set keep-alive probes, so that a cut-off connection breaks; send small messages at once.
 
         Parameters
         ----------
         seconds : int
-            After which the other machine is asked whether it is there, and between questions.
+            Seconds without traffic until the first probe, and between two probes.
         questions : int
-            That go without an answer.
+            Unanswered probes until the connection breaks.
         """
         for level, option, value in (
             (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -183,12 +184,12 @@ class Channel:
             self._line.setsockopt(level, option, value)
 
     def send(self, data: memoryview | bytes) -> int:
-        """Send what goes at once; what was not sent must come first the next time.
+        """Send what can be sent without blocking; the next call must begin with the unsent rest.
 
         Returns
         -------
         int
-            Bytes that have gone, perhaps 0.
+            Bytes sent, perhaps 0.
 
         Raises
         ------
@@ -202,7 +203,7 @@ class Channel:
                 return 0
 
     def send_all(self, data: bytes, seconds: float) -> None:
-        """Send everything; raises TimeoutError, an OSError, if that takes too long."""
+        """Send everything; raise TimeoutError, an OSError, if that takes too long."""
         rest = memoryview(data)
         until = time.monotonic() + seconds
         while rest := rest[self.send(rest) :]:
@@ -213,9 +214,9 @@ class Channel:
                 raise TimeoutError(f"nothing could be sent for {seconds} s")
 
     def receive(self) -> bytes | None:
-        """Return what has come; None if nothing is here, nothing (`b""`) if the other side has left.
+        """Return received bytes: None if there are none yet, `b""` if the other side has closed.
 
-        Who polls for more must have got None first: some may be here, decrypted.
+        Poll only after None: bytes may be here already decrypted, and `poll` does not see them.
 
         Raises
         ------
@@ -229,18 +230,18 @@ class Channel:
                 return None
 
     def shut(self) -> None:
-        """End the connection for both sides, without closing it under another thread's hands."""
+        """End the connection for both sides, but keep the descriptor that other threads may use."""
         with self._using, suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         with self._using:
             self._line.close()
 
 
 def listen(transport: Transport) -> socket.socket:
-    """Listen at a port of one's own, at the worker's address alone.
+    """Listen at a free port of the worker's address only.
 
     Parameters
     ----------
@@ -270,13 +271,13 @@ def listen(transport: Transport) -> socket.socket:
 
 
 class _Deadline:
-    """Reads and writes exactly so many bytes of a socket, all within one limit of time."""
+    """Reads and writes exact numbers of bytes of a socket, all within one time limit."""
 
     def __init__(self, line: socket.socket, seconds: float) -> None:
         self.line, self._until = line, time.monotonic() + seconds
 
     def limit(self) -> None:
-        """Have the next operation end in time."""
+        """Set the time limit of the next operation to what is left."""
         left = self._until - time.monotonic()
         if left <= 0:
             raise TimeoutError("the handshake takes too long")
@@ -297,12 +298,12 @@ class _Deadline:
         return data
 
     def end(self) -> None:
-        """Have whoever waits for the other side wait no longer; called in another thread."""
+        """Wake the thread that waits for the other side; called in another thread."""
         with suppress(OSError):
             self.line.shutdown(socket.SHUT_RDWR)
 
     def encrypt(self, context: ssl.SSLContext, *, server: bool) -> None:
-        """Go on within TLS."""
+        """Continue within TLS."""
         self.limit()
         self.line = context.wrap_socket(
             self.line, server_side=server, do_handshake_on_connect=False
@@ -321,15 +322,15 @@ def call(
     ----------
     transport : Transport
     keys : PairKeys
-        That have learned the public numbers of all ranks.
+        With the public numbers of all ranks.
     address : str
-        Of the other rank's worker.
+        The address of the other rank's worker.
     port : int
-        Where the other rank listens.
+        The port at which the other rank listens.
     who : tuple of int
-        The own rank, the other one, and for what the connection is.
+        The own rank, the other rank, and the purpose of the connection.
     seconds : float
-        In which all of that must happen.
+        The time limit.
 
     Returns
     -------
@@ -338,7 +339,7 @@ def call(
     Raises
     ------
     OSError
-        If it does not.
+        If the connection or a proof fails, or the limit passes.
     """
     rank, other, what = who
     line = socket.create_connection((get_address_host(address), port), seconds)
@@ -362,23 +363,23 @@ def call(
 
 
 class Door:
-    """Takes connections from other ranks, in threads of its own; strangers are turned away.
+    """Accepts connections from other ranks, in threads of its own, and closes all others.
 
-    Each connection has its own thread and its own limit of time, so that one that says nothing holds
-    nobody up.  If very many are pending, the oldest is closed.
+    Each connection has its own thread and its own time limit, so a silent one delays no other.  If
+    too many handshakes are pending, the oldest is ended.
 
     Parameters
     ----------
     server : socket
-        That listens; closed with the door.
+        The listening socket; `close` closes it.
     transport : Transport
     keys : PairKeys
-        That have learned the public numbers of all ranks.
+        With the public numbers of all ranks.
     rank : int
-        The own one.
+        The own rank.
     take : callable
-        Takes the rank of who has connected, for what, and the `Channel`; returns False where such a
-        connection is not wanted.  Called in another thread.
+        Takes the caller's rank, the purpose of the connection, and the `Channel`; returns False to
+        refuse the connection.  Called in another thread.
     """
 
     def __init__(
@@ -402,14 +403,14 @@ class Door:
         self._thread.start()
 
     def _accept(self) -> None:
-        """Begin a handshake with everyone who connects."""
+        """Begin a handshake for each incoming connection."""
         self._server.setblocking(False)
         poller = select.poll()
         for one in (self._server, self._woken):
             poller.register(one, select.POLLIN)
         while self._open:
             poller.poll()
-            with suppress(OSError):  # who connected may have gone again
+            with suppress(OSError):  # the caller may have closed its side again
                 line, _ = self._server.accept()
                 line.setblocking(True)
                 self._begin(line)
@@ -427,7 +428,7 @@ class Door:
         threading.Thread(target=self._handshake, args=(number, talk), daemon=True).start()
 
     def _handshake(self, number: int, talk: _Deadline) -> None:
-        """Let one in who proves to be a rank of the run; turn any other away."""
+        """Keep a connection whose caller proves to be a rank of the run; close any other."""
         taken = False
         with suppress(OSError):
             proved = self._proved(talk)
@@ -438,12 +439,12 @@ class Door:
             talk.line.close()
 
     def _is_pending(self, number: int) -> bool:
-        """Tell whether nobody has ended a handshake, which nobody can any more."""
+        """Return whether a handshake was still pending; from now on it is not."""
         with self._lock:
             return self._pending.pop(number, None) is not None
 
     def _proved(self, talk: _Deadline) -> tuple[int, int] | None:
-        """Return which rank the other side has proved to be, and for what it calls; None if none."""
+        """Return the rank that the caller has proved and its purpose; None if the proof fails."""
         if self._transport.server is not None:
             talk.encrypt(self._transport.server, server=True)
         magic, caller, what, theirs = HELLO.unpack(talk.read(HELLO.size))
@@ -455,12 +456,12 @@ class Door:
         shown = talk.read(PROOF)
         if not hmac.compare_digest(shown, _proof(key, b"caller", caller, self._rank, what, nonces)):
             return None
-        # Only one who holds the key gets an answer.
+        # Answer only a holder of the key.
         talk.send(_proof(key, b"called", caller, self._rank, what, nonces))
         return caller, what
 
     def close(self) -> None:
-        """Take no more connections, and end those that are still in a handshake."""
+        """Accept no more connections, and end pending handshakes."""
         self._open = False
         self._wake.close()
         self._thread.join()

@@ -1,10 +1,10 @@
-"""Calls that begin before Dask's tasks for them have come to the workers.
+"""Direct task start: calls that begin before Dask's tasks for them reach the workers.
 
-A task takes some ten milliseconds from a client over the scheduler to a worker, and the word that it is
-done half as long: more than many a search.  So a client also asks the workers themselves, over Dask's own
-connections, at the same time as it submits the tasks.  Whoever comes to a worker first begins; a task
-that comes to find its work begun takes it over, and what it returns is Dask's as ever.  A client that
-does not reach the workers, or comes late, waits for Dask.
+A task takes about ten milliseconds from the client through the scheduler to a worker, and the
+message that it is done takes half as long; many searches take less.  So when a client submits
+tasks, it also sends each worker a request over Dask's own connections.  Whichever arrives first
+begins the work.  A task that finds its work begun takes it over, and returns its result as any
+task does.  If a worker cannot be reached, or a request comes late, the client waits for Dask.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from distributed.protocol.pickle import dumps
 
 __all__ = ["Early", "EarlyStarts", "Summons"]
 
-MOST = 1 << 16  # bytes of a call that goes both ways
-REACH = 1.0  # seconds in which a worker must take a connection
-AGAIN = 60.0  # seconds after which one that has not is tried again
-REMEMBERED = 4096  # tasks that have come, for whom a call that is late begins nothing
+MOST = 1 << 16  # bytes of a call, above which only Dask's task is sent
+REACH = 1.0  # seconds in which a worker must accept a connection
+AGAIN = 60.0  # seconds after which a worker that could not be reached is tried again
+REMEMBERED = 4096  # tasks that have come; a late request for one of them begins nothing
 
-# Of clients, when they could not reach which workers
+# By client: the workers that it could not reach, and when
 _OUT_OF_REACH: weakref.WeakKeyDictionary[Client, dict[str, float]] = weakref.WeakKeyDictionary()
 
 
@@ -44,7 +44,7 @@ class Early:
     outcome : Future
         What it returns or raises.
     owned : Future
-        Done once the task is here: should the worker be lost from then on, Dask says so.
+        Done once the task is here; from then on Dask reports the loss of the worker.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Early:
 
 
 class EarlyStarts:
-    """What has begun early on one worker, by the key of its task."""
+    """The direct starts of one worker, by the key of their task."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -68,12 +68,12 @@ class EarlyStarts:
         self._past: OrderedDict[Any, None] = OrderedDict()  # tasks that have come, or never will
 
     def begin(self, key: Any, do: Callable[[], Any]) -> Early | None:
-        """Begin work in a thread of its own; return None if its task has come before.
+        """Begin work in a thread of its own; return None if its task has come already.
 
         Parameters
         ----------
         key : str
-            Of the task.
+            The task's key.
         do : callable
             The work.
         """
@@ -85,7 +85,7 @@ class EarlyStarts:
         return early
 
     def claim(self, key: Any) -> Early | None:
-        """Return the work of a task that has come, if it has begun; it cannot begin early any more."""
+        """Return the work of a task that has come, if it has begun; rule out a later start."""
         with self._lock:
             self._past[key] = None
             while len(self._past) > REMEMBERED:
@@ -93,7 +93,7 @@ class EarlyStarts:
             return self._begun.pop(key, None)
 
     def drop(self, key: Any) -> None:
-        """Forget the work of a task that will not come; what it returns goes."""
+        """Forget the work of a task that will not come, with its result."""
         self.claim(key)
 
 
@@ -101,21 +101,21 @@ class EarlyStarts:
 
 
 class Summons:
-    """Asks workers to begin, and hears from them when they are done.
+    """The requests that start one run's tasks directly, and the replies to them.
 
     Parameters
     ----------
     client : Client
     calls : sequence of (str, str, bytes)
-        For each worker its address, the key of its task, and the work, pickled: see
+        By rank: the worker's address, the key of its task, and the pickled work; see
         `RankPlugin.call`.
 
     Attributes
     ----------
     summary : bytes or None
-        What the first worker has told.
+        Rank 0's reply.
     done : bool
-        Whether all are.
+        Whether all ranks have replied that they are done.
     """
 
     def __init__(self, client: Client, calls: Sequence[tuple[str, str, bytes]]) -> None:
@@ -131,15 +131,15 @@ class Summons:
     def of(
         cls, client: Client, addresses: Sequence[str], keys: Sequence[str], work: Sequence[Any]
     ) -> Summons | None:
-        """Return a summons, or None where it would be too long, or a worker is known not to be reached.
+        """Send the requests; return None if one is too long or a worker was not reached lately.
 
         Parameters
         ----------
         client : Client
         addresses, keys : sequence of str
-            Of the workers, and of their tasks.
+            The workers' addresses, and the keys of their tasks.
         work : sequence of callable
-            Not yet pickled.
+            The work, not yet pickled.
         """
         tried = _OUT_OF_REACH.get(client, {})
         if any(time.monotonic() - tried.get(one, -AGAIN) < AGAIN for one in addresses):
@@ -153,13 +153,13 @@ class Summons:
         return cls(client, calls)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until all are done, or it is known that Dask must be asked; tell whether that is so."""
+        """Wait until all ranks are done or Dask must be asked; return False on a time-out."""
         return self._over.wait(seconds)
 
     async def _ask(self, rank: int, address: str, key: str, work: bytes) -> None:
         try:
             reply = await self._reply(address, key, work)
-        except Exception:  # whatever it is, Dask tells it better
+        except Exception:  # the task reports the error
             reply = None
         if reply is None:
             self._over.set()
@@ -172,7 +172,7 @@ class Summons:
             self._over.set()
 
     async def _reply(self, address: str, key: str, work: bytes) -> Sequence[Any] | None:
-        """Return what a worker says at its end, None if the task had come before or has failed."""
+        """Return a worker's reply once it is done; None if the task came first or has failed."""
         connections = self._client.rpc
         try:
             comm = await connections.connect(address, timeout=REACH)

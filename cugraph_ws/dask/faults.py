@@ -1,4 +1,4 @@
-"""What Dask raises when workers or the client are gone, said as errors of the library's."""
+"""Translates what Dask raises when workers or the client are lost into errors of the library."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = [
     "translated",
 ]
 
-LOOK = 2.0  # seconds between two looks which workers are paused
-PAUSED = 20.0  # seconds that a paused worker is waited for
-MEMORY = "worker-restart-memory"  # the topic under which Dask's nannies tell whom they have ended
-BROKEN = (CommClosedError, CancelledError, TimeoutError)  # a connection, or what depended on one
+LOOK = 2.0  # seconds between two checks for paused workers
+PAUSED = 20.0  # seconds to wait for a paused worker
+MEMORY = "worker-restart-memory"  # the topic of Dask's nannies for workers that they have ended
+BROKEN = (CommClosedError, CancelledError, TimeoutError)  # raised when a connection breaks
 
 
 class FrameLostError(WorkerLostError):
-    """Partitions of the user's frame are lost: to try again does not bring them back."""
+    """Partitions of the user's frame are lost; trying again does not bring them back."""
 
 
 class OfTheFrameError(Exception):
-    """Carries what the user's own tasks have raised, of whatever type, past `translated`.
+    """Carries an error of the user's own tasks, of any type, through `translated` unchanged.
 
     Parameters
     ----------
@@ -49,29 +49,29 @@ class OfTheFrameError(Exception):
 
 
 def is_closed(client: Client) -> bool:
-    """Tell whether a client has been closed, or is being closed."""
+    """Return whether a client has been closed, or is being closed."""
     return client.status in ("closing", "closed")
 
 
 @contextmanager
 def translated(client: Client, name: str) -> Iterator[None]:
-    """Raise errors of the library's for what Dask raises when the client or workers are gone.
+    """Translate errors that Dask raises in the block when the client or workers are lost.
 
     Parameters
     ----------
     client : Client
     name : str
-        What is going on, for messages.
+        The name of the operation, for messages.
 
     Raises
     ------
     EngineError
         If the client has been closed.
     WorkerLostError
-        If a connection broke, or tasks were cancelled; FrameLostError if workers died over the user's
-        own tasks.
+        If a connection broke, or tasks were cancelled; FrameLostError if workers died while running
+        the user's own tasks.
     Exception
-        What the user's own tasks have raised, as it is.
+        An error of the user's own tasks, unchanged.
     """
     try:
         yield
@@ -99,18 +99,18 @@ def translated(client: Client, name: str) -> Iterator[None]:
 
 
 class PausedWorkers:
-    """Notices workers that Dask does not let begin anything, since their memory is nearly full.
+    """Detects workers on which Dask starts no tasks because their memory is nearly full.
 
     Parameters
     ----------
     client : Client
     name : str
-        What goes on, for messages.
+        The name of the operation, for messages.
 
     Attributes
     ----------
     stuck : list of str
-        Paused workers that something waited for at the last look.
+        Paused workers that work was waiting for at the last check.
     """
 
     def __init__(self, client: Client, name: str) -> None:
@@ -120,12 +120,12 @@ class PausedWorkers:
         self._next = time.monotonic() + LOOK
 
     def refuse(self, are_stuck: Callable[[list[str]], list[str]]) -> None:
-        """Raise GraphMemoryError if something has waited for paused workers for long.
+        """Raise GraphMemoryError if work has waited for a paused worker too long.
 
         Parameters
         ----------
         are_stuck : callable
-            Takes the addresses of paused workers, and returns those that something waits for.
+            Takes the addresses of paused workers, and returns those that work is waiting for.
         """
         now = time.monotonic()
         if now < self._next:
@@ -150,17 +150,17 @@ def refuse_killed_for_memory(
 ) -> None:
     """Raise GraphMemoryError if a nanny has ended one of these workers because of its memory.
 
-    A worker that is started again would be ended again.
+    A restarted worker would be ended again.
 
     Parameters
     ----------
     client : Client
     name : str
-        What went on, for messages.
+        The name of the operation, for messages.
     addresses : sequence of str
-        Of workers, some of which are lost.
+        The addresses of the workers, some of which are lost.
     error : WorkerLostError
-        What is known of the loss.
+        The error that reported the loss.
     """
     events: Any = ()
     with suppress(*BROKEN):
@@ -171,7 +171,7 @@ def refuse_killed_for_memory(
 
 
 def _refuse(name: str, event: dict[str, Any], error: WorkerLostError) -> NoReturn:
-    """Raise GraphMemoryError for what a nanny has told."""
+    """Raise GraphMemoryError for an event of a nanny."""
     raise GraphMemoryError(
         f"{name}: worker {event['worker']} was ended because its memory was full: it held "
         f"{format_bytes(event['rss'])}; give workers more memory (memory_limit=), use more of them, or leave "

@@ -1,4 +1,4 @@
-"""How the GPUs of a host are connected, as NVIDIA's own tool tells it."""
+"""GPU topology: how the GPUs of a host are connected, according to `nvidia-smi`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ import subprocess
 __all__ = ["gpu_wires", "wires_of"]
 
 PATIENCE = 20.0  # seconds for the tool
-TERMINAL = re.compile(r"\x1b\[[0-9;]*m")  # it underlines, also into a pipe
+TERMINAL = re.compile(r"\x1b\[[0-9;]*m")  # the tool underlines words, also in a pipe
 
 
 def gpu_wires(uuid: str) -> dict[str, str]:
-    """Ask how one GPU is connected with the others of this host.
+    """Return how one GPU is connected with the others of this host.
 
     Parameters
     ----------
     uuid : str
-        Of that GPU.
+        The GPU's UUID.
 
     Returns
     -------
     dict of str to str
-        UUIDs of others, and "NVLink, 18 lanes" or "PCIe (PHB)"; empty where nobody can tell.
+        By UUID of the other GPU: "NVLink, 18 lanes" or "PCIe (PHB)".  Empty if the tool is missing
+        or fails.
     """
     tool = shutil.which("nvidia-smi")
     if tool is None or not uuid:
@@ -41,14 +42,14 @@ def gpu_wires(uuid: str) -> dict[str, str]:
 
 
 def wires_of(uuid: str, listed: str, matrix: str) -> dict[str, str]:
-    """Read what the tool says.
+    """Parse the tool's output.
 
     Parameters
     ----------
     uuid : str
-        Of the GPU whose connections are wanted.
+        The GPU's UUID.
     listed : str
-        Lines of index and UUID, between commas.
+        Lines of index and UUID, separated by a comma.
     matrix : str
         The tool's matrix of GPUs: a header, and for each GPU a row of words such as NV18, PIX,
         PXB, PHB, NODE and SYS.

@@ -1,7 +1,7 @@
-"""`Graph` of a Dask frame: its shares are with the workers, here is who has them.
+"""`Graph` of a Dask frame: the workers hold its shards, the client knows which worker holds which.
 
-Nothing of the graph's size is ever on the client: results are Dask frames whose partitions lie where
-they were computed.
+The client never holds data of the graph's size.  Results are Dask frames whose partitions stay on
+the workers that computed them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from cugraph_ws.runtime.dispatch import is_dask_frame
 __all__ = ["ClusterGraph", "ClusterResult"]
 
 RESTARTS = 5  # of a build, or of a run with a checkpoint, after lost workers
-LOOK = 0.5  # seconds between two looks whether a frame's partitions can still be waited for
+LOOK = 0.5  # seconds between two checks whether a frame's partitions can still be computed
 
 
 @dataclass
@@ -77,15 +77,15 @@ class ClusterResult:
     Attributes
     ----------
     frame : dask.dataframe.DataFrame
-        The vertex frame, a partition for each worker, on the worker that computed it; sorted by
-        vertex over all partitions.
+        The vertex frame: one partition for each worker, on the worker that computed it; sorted by
+        vertex across all partitions.
     iterations : int
     converged : bool
     residual : float
     stopped : str
     synchronous : bool
     trace : DataFrame
-        One row a superstep, over all workers; made where it is asked for.
+        One row per superstep, for all workers; made when first read.
     """
 
     frame: Any
@@ -99,12 +99,12 @@ class ClusterResult:
 
     @functools.cached_property
     def trace(self) -> Any:
-        """One row a superstep, over all workers, as a frame of the same kind."""
+        """One row per superstep, for all workers, as a frame of the same kind."""
         return self.kind.make(self.rows.columns())
 
 
 class ClusterGraph:
-    """A graph spread over the workers of a Dask cluster; made by `Graph` of a Dask frame.
+    """A graph partitioned across the workers of a Dask cluster; made by `Graph` of a Dask frame.
 
     Parameters
     ----------
@@ -115,11 +115,12 @@ class ClusterGraph:
     workers : sequence of str, optional
         Addresses of the workers to use; all if not given.
     balance : {"even", "auto"} or sequence of float
-        How much of the work each worker gets, in their order.
+        The work of each worker, relative to the others, in their order.
     consume : bool
-        Forget `edges` once the graph is built.  After the loss of a worker it cannot be built anew.
+        Release `edges` once the graph is built.  The graph then cannot be rebuilt after the loss of
+        a worker.
     **options : Any
-        What `Graph` takes beside.
+        Further arguments of `Graph`.
     """
 
     is_spread = True
@@ -158,9 +159,9 @@ class ClusterGraph:
         }
         self._addresses: list[str] = []
         self._facts: list[dict[str, Any]] = []
-        self._lock = threading.RLock()  # members meet in the same order in every run
+        self._lock = threading.RLock()  # one run at a time, so that collectives keep their order
         self._shares: list[Future[Any]] | None = None
-        # By columns and dtypes of results: an empty frame, and whether there is something of Python's
+        # By the columns and dtypes of a result: an empty frame, and whether it has Python objects
         self._metas: dict[bytes, tuple[Any, bool]] = {}
         self._took: dict[str, float] = {}  # seconds of the last call of each function
         self._open = True
@@ -174,7 +175,7 @@ class ClusterGraph:
     # --------------------------------------------------------------------------------- the graph
 
     def _check(self) -> None:
-        """Refuse, before any worker has heard of it, what the frames' columns show to be wrong."""
+        """Check options and the frames' columns before any worker starts."""
         options = self._options
         check_choice("duplicates", options["duplicates"], get_args(Duplicates))
         check_choice("self_loops", options["self_loops"], get_args(Loops))
@@ -194,7 +195,7 @@ class ClusterGraph:
             id_columns(open_frame(vertices, "vertices", on_device=True), names[0])
 
     def _build(self) -> None:
-        """Have the workers build the graph; if some are lost meanwhile, by those that are left."""
+        """Build the graph on the workers; if some are lost meanwhile, on the remaining ones."""
         for attempt in range(RESTARTS + 1):
             try:
                 with translated(self._client, "graph"):
@@ -206,7 +207,7 @@ class ClusterGraph:
                     raise
 
     def _build_once(self) -> None:
-        """Have the workers that are there build the graph."""
+        """Build the graph on the current workers."""
         if self._edges is None:
             raise FrameLostError(
                 "a worker was lost, and the frame that the graph was built of is not kept "
@@ -248,7 +249,7 @@ class ClusterGraph:
         self._free = weakref.finalize(self, _release, self._shares)
 
     def _weights(self) -> list[float] | None:
-        """Return how much of the work each worker gets; None: as much as any other."""
+        """Return the relative work of each worker; None if it is even."""
         balance: Any = self._balance
         if balance == "even":
             return None
@@ -265,7 +266,7 @@ class ClusterGraph:
         return [float(one) for one in given]
 
     def _whole(self) -> None:
-        """Build the graph again if a worker that had a share of it is gone."""
+        """Build the graph again if a worker with a shard of it is lost."""
         if not self._open:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
         if self._is_broken():
@@ -273,9 +274,9 @@ class ClusterGraph:
             self._build()
 
     def _is_broken(self) -> bool:
-        """Tell whether a share is lost, or workers that had been lost have come back for one.
+        """Return whether a shard is lost, or lost workers have come back and could hold one.
 
-        The client hears of a lost share by itself; to ask takes longer than a small graph's run.
+        Dask tells the client of a lost shard; a request would take longer than a small graph's run.
         """
         if self._shares is None or any(share.status != "finished" for share in self._shares):
             return True
@@ -284,23 +285,23 @@ class ClusterGraph:
         return len(self._addresses) < min(self._wanted, len(self._client.nthreads()))
 
     def _with_all(self, work: Callable[[], Any]) -> Any:
-        """Have all members do something, on a graph that is whole."""
+        """Do work that needs all shards; build the graph again as often as a worker has left."""
         for _ in range(RESTARTS):
             self._whole()
             try:
                 return work()
-            except LeftBeforeError:  # one that is retired leaves its task's result to another
+            except LeftBeforeError:  # a retired worker's result moves to another, its shard is lost
                 self._let_go()
         self._whole()
         return work()
 
     def _let_go(self) -> None:
-        """Have the workers free their shares."""
+        """Free the shards on the workers."""
         self._shares = None
         self._free()
 
     def close(self) -> None:
-        """Give the graph's memory back; using the graph afterwards raises InputError."""
+        """Free the graph's memory; using the graph afterwards raises InputError."""
         self._open = False
         self._let_go()
         self._edges = self._vertices = None
@@ -342,7 +343,7 @@ class ClusterGraph:
 
     @property
     def report(self) -> GraphReport:
-        """What the build did, counted when first read; `bytes` are those of all workers."""
+        """What the build did, counted when first read; `bytes` is the sum over all workers."""
         with self._lock:
             self._whole()
             if self._report is None:
@@ -389,24 +390,24 @@ class ClusterGraph:
     # --------------------------------------------------------------------------------------- runs
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Call a function on every member's share.
+        """Call a function on every rank's shard.
 
         Parameters
         ----------
         function : callable
-            One of the library's, that takes a `graph`.
+            A function of the library that takes a `graph`.
         arguments : mapping
-            Its other arguments, by name; Dask frames among them are shared out.
+            Its other arguments, by name; Dask frames are divided among the ranks.
 
         Returns
         -------
         dask.dataframe.DataFrame, ClusterResult, or tuple of frames
-            Where the function returns a frame, a `Result`, or several frames.
+            If the function returns a frame, a `Result`, or several frames, respectively.
 
         Raises
         ------
         WorkerLostError
-            If a worker is lost, unless there is a `checkpoint` to go on from.
+            If a worker is lost, unless the run can resume from a `checkpoint`.
         """
         options, others = Options.taken_from(arguments, "run")
         with self._lock:
@@ -449,7 +450,7 @@ class ClusterGraph:
         name = function.__name__
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
         shown = reporter(options.progress, name)
-        theirs = replace(options, progress=False)  # what shows it is here
+        theirs = replace(options, progress=False)  # the client shows it
         calls = [Call(share.key, function, carried, theirs, topic) for share in shares]
         begun = time.perf_counter()
         crewed = Crewed(
@@ -478,8 +479,8 @@ class ClusterGraph:
             with _Listener(client, topic, shown, crewed):
                 crewed.join()
         except BaseException:
-            crewed.abandon()  # members that nobody waits for would wait for each other
-            crewed.release()  # the error's traceback holds this frame
+            crewed.abandon()  # otherwise ranks would go on waiting for each other
+            crewed.release()  # otherwise the error's traceback would keep the tasks
             raise
         self._took[name] = time.perf_counter() - begun
         try:
@@ -488,20 +489,20 @@ class ClusterGraph:
             crewed.release()
 
     def _check_call(self, arguments: Mapping[str, Any]) -> None:
-        """Refuse columns and vertices that are not the graph's, before the workers hear of a call."""
-        # run() has other names for columns, since a program may have parameters of these
+        """Refuse columns and vertices that are not the graph's, before the workers start."""
+        # run() names its column arguments differently, since a program may use the plain names
         end = "_column" if "program" in arguments else ""
         source = arguments.get(f"source{end}", "source")
         destination = arguments.get(f"destination{end}", "destination")
         weight, directed = arguments.get(f"weight{end}", AUTO), arguments.get("directed", True)
         check_columns(source, destination, weight, directed)
-        # weight=None is refused by the functions that read weights
+        # the functions that read weights refuse weight=None
         check_as_built(self, weight, directed, weighted=weight is not None)
-        # made for each call: kept, it would keep the graph from being freed with its last reference
+        # made for each call: an attribute would be a cycle, and delay the freeing of the graph
         KnownVertices(self._facts[0]["directory"], self._ask_owners).check(arguments)
 
     def _ask_owners(self, boxes: Mapping[int, Sequence[Any]]) -> dict[int, Any] | None:
-        """Ask ranks for the numbers of ids that they would own; None if one does not answer."""
+        """Look ids up on the ranks that would own them; return None if one does not answer."""
         assert self._shares is not None
         op = "cugraph_ws_find"
         messages = [
@@ -514,19 +515,21 @@ class ClusterGraph:
         return {rank: loads(one) for rank, one in zip(boxes, told, strict=True)}
 
     def _assembled(self, crewed: Crewed) -> Any:
-        """Make Dask frames of the members' frames.
+        """Make Dask frames of the ranks' frames.
 
-        Their parts need not be there yet: they are taken out on the workers that have them.
+        Their partitions may still be pending; they are taken out of the results on the workers.
         """
         schemas, facts, error = crewed.summary()
         frames = []
         for which, schema in enumerate(schemas):
-            if schema not in self._metas:  # cuDF's take longer to travel than the rest of a call
+            if (
+                schema not in self._metas
+            ):  # cuDF's frames take longer to send than the rest of a call
                 asked = self._client.submit(meta_of, crewed.futures[0], which, pure=False)
                 meta = asked.result()
                 kinds = {getattr(dtype, "kind", "O") for dtype in meta.dtypes}
                 self._metas[schema] = meta, "O" in kinds
-            number = facts.get("searches", 0)  # of which the frame has rows, in their order
+            number = facts.get("searches", 0)  # the frame has the rows of one after the other
             parts = crewed.searches(number) if number > 1 else crewed.parts(which)
             frames.append(_frame(parts, *self._metas[schema]))
         facts.pop("searches", None)
@@ -540,13 +543,13 @@ class ClusterGraph:
 
 
 def _release(futures: list[Future[Any]]) -> None:
-    """Let go of tasks, whoever may still refer to them."""
+    """Release tasks, even if other references to the futures are left."""
     for future in futures:
         future.release()
 
 
 class _Listener:
-    """Shows the progress that the first member reports, and carries the user's answer back."""
+    """Shows the progress that rank 0 reports, and sends the user's stop request to the run."""
 
     def __init__(self, client: Client, topic: str | None, shown: Reporter, crewed: Crewed) -> None:
         self._client, self._topic, self._crewed = client, topic, crewed
@@ -589,18 +592,19 @@ def _frame(parts: list[Future[Any]], meta: Any, objects: bool) -> Any:
     """Return a Dask frame of futures."""
     import dask.dataframe as dd
 
-    if objects:  # Dask may make strings of them
+    if objects:  # Dask may turn them into strings
         return dd.from_delayed(parts, meta=meta, verify_meta=False)
-    keys = [part.key for part in parts]  # as of a frame that is persisted; five times as fast
+    keys = [part.key for part in parts]  # as `persist` makes a frame; five times as fast
     layer = dict(zip(keys, parts, strict=True))
     return _from_graph(layer, meta, (None,) * (len(parts) + 1), keys, "cugraph_ws")
 
 
 def _from_graph(layer: Any, meta: Any, divisions: Any, keys: list[Any], prefix: str) -> Any:
-    """Return what `dask.dataframe.from_graph` does, named by its keys alone.
+    """Return what `dask.dataframe.from_graph` does, but derive the frame's name from its keys only.
 
-    Dask names a frame by its columns too, for which cuDF copies them to the host, though there are no
-    rows.  It has no public way to say the name; where this one is gone, it finds one by itself.
+    Dask derives the name from the columns too, and cuDF then copies these to the host, although
+    they have no rows.  There is no public way to set the name.  If a version of Dask lacks the one
+    used here, Dask derives the name.
     """
     import dask.dataframe as dd
 
@@ -618,17 +622,17 @@ def _from_graph(layer: Any, meta: Any, divisions: Any, keys: list[Any], prefix: 
 
 
 def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
-    """Have a Dask frame's partitions computed where they fall, and kept."""
+    """Compute a Dask frame's partitions, on workers that Dask chooses, and keep them there."""
     parts = _kept_partitions(client, frame)
     if parts is None:
         parts = client.compute(frame.to_delayed())
     workers = PausedWorkers(client, "graph")
     while any(part.status in ("pending", "lost") for part in parts):
         if any(part.status == "cancelled" for part in parts) or _are_lost_for_good(client, parts):
-            break  # to wait for those would never end
-        with suppress(TimeoutError, CancelledError), client.as_current():  # wait() looks for one
+            break  # the wait would never end
+        with suppress(TimeoutError, CancelledError), client.as_current():  # wait() uses it
             wait(parts, timeout=LOOK)
-        # Where one still works, it may have the others' partitions.
+        # If one worker is not paused, it can compute the partitions of the others.
         workers.refuse(lambda paused: paused if len(paused) == len(client.nthreads()) else [])
     for place, part in enumerate(parts):
         if part.status == "error":
@@ -642,7 +646,7 @@ def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
 
 
 def _raise(part: Future[Any]) -> None:
-    """Raise what went wrong with a partition."""
+    """Raise the error of a partition."""
     try:
         part.result()
     except (KilledWorker, CancelledError):
@@ -652,7 +656,7 @@ def _raise(part: Future[Any]) -> None:
 
 
 def _are_lost_for_good(client: Client, parts: Sequence[Future[Any]]) -> bool:
-    """Tell whether some partitions are lost that the scheduler cannot have computed again."""
+    """Return whether some partitions are lost and the scheduler cannot compute them again."""
     keys = [part.key for part in parts if part.status == "lost"]
     scheduler: Any = client.scheduler
     states = client.sync(scheduler.get_task_status, keys=keys) if keys else {}
@@ -660,9 +664,9 @@ def _are_lost_for_good(client: Client, parts: Sequence[Future[Any]]) -> bool:
 
 
 def _kept_partitions(client: Client, frame: Any) -> list[Future[Any]] | None:
-    """Return the futures that a frame is made of, as `persist` makes it; None of any other.
+    """Return the futures of a frame made by `persist`; None for any other frame.
 
-    To have them computed once more would take a way to the workers and back.
+    Computing them again would take a round trip to the workers.
     """
     expression: Any = getattr(frame, "expr", None)
     if type(expression).__name__ != "FromGraph":

@@ -1,14 +1,15 @@
-"""Connections between members that a thread of its own looks at while GPUs wait.
+"""Heartbeat: connections between ranks, watched by a thread of their own while GPUs wait.
 
-A GPU that waits for the message of a member that is gone does nothing else.  Whoever copies to it waits
-too, and that may be the worker's event loop, reading a frame that Dask has sent: then no news come over
-Dask any more, that the member is gone among them.  So members hold connections to each other beside
-Dask's.  They break when a process ends or its machine is cut off, and carry words about runs: that a
-member has left one that others are still in, and before that whether its GPU is free for it.
+A GPU that waits for the message of a lost rank does nothing else.  A thread that copies to this GPU
+waits too.  If that is the worker's event loop, reading a frame that Dask has sent, nothing more
+arrives over Dask, not even the message that the rank is lost.  So ranks hold connections to each
+other beside Dask's.  They break when a process ends or its machine is cut off.  They carry signals
+about runs: that a rank has left a run that others are still in, and whether its GPU is free for a
+run that begins.
 
-Beside each there is another one for what members tell each other in a run and no GPU needs to see: over
-Dask's connections, or by a copy to the GPU and one back, a word takes longer than a small superstep.  Who
-may open a connection, and how its bytes go, is in `cugraph_ws.dask.control_channel`.
+Each pair of ranks has a second connection for the messages of a run that no GPU needs to see.  Over
+Dask's connections, or copied to the GPU and back, such a message takes longer than a small
+superstep.  `cugraph_ws.dask.control_channel` opens and authenticates the connections.
 """
 
 from __future__ import annotations
@@ -33,41 +34,39 @@ if TYPE_CHECKING:
 
 __all__ = ["Lifelines"]
 
-PATIENCE = 30.0  # seconds until all are connected
-CALLED = 0.02  # seconds between two looks whether a member asks in another way
-GLANCE = 0.1  # seconds between two looks whether who waits for mail shall still wait
-LOOK = 0.5  # seconds between two looks whether who waits for others shall still wait
-GRACE = 1.0  # seconds that a member has to leave a run by itself, once another one has left it
-SILENCE = (
-    5  # seconds after which the other machine is asked whether it is there, and between questions
-)
-QUESTIONS = 2  # that go without an answer
-SPEAK = 5.0  # seconds in which a word must go, or the other one is taken for gone
-WATCHED, MAIL = range(2)
-RUN = 16  # bytes that stand for a run
-LETTER = struct.Struct(f"{RUN}sQ")  # what comes before a text: its run and length
-LONGEST = 1 << 31  # bytes of a text
-WORD = struct.Struct(f"{RUN}sB")  # a run, and what is said of it
-LEFT, BUSY, FREE = range(3)  # it is left; the GPU is another run's; the GPU is for it
-HEARD = 1024  # runs of whose GPUs is remembered who has told what
+PATIENCE = 30.0  # seconds until all ranks are connected
+CALLED = 0.02  # seconds between two checks whether a rank asks over Dask instead
+GLANCE = 0.1  # seconds between two checks whether to go on waiting for messages
+LOOK = 0.5  # seconds between two checks whether to go on waiting for connections
+GRACE = 1.0  # seconds that a rank has to leave a run by itself, once another rank has left it
+SILENCE = 5  # seconds without traffic until the first keep-alive probe, and between probes
+QUESTIONS = 2  # unanswered keep-alive probes until a connection breaks
+SPEAK = 5.0  # seconds in which a signal must be sent, or the other rank counts as lost
+WATCHED, MESSAGES = range(2)  # what a connection is for: signals, or messages of a run
+RUN = 16  # bytes of a run's digest
+LETTER = struct.Struct(f"{RUN}sQ")  # the header of a message: its run and length
+LONGEST = 1 << 31  # bytes of a message
+SIGNAL = struct.Struct(f"{RUN}sB")  # a signal: a run, and one of the three below
+LEFT, BUSY, FREE = range(3)  # the rank has left the run; another run has its GPU; its GPU is free
+HEARD = 1024  # runs for which the state of GPUs is kept
 
 
 class Lifelines:
-    """A connection to each other member of a crew, made together.
+    """Connections to all other ranks of a communicator; making them is collective.
 
     Parameters
     ----------
-    crew : DaskCommunicator
-        By which the members find each other.
+    comm : DaskCommunicator
+        Exchanges the ports and public numbers of the ranks.
     addresses : sequence of str
-        The workers of all members.
+        The workers, by rank.
 
     Raises
     ------
     WorkerLostError
-        If one does not come.
+        If a rank does not connect.
     RunAbandonedError
-        If the run is given up meanwhile.
+        If the run is abandoned meanwhile.
     """
 
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
@@ -75,14 +74,14 @@ class Lifelines:
         self._size, self._rank = comm.size, comm.rank
         self._lines: dict[int, Channel] = {}
         self._mail: dict[int, Channel] = {}
-        self._read: dict[int, bytearray] = {}  # mail that has come, perhaps in part
-        self._words: dict[int, bytearray] = {}  # words that have come in part
-        self._run = b""  # what stands for the run that goes on
-        self._speaking = threading.Lock()
+        self._read: dict[int, bytearray] = {}  # received bytes of messages, perhaps in part
+        self._words: dict[int, bytearray] = {}  # received bytes of an incomplete signal
+        self._run = b""  # the digest of the current run
+        self._sending = threading.Lock()
         self._news = threading.Condition()
-        self._free: dict[bytes, dict[int, bool]] = {}  # what others have told, by run
-        self._over = False  # whether nobody listens any more
-        self._unreached: WorkerLostError | None = None  # why a member cannot be called
+        self._free: dict[bytes, dict[int, bool]] = {}  # by run and rank: whether its GPU is free
+        self._over = False  # whether the watching has ended
+        self._unreached: WorkerLostError | None = None  # why a rank cannot be reached
         self._wake, self._woken = socket.socketpair()
         self._thread: threading.Thread | None = None
         try:
@@ -94,7 +93,7 @@ class Lifelines:
             self._read[rank], self._words[rank] = bytearray(), bytearray()
 
     def _connect(self, comm: DaskCommunicator) -> None:
-        """Have each member call those before it, and take the calls of those after it."""
+        """Connect to the ranks below, and accept the connections of the ranks above."""
         transport, keys = comm.transport, PairKeys()
         with listen(transport) as server:
             port = server.getsockname()[1]
@@ -109,7 +108,7 @@ class Lifelines:
             door = Door(server, transport, keys, comm.rank, self._take)
             try:
                 for rank in range(comm.rank):
-                    for what in (WATCHED, MAIL):
+                    for what in (WATCHED, MESSAGES):
                         reach = partial(
                             call, transport, keys, self._addresses[rank], ports[rank],
                             (comm.rank, rank, what), PATIENCE,
@@ -122,7 +121,7 @@ class Lifelines:
                 door.close()
 
     def _wait_for_all(self, comm: DaskCommunicator) -> None:
-        """Wait until there are connections with everybody."""
+        """Wait until there are connections with all ranks."""
         until = time.monotonic() + PATIENCE
 
         def is_settled() -> bool:
@@ -141,12 +140,12 @@ class Lifelines:
                 raise WorkerLostError(f"worker {late} does not come")
 
     def _missing(self) -> set[int]:
-        """Return the ranks to which there are not both connections yet."""
+        """Return the ranks without both connections."""
         return set(range(self._size)) - {self._rank} - (self._lines.keys() & self._mail.keys())
 
     def _take(self, rank: int, what: int, line: Channel) -> bool:
-        """Keep a connection with a member, if there is none yet; tell whether it is kept."""
-        lines = {WATCHED: self._lines, MAIL: self._mail}.get(what)
+        """Keep a connection with a rank unless there is one; return whether it is kept."""
+        lines = {WATCHED: self._lines, MESSAGES: self._mail}.get(what)
         with self._news:
             if lines is None or rank in lines or self._over:
                 return False
@@ -156,7 +155,7 @@ class Lifelines:
         return True
 
     def _call(self, rank: int, what: int, reach: Callable[[], Channel]) -> None:
-        """Make a connection and keep it, or remember why there is none."""
+        """Make a connection and keep it, or keep the error."""
         try:
             line = reach()
         except Exception as error:
@@ -172,52 +171,52 @@ class Lifelines:
     # ------------------------------------------------------------------------------------- runs
 
     def begin(self, run: str) -> None:
-        """Note which run goes on from now on.
+        """Set the current run.
 
         Parameters
         ----------
         run : str
-            The same for all members.
+            The same on all ranks.
         """
         self._run = _word(run)
 
     def end(self, *, failed: bool) -> None:
-        """Note that this member has left the run.
+        """Leave the current run.
 
         Parameters
         ----------
         failed : bool
-            Whether others may still wait for it; they are told.
+            Whether other ranks may still wait for this one; if so, they get a signal.
         """
         run, self._run = self._run, b""
         if failed:
             self._say(run, LEFT)
 
     def _say(self, run: bytes, what: int) -> None:
-        """Tell all others something of a run."""
-        with self._speaking:
+        """Send a signal about a run to all other ranks."""
+        with self._sending:
             for line in self._lines.values():
                 try:
-                    line.send_all(WORD.pack(run, what), SPEAK)
-                except OSError:  # gone itself, or takes nothing: its own end of the line tells
+                    line.send_all(SIGNAL.pack(run, what), SPEAK)
+                except OSError:  # broken or blocked: both ends then notice the shutdown
                     line.shut()
 
     def are_free(self, run: str, here: bool, is_called: Callable[[], bool]) -> bool | None:
-        """Tell whether the GPUs of all members are free for a run, together.
+        """Return whether the GPUs of all ranks are free for a run; collective.
 
         Parameters
         ----------
         run : str
         here : bool
-            Whether this member's is.
+            Whether this rank's GPU is free.
         is_called : callable
-            Tells whether a member asks in another way, since it holds no lines, or raises when the
-            others no longer come; called now and then.
+            Returns whether a rank that has no connections asks over Dask instead; raises if the run
+            is abandoned.  Called now and then.
 
         Returns
         -------
         bool or None
-            None where a member is gone or asks in another way, as all must do then.
+            None if a rank is lost or asks over Dask; then all ranks must ask over Dask.
         """
         word, others = _word(run), len(self._lines)
         self._say(word, FREE if here else BUSY)
@@ -234,17 +233,17 @@ class Lifelines:
             told = self._free.pop(word, {})
         return here and all(told.values()) if len(told) == others else None
 
-    # ------------------------------------------------------------------------------------- mail
+    # --------------------------------------------------------------------------------- messages
 
     def swap(self, texts: Mapping[int, bytes], check: Callable[[], None]) -> dict[int, bytes]:
-        """Give every other member a text, and take one from each, together, within a run.
+        """Send a message to each other rank, and return the message of each; collective in a run.
 
         Parameters
         ----------
         texts : mapping of int to bytes
             By rank.
         check : callable
-            Raises when the others no longer come; called now and then.
+            Raises if the run cannot go on; called now and then.
 
         Returns
         -------
@@ -267,7 +266,7 @@ class Lifelines:
         return came
 
     def _is_ready(self, going: Iterable[int], coming: Iterable[int]) -> bool:
-        """Wait until some mail can go or has come; tell whether that is so."""
+        """Wait until some bytes can be sent or received; return False if that takes too long."""
         poller = select.poll()
         events = dict.fromkeys(coming, select.POLLIN)
         for rank in going:
@@ -277,26 +276,26 @@ class Lifelines:
         return bool(poller.poll(GLANCE * 1e3))
 
     def _sent(self, rank: int, text: memoryview) -> memoryview:
-        """Send what goes at once; return the rest."""
+        """Send what can be sent without blocking; return the rest."""
         try:
             return text[self._mail[rank].send(text) :]
         except OSError as error:
             raise self._gone(rank) from error
 
     def _taken(self, rank: int, run: bytes) -> bytes | None:
-        """Return the text that has come from a member, None if not all of it is here."""
+        """Return the message received from a rank; None if it is not complete."""
         read = self._read[rank]
         while True:
             while len(read) >= LETTER.size:
                 of, length = LETTER.unpack_from(read)
                 if length > LONGEST:
-                    raise self._gone(rank)  # nobody sends that
+                    raise self._gone(rank)  # no rank sends that much
                 end = LETTER.size + length
                 if len(read) < end:
                     break
                 text = bytes(memoryview(read)[LETTER.size : end])
                 del read[:end]
-                if of == run:  # and no letter of a run that somebody gave up
+                if of == run:  # messages of abandoned runs are discarded
                     return text
             try:
                 some = self._mail[rank].receive()
@@ -314,13 +313,13 @@ class Lifelines:
     # --------------------------------------------------------------------------------- watching
 
     def watch(self, tell: Callable[[Exception], None]) -> None:
-        """Look at the connections, in a thread that ends with them.
+        """Watch the connections in a thread that ends with them.
 
         Parameters
         ----------
         tell : callable
-            Called there, once: with WorkerLostError when a member is gone, or with RunAbandonedError
-            when one has left the run, and this one has not followed.
+            Called once in that thread: with WorkerLostError if a rank is lost, or with
+            RunAbandonedError if a rank has left the run and this one has not followed.
         """
         self._thread = threading.Thread(
             target=self._look, args=(tell,), name="cugraph_ws lifelines", daemon=True
@@ -338,19 +337,19 @@ class Lifelines:
             tell(error)
 
     def _first_error(self) -> Exception | None:
-        """Return what ends all this: a member is gone or has left a run; None if it is closed."""
+        """Return the error that ends the watching; None if the connections are closed here."""
         ranks = {line.fileno(): rank for rank, line in self._lines.items()}
         poller = select.poll()
         for descriptor in (*ranks, self._woken.fileno()):
             poller.register(descriptor, select.POLLIN)
-        left, until = b"", 0.0  # the run that a member has left, and until when others may follow
-        ready = list(ranks)  # at first all: what is here, decrypted, wakes nobody
+        left, until = b"", 0.0  # the run that a rank has left, and the time by which to follow
+        ready = list(ranks)  # at first all, since `poll` does not see bytes already decrypted
         while True:
             for descriptor in ready:
                 if descriptor not in ranks:
                     return None
-                words, gone = self._heard(ranks[descriptor])
-                for run, what in words:
+                signals, gone = self._heard(ranks[descriptor])
+                for run, what in signals:
                     if what == LEFT:
                         left, until = run, time.monotonic() + GRACE
                     else:
@@ -365,7 +364,7 @@ class Lifelines:
             ready = [descriptor for descriptor, _ in poller.poll(pause)]
 
     def _heard(self, rank: int) -> tuple[list[tuple[bytes, int]], bool]:
-        """Return the words that have come from a member, and whether it is gone."""
+        """Return the signals received from a rank, and whether it is lost."""
         read, gone = self._words[rank], False
         try:
             while some := self._lines[rank].receive():
@@ -373,23 +372,23 @@ class Lifelines:
             gone = some is not None
         except OSError:
             gone = True
-        size = len(read) // WORD.size * WORD.size
-        words = list(WORD.iter_unpack(read[:size]))
+        size = len(read) // SIGNAL.size * SIGNAL.size
+        signals = list(SIGNAL.iter_unpack(read[:size]))
         del read[:size]
-        return words, gone
+        return signals, gone
 
     def _note(self, rank: int, run: bytes, free: bool) -> None:
-        """Remember whether a member's GPU is free for a run, until that is asked for."""
+        """Keep whether a rank's GPU is free for a run, until `are_free` reads it."""
         with self._news:
             self._free.setdefault(run, {})[rank] = free
-            while len(self._free) > HEARD:  # of runs that never began here
+            while len(self._free) > HEARD:  # the oldest are of runs that never began here
                 del self._free[next(iter(self._free))]
             self._news.notify_all()
 
     def close(self) -> None:
-        """Let go of the others, who take this member for gone."""
+        """Close all connections; the other ranks then count this one as lost."""
         with self._news:
-            self._over = True  # no connection is kept any more
+            self._over = True  # `_take` keeps no further connection
         self._wake.close()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(LOOK)
@@ -399,5 +398,5 @@ class Lifelines:
 
 
 def _word(run: str) -> bytes:
-    """Return what stands for a run."""
+    """Return the digest of a run's name."""
     return hashlib.blake2b(run.encode(), digest_size=RUN).digest()

@@ -1,9 +1,9 @@
-"""Links between GPUs that outlive a run, and whose turn it is to use them.
+"""Links between GPUs that outlive a run, and the lock that gives them to one run at a time.
 
-Making links takes longer than most runs.  And two runs that go on at once on the same GPUs could wait for
-one another for ever: a GPU does what it is given in order, and if one has been given a message of the
-first run before one of the second, and another has been given them the other way round, neither message
-finds who takes it.  So a run has the GPUs of all its members to itself.
+Making links takes longer than most runs, so they are kept.  Two concurrent runs on the same GPUs
+could deadlock.  A GPU executes its queue in order; if one GPU queues a message of the first run
+before one of the second, and another GPU queues them in reverse order, neither message is
+received.  So a run locks the GPUs of all its ranks.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from cugraph_ws.dask.nccl import NcclCommunicator, NcclLinks
 
 __all__ = ["LinkPool"]
 
-LOOK = 0.5  # seconds between two looks whether who waits for a turn shall still wait
+LOOK = 0.5  # seconds between two checks whether to go on waiting for the GPU
 
 
 class LinkPool:
-    """The links that one worker keeps, and the turn that its GPU gives to one run after another.
+    """The links that one worker keeps, and the lock of its GPU.
 
     Parameters
     ----------
     make : callable, optional
-        Makes links between the members of a crew, together, given it and their workers' addresses.
+        Takes a communicator and the workers' addresses, and makes links between the ranks;
+        collective.
     """
 
     def __init__(self, make: Callable[[Any, Sequence[str]], Any] = NcclLinks) -> None:
@@ -34,30 +35,30 @@ class LinkPool:
         self._turn = threading.Lock()
         self._held: dict[
             tuple[str, ...], tuple[str, Any]
-        ] = {}  # name, links: by who they are between
+        ] = {}  # name and links, by the workers' addresses
 
     @contextmanager
     def lend(self, comm: Any, addresses: Sequence[str], run: str) -> Iterator[NcclCommunicator]:
-        """Lend links to a run, together, once all members' GPUs are free: those kept, or new ones.
+        """Lend kept or new links to a run, once the GPUs of all ranks are free; collective.
 
         Parameters
         ----------
-        crew : DaskCommunicator
-            The member on a slower way.
+        comm : DaskCommunicator
+            This rank's communicator over Dask.
         addresses : sequence of str
-            The workers of all members, in order.
+            The workers, by rank.
         run : str
-            Names the run, and links that are made for it.
+            The name of the run, and of links that are made for it.
 
         Yields
         ------
         NcclCommunicator
-            The member, whose mail goes over them.
+            This rank's communicator over the links.
         """
         key = tuple(addresses)
         turn = self._turn.acquire(blocking=False)
         try:
-            # Whether something is kept need not show everywhere at once: another run may be making it.
+            # Ranks may differ on whether links are kept, while another run makes them.
             _, kept = self._held.get(key, ("", None))
             free = kept is not None and kept.are_free(run, turn, comm.is_called)
             names = {self._name(key)} if free else set()
@@ -67,7 +68,7 @@ class LinkPool:
                     if turn:
                         self._turn.release()
                     turn = False
-                    # One after the other, by address: no two runs each have what the other waits for.
+                    # Lock in the order of addresses, so that two runs cannot deadlock.
                     for address in sorted(addresses):
                         if address == addresses[comm.rank]:
                             while not turn:
@@ -76,7 +77,7 @@ class LinkPool:
                         shown = comm.allgather([turn, self._name(key) if turn else ""])
                 names = {name for _, name in shown}
             if len(names) > 1 or "" in names:
-                self._give_back(key)  # others have had to give theirs up
+                self._give_back(key)  # not all ranks keep the same links
                 self._held[key] = run, self._make(comm, addresses)
             links = self._held[key][1]
             links.check = comm.check
@@ -92,7 +93,7 @@ class LinkPool:
                 self._turn.release()
 
     def _name(self, key: tuple[str, ...]) -> str:
-        """Return the name of what is kept and can still be used, empty if there is nothing."""
+        """Return the name of kept links that are still usable; empty if there are none."""
         name, links = self._held.get(key, ("", None))
         if links is not None and not links.alive:
             self._give_back(key)
@@ -100,12 +101,12 @@ class LinkPool:
         return name
 
     def _give_back(self, key: tuple[str, ...]) -> None:
-        """Close what is kept, if anything is."""
+        """Close kept links, if there are any."""
         _, links = self._held.pop(key, ("", None))
         if links is not None:
             links.close()
 
     def close(self) -> None:
-        """Give all links back."""
+        """Close all links."""
         for key in list(self._held):
             self._give_back(key)

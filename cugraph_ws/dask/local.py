@@ -1,4 +1,4 @@
-"""A cluster on this machine, for trying out and for one machine with several GPUs."""
+"""A cluster on this machine: for a first try, and for one machine with several GPUs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 __all__ = ["local_cluster", "need_dask"]
 
-# A terminal's Ctrl-C is for the process that runs the client; it ends the workers when it ends.
+# Workers ignore a terminal's Ctrl-C: the client's process handles it, and ends them when it ends.
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
 def need_dask(*others: str) -> None:
-    """Make sure that Dask is installed.
+    """Raise an error if Dask is not installed.
 
     Parameters
     ----------
     *others : str
-        Packages of the same extra that are needed besides.
+        Further packages of the same extra that are needed.
 
     Raises
     ------
     EngineError
-        If it is not.
+        If Dask or one of the others is missing.
     """
     if any(importlib.util.find_spec(name) is None for name in ("dask", "distributed", *others)):
         raise EngineError("Dask is not installed; pip install cugraph-ws[dask]")
@@ -38,21 +38,21 @@ def need_dask(*others: str) -> None:
 
 @contextmanager
 def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client]:
-    """Start Dask workers on this machine: one for each GPU, or for each core where there is none.
+    """Start Dask workers on this machine: one for each GPU, or without GPUs one for each core.
 
     Parameters
     ----------
     workers : int, optional
-        How many; as many as there are GPUs or cores, if not given.
+        The number of workers; if not given, the number of GPUs or cores.
     **options : Any
-        What `dask_cuda.LocalCUDACluster` or `distributed.LocalCluster` takes beside.  Without one that
-        begins with `rmm_`, workers with GPUs and RMM take memory from the driver's pool
-        (`rmm_async=True`) instead of asking the driver for every array, where it keeps one.
+        Further options of `dask_cuda.LocalCUDACluster` or `distributed.LocalCluster`.  Without an
+        option that begins with `rmm_`, workers with GPUs and RMM allocate from the driver's memory
+        pool (`rmm_async=True`) if all GPUs have one, instead of calling the driver for each array.
 
     Yields
     ------
     Client
-        The current one, until the `with` ends; the workers end then too.
+        The current client until the `with` block ends; the workers end then too.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
 
     if workers is not None:
         check_count("workers", workers, least=1)
-    options.setdefault("dashboard_address", "127.0.0.1:0")  # a port that is free
+    options.setdefault("dashboard_address", "127.0.0.1:0")  # a free port
     if has_device() and importlib.util.find_spec("dask_cuda") is not None:
         from dask_cuda import LocalCUDACluster
 

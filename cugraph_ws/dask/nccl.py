@@ -1,7 +1,8 @@
-"""A crew whose members have a GPU each: arrays that they give each other go by NCCL.
+"""A communicator for ranks with a GPU each: they exchange arrays by NCCL.
 
-A meeting is one exchange of letters, which no GPU sees, and, if there are arrays, one of contents.  Arrays
-on the GPU come from there and arrive there; small ones of the host travel within the letter.
+A collective exchanges messages over the control channel and then, if there are arrays, their
+contents by NCCL.  Arrays on the GPU are sent from there and arrive there.  Small host arrays are
+part of the message.
 """
 
 from __future__ import annotations
@@ -29,35 +30,35 @@ if TYPE_CHECKING:
 
 __all__ = ["NcclCommunicator", "NcclLinks"]
 
-INLINE = 1 << 14  # bytes of host arrays that go within a letter
-KIND = re.compile(r"[<>|=]?[biufc?]\d*")  # dtypes of numbers, as NumPy writes them
-SPIN = 2e-3  # seconds of waiting without a pause; after them a thread lets others run
-PAUSE = 5e-5
-LOOK = 0.1  # seconds between two looks whether links that are being made will ever be there
-PATIENCE = 5.0  # seconds until links are ended under the hands of who calls them
+INLINE = 1 << 14  # bytes of host arrays within one message
+KIND = re.compile(r"[<>|=]?[biufc?]\d*")  # numeric dtypes, as NumPy writes them
+SPIN = 2e-3  # seconds of waiting without a pause; then a thread lets others run
+PAUSE = 5e-5  # seconds
+LOOK = 0.1  # seconds between two checks for errors while links are made
+PATIENCE = 5.0  # seconds until links are aborted although a thread still calls them
 
 
 class NcclLinks:
-    """NCCL between the GPUs of a crew's members.
+    """NCCL links between the GPUs of a communicator's ranks; making them is collective.
 
     Parameters
     ----------
-    crew : DaskCommunicator
-        By which the members find each other.
+    comm : DaskCommunicator
+        Exchanges the NCCL id.
     addresses : sequence of str
-        The workers of all members.
+        The workers, by rank.
 
     Raises
     ------
     WorkerLostError
-        If a member is gone before links are there.
+        If a rank is lost before the links are made.
 
     Attributes
     ----------
     check : callable
-        Raises when the others no longer come; whoever waits calls it.
+        Raises if the run cannot go on; called while waiting.
     alive : bool
-        Whether they can still be used.
+        Whether the links can still be used.
     """
 
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
@@ -69,7 +70,7 @@ class NcclLinks:
         self._event = Event(disable_timing=True)
         self.check: Callable[[], None] = comm.check
         self.alive = True
-        self._lost: Exception | None = None  # why they can no longer be used
+        self._lost: Exception | None = None  # why the links can no longer be used
         self._calling, self._ending = threading.Lock(), threading.Lock()
         self._links: Any = None
         self._lifelines = Lifelines(comm, addresses)
@@ -81,11 +82,11 @@ class NcclLinks:
             raise
 
     def _made(self, make: Callable[[], Any]) -> Any:
-        """Return what is made in a thread: should a member be gone, that may never end."""
+        """Return the result of `make`, called in a thread, since it may hang if a rank is lost."""
         from cupy.cuda import Device
 
         made: Future[Any] = Future()
-        here = Device()  # threads begin with the first one
+        here = Device()  # a new thread would use the first one
 
         def work() -> None:
             try:
@@ -104,26 +105,26 @@ class NcclLinks:
     # ------------------------------------------------------------------------------------- runs
 
     def are_free(self, run: str, here: bool, is_called: Callable[[], bool]) -> bool | None:
-        """Tell whether the GPUs of all members are free for a run; see `Lifelines.are_free`."""
+        """Return whether the GPUs of all ranks are free for a run; see `Lifelines.are_free`."""
         return self._lifelines.are_free(run, here, is_called)
 
     def begin(self, run: str) -> None:
-        """Note which run goes on from now on; all members do."""
+        """Set the current run; collective."""
         self._lifelines.begin(run)
 
     def end(self, *, failed: bool) -> None:
-        """Note that the run is over here; if it has failed, no other member waits for this one."""
+        """Leave the current run; if it has failed, other ranks stop waiting for this one."""
         self._lifelines.end(failed=failed)
 
     # ----------------------------------------------------------------------------------- arrays
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        """Send arrays and receive into others, all at once."""
+        """Send arrays and receive into others, as one NCCL group; wait until that is done."""
         self.post(sent, taken)
         self.wait(self.mark())
 
     def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        """Queue sending arrays and receiving into others, all at once."""
+        """Queue sending arrays and receiving into others, as one NCCL group."""
         if not any(sent) and not any(taken):
             return
         with self._calling:
@@ -141,7 +142,7 @@ class NcclLinks:
                 self._nccl.groupEnd()
 
     def gather(self, own: Any, everyone: Any) -> None:
-        """Queue showing all members an array."""
+        """Queue an all-gather of an array."""
         with self._calling:
             self._refuse_lost()
             self._links.allGather(
@@ -150,22 +151,22 @@ class NcclLinks:
             )  # fmt: skip
 
     def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
-        """Give every other member a text, and return what each has given."""
+        """Send a message to each other rank, and return the message of each."""
         self._refuse_lost()
         return self._lifelines.swap(texts, self._look)
 
     def _look(self) -> None:
-        """Raise if the others no longer come."""
+        """Raise if a rank is lost or the run is abandoned."""
         self._refuse_lost()
         self.check()
 
     def mark(self) -> Any:
-        """Return an event behind all that is queued so far."""
+        """Return an event recorded after all that is queued so far."""
         self._event.record(self._stream())
         return self._event
 
     def wait(self, mark: Any) -> None:
-        """Wait for the GPU, but not for a member that is gone."""
+        """Wait for the GPU; raise if a rank is lost meanwhile."""
         begun = time.perf_counter()
         while not mark.done and self._lost is None:
             if time.perf_counter() - begun < SPIN:
@@ -175,9 +176,9 @@ class NcclLinks:
                 self.check()
             except BaseException:
                 self.alive = False
-                self._abort()  # ends what is under way
+                self._abort()  # ends operations in progress
                 raise
-        self._refuse_lost()  # what is under way ends then, with nothing that has come
+        self._refuse_lost()  # aborted operations also complete, without data
 
     def _refuse_lost(self) -> None:
         if self._lost is not None:
@@ -186,18 +187,18 @@ class NcclLinks:
     # -------------------------------------------------------------------------------------- end
 
     def _fail(self, error: Exception) -> None:
-        """End what is under way; called from the thread that has noticed."""
+        """End operations in progress; called from the heartbeat's thread."""
         self._lost = error
         self.alive = False
         self._abort()
 
     def _abort(self) -> None:
-        """Give the communicator back; others may be gone, for whom `destroy` would wait."""
+        """Abort the NCCL communicator; `destroy` would wait for lost ranks."""
         with self._ending:
             links, self._links = self._links, None
             if links is None:
                 return
-            # Nobody shall be calling it; but who calls may be waiting for a member that is gone.
+            # No thread should be in a call; but one may hang there, waiting for a lost rank.
             calling = self._calling.acquire(timeout=PATIENCE)
             try:
                 links.abort()
@@ -206,25 +207,25 @@ class NcclLinks:
                     self._calling.release()
 
     def close(self) -> None:
-        """Give everything back."""
+        """Close the heartbeat's connections and abort the NCCL communicator."""
         self.alive = False
         self._lifelines.close()
         self._abort()
 
 
 class NcclCommunicator:
-    """A member of a crew whose mail goes over `Links`; see `cugraph_ws.runtime.communicator.Communicator`.
+    """One rank's communicator over `Links`; see `cugraph_ws.runtime.communicator.Communicator`.
 
     Parameters
     ----------
-    crew : Communicator
-        The same member on a slower way: it knows its rank, and what somebody outside wishes.
+    comm : Communicator
+        The same rank's communicator over Dask, for its rank, size and stop requests.
     links : Links
 
     Attributes
     ----------
     links : Links
-        For those who know what they send without telling it first.
+        For exchanges whose shapes all ranks know in advance.
     """
 
     on_device = True
@@ -235,37 +236,39 @@ class NcclCommunicator:
 
     @property
     def wish(self) -> str | None:
-        """Why somebody outside wants the run to end."""
+        """The stop request from outside the run, if there is one."""
         return self._comm.wish
 
     @property
     def room(self) -> int | None:
-        """Bytes that the worker may still take; see `DaskCommunicator`."""
+        """Bytes that the worker may still allocate; see `DaskCommunicator`."""
         room: int | None = getattr(self._comm, "room", None)
         return room
 
     def allgather(self, value: Any) -> list[Any]:
-        """Show every member a small value."""
+        """Send a small value to every rank, and return all values, by rank."""
         own = plain(value)
         told = self._meet([(own, [])] * self.size)
         return [own if rank == self.rank else told[rank][0] for rank in range(self.size)]
 
     def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Give every member arrays of its own; those on the GPU arrive on the GPU."""
+        """Send each rank its arrays, and return those received; arrays on the GPU arrive there."""
         told = self._meet([(None, box) for box in boxes])
         return [
             list(boxes[rank]) if rank == self.rank else told[rank][1] for rank in range(self.size)
         ]
 
-    def _meet(self, mail: Sequence[tuple[Any, Sequence[Any]]]) -> list[tuple[Any, list[Any]]]:
-        """Exchange letters, then the arrays that did not fit in them."""
+    def _meet(self, messages: Sequence[tuple[Any, Sequence[Any]]]) -> list[tuple[Any, list[Any]]]:
+        """Exchange messages, then the arrays that are not part of them."""
         letters = {
-            rank: _Letter(value, box) for rank, (value, box) in enumerate(mail) if rank != self.rank
+            rank: _Letter(value, box)
+            for rank, (value, box) in enumerate(messages)
+            if rank != self.rank
         }
         came = self.links.swap({rank: letter.text for rank, letter in letters.items()})
         replies = {rank: _Reply(came[rank]) for rank in letters}
-        going: list[list[Any]] = [[] for _ in mail]
-        coming: list[list[Any]] = [[] for _ in mail]
+        going: list[list[Any]] = [[] for _ in messages]
+        coming: list[list[Any]] = [[] for _ in messages]
         for rank, letter in letters.items():
             going[rank], coming[rank] = letter.contents, replies[rank].contents
         self._swap(going, coming)
@@ -274,7 +277,7 @@ class NcclCommunicator:
         ]
 
     def _swap(self, sent: list[list[Any]], taken: list[list[Any]]) -> None:
-        """Exchange arrays, if there are any; empty ones are not sent, their lengths have been told."""
+        """Exchange arrays, if there are any; empty ones are not sent, as their shapes are known."""
         going, coming = (
             [[array for array in box if array.nbytes] for box in boxes] for boxes in (sent, taken)
         )
@@ -283,14 +286,14 @@ class NcclCommunicator:
 
 
 class _Letter:
-    """What goes to one member.
+    """What is sent to one rank.
 
     Attributes
     ----------
     text : bytes
-        The value, kinds and shapes of all arrays, and those arrays that are small and of the host.
+        The message: the value, the dtypes and shapes of all arrays, and the small host arrays.
     contents : list of device array
-        The others.
+        The other arrays.
     """
 
     def __init__(self, value: Any, box: Sequence[Any]) -> None:
@@ -310,7 +313,7 @@ class _Letter:
 
 
 class _Reply:
-    """What comes from one member; see `_Letter`."""
+    """What is received from one rank; see `_Letter`."""
 
     def __init__(self, text: bytes) -> None:
         try:
@@ -325,7 +328,7 @@ class _Reply:
         ]
 
     def mail(self) -> tuple[Any, list[Any]]:
-        """Return the value and the arrays, each where its sender had it."""
+        """Return the value and the arrays, each on the host or the GPU as at its sender."""
         arrays = []
         contents = iter(self.contents)
         for kind, shape, held in self._listed:
@@ -340,7 +343,7 @@ class _Reply:
 def _checked(
     kind: str, shape: Sequence[int], held: bytes | bool
 ) -> tuple[np.dtype[Any], tuple[int, ...], bytes | bool]:
-    """Return what a letter says of an array, having checked it: numbers of some shape."""
+    """Check a message's entry for an array, and return its dtype, shape and contents."""
     if not KIND.fullmatch(kind) or not all(type(one) is int and one >= 0 for one in shape):
         raise ValueError(f"an array of {kind!r} and shape {shape!r}")
     dtype = np.dtype(kind)

@@ -1,4 +1,4 @@
-"""`cluster_scan`: what a cluster is made of, how fast it is, and how to use it."""
+"""`cluster_scan`: describes a cluster, measures its speed, and proposes how to use it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterScan", "cluster_scan"]
 
-CRAWLS = 1 / 16  # of the fastest worker's speed: below, a worker is waited for more than it helps
-ROOM = 2.0  # times its share of the memory is the most of a graph that a worker is given
+CRAWLS = 1 / 16  # of the fastest worker's speed; below, waiting costs more than a worker helps
+ROOM = 2.0  # a worker's greatest part of a graph, in units of its part of the memory
 Row = Mapping[str, Any]
 
 
@@ -38,7 +38,7 @@ class ClusterScan:
         "" where it is not known), `bytes_per_second` each way while both send, and `latency`
         (seconds for both to hear of each other).
     speeds : list of float
-        Relative speeds, mean 1, in the order of the workers asked for.
+        Relative speeds, mean 1, in the order of `workers`.
     transport : {"nccl", "dask"}
         How the proposed workers exchange: over NCCL if each has a GPU of its own.
     proposal : dict
@@ -77,31 +77,32 @@ class ClusterScan:
 
 
 def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = None) -> ClusterScan:
-    """Look a cluster over, measure it, and propose how to use it.
+    """Describe a cluster, measure it, and propose how to use it.
 
-    Every two workers exchange a few parcels, over what runs use too; then all of them compute
-    supersteps of PageRank on a small generated graph, for half a second, at the same time.
+    First each pair of workers exchanges a few messages, over connections that runs use too.  Then
+    all workers compute supersteps of PageRank on a small generated graph, for half a second, at the
+    same time.
 
     Parameters
     ----------
     client : Client, optional
         The current one if not given.
     workers : sequence of str, optional
-        Addresses of the workers to look at; all if not given.
+        Addresses of the workers to measure; all if not given.
 
     Returns
     -------
     ClusterScan
-        The proposal leaves out workers without a GPU where others have one, and those with less
-        than a sixteenth of the fastest one's speed.  Weights are in proportion to speed, and none
-        is more than twice the worker's share of the memory: a graph of half of all memory fits.
+        The proposal leaves out workers without a GPU if others have one, and workers with less
+        than a sixteenth of the fastest one's speed.  Weights are in proportion to speed.  None is
+        more than twice the worker's part of the memory, so a graph of half of all memory fits.
 
     Raises
     ------
     EngineError
-        If Dask is not installed, there is no client, or a worker is not there.
+        If Dask is not installed, there is no client, or a worker is not in the cluster.
     WorkerLostError
-        If a worker is lost meanwhile.
+        If a worker is lost during the measurement.
 
     References
     ----------
@@ -137,14 +138,14 @@ def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = N
 
 
 def assess(addresses: Sequence[str], found: Sequence[Row]) -> ClusterScan:
-    """Put together what workers have found.
+    """Combine the measurements of all workers.
 
     Parameters
     ----------
     addresses : sequence of str
-        The workers'.
+        The workers, by rank.
     found : sequence of mapping
-        What each one's `survey_member` returned.
+        The results of `survey_member`, by rank.
 
     Returns
     -------
@@ -178,7 +179,7 @@ def assess(addresses: Sequence[str], found: Sequence[Row]) -> ClusterScan:
             "second": addresses[other],
             "between": _between(found[one]["facts"], found[other]["facts"]),
             "wire": _wire(found[one], found[other]),
-            # Both have measured it; who was disturbed less may have been lucky.
+            # Both ends measure the link; the worse value counts, as the better one may be luck.
             "bytes_per_second": min(found[one]["links"][other][0], found[other]["links"][one][0]),
             "latency": max(found[one]["links"][other][1], found[other]["links"][one][1]),
         }
@@ -198,19 +199,20 @@ def assess(addresses: Sequence[str], found: Sequence[Row]) -> ClusterScan:
 
 
 def bounded(speeds: Sequence[float], memory: Sequence[float]) -> list[float]:
-    """Return weights in proportion to speed, as far as memory lets them.
+    """Return weights in proportion to speed, bounded by memory.
 
     Parameters
     ----------
     speeds : sequence of float
-        Above 0.
+        Relative speeds, above 0.
     memory : sequence of float
-        Bytes, of which some must be above 0.
+        Bytes, at least one of them above 0.
 
     Returns
     -------
     list of float
-        Mean 1, each above 0.  What is cut off is shared out among the others, by their speed.
+        Mean 1, each above 0.  The excess of a bounded weight is divided among the others in
+        proportion to their speed.
     """
     size = len(speeds)
     whole = sum(memory)
@@ -229,14 +231,14 @@ def bounded(speeds: Sequence[float], memory: Sequence[float]) -> list[float]:
 
 
 def _memory(one: Row) -> int:
-    """Return the bytes that a worker's share of a graph may take."""
+    """Return the bytes that a worker's shard of a graph may take."""
     if one["engine"] == "cuda":
         return int(one["facts"]["gpu"]["memory"])
     return int(one["facts"]["memory_free"])
 
 
 def _names(nodes: Sequence[Any]) -> dict[Any, str]:
-    """Name nodes by their hosts' names; several of one name are numbered."""
+    """Name nodes by their hosts' names; nodes of the same name are numbered."""
     known: dict[str, list[Any]] = {}
     for node in dict.fromkeys(nodes):
         known.setdefault(node[0], []).append(node)

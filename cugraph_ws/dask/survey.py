@@ -1,7 +1,7 @@
-"""What a worker finds out about itself and its links, for `cluster_scan`: a task for each.
+"""The task of `cluster_scan` on each worker: describe the worker, measure its speed and its links.
 
-Speed is that of the engine's own supersteps, measured on all workers at the same time: those of a
-host share its cores and its memory as they do in a run.
+Speed is that of the engine's own supersteps.  All workers measure it at the same time, since
+workers of one host share its cores and its memory in a run too.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from cugraph_ws.runtime.memory import available_memory
 __all__ = ["engine_of", "pairs", "survey_member"]
 
 SCALE = {"cpu": 16, "cuda": 20}  # of the R-MAT graph: 16 << scale arcs
-SECONDS = 0.5  # for which a worker's speed is measured
-SUPERSTEPS = 100  # of one run, of which as many are made as fit in that time
-PATIENCE = 600.0  # with a single superstep
-BOX = 1 << 23  # bytes of a parcel, to measure how many go through a link in a second
-PARCELS, GREETINGS = 4, 16  # of which the fastest counts
+SECONDS = 0.5  # of the measurement of a worker's speed
+SUPERSTEPS = 100  # of one run; runs are repeated until that time is over
+PATIENCE = 600.0  # seconds for a single superstep
+SIZE = 1 << 23  # bytes of a message, to measure the bytes per second of a link
+FULL, EMPTY = 4, 16  # full and empty exchanges per link; the fastest counts
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def survey_member(duty: Duty) -> dict[str, Any]:
-    """Describe this worker, and measure its links and its speed together with the others.
+    """Describe this worker, and measure its links and its speed; collective.
 
     Parameters
     ----------
@@ -52,15 +52,15 @@ def survey_member(duty: Duty) -> dict[str, Any]:
     Returns
     -------
     dict
-        `facts` (see `_describe`); `engine`; `arcs_per_second`; `links`, for each other rank
-        bytes per second (each way) and seconds of an empty exchange; `wires`, for UUIDs of GPUs.
+        `facts` (see `_describe`); `engine`; `arcs_per_second`; `links`, by rank the bytes per
+        second (each way) and the seconds of an empty exchange; `wires`, by UUID of another GPU.
     """
     with at_work(duty) as comm:
         facts = _describe(get_worker())
         everyone = comm.allgather(facts)
         engine = engine_of(everyone, duty.rank)
         measure = _supersteps(engine)
-        comm.allgather(None)  # compilers would be measured otherwise
+        comm.allgather(None)  # wait, so as not to measure while other ranks compile
         links = _links(comm)
         comm.allgather(None)
         speed = measure()
@@ -75,14 +75,14 @@ def survey_member(duty: Duty) -> dict[str, Any]:
 
 
 def engine_of(everyone: Sequence[Mapping[str, Any]], rank: int) -> Engine:
-    """Tell where a worker computes: on its GPU, if it has one that is its own.
+    """Return the engine of a worker: "cuda" if it has a GPU that no other worker uses.
 
     Parameters
     ----------
     everyone : sequence of mapping
-        All workers' facts.
+        All workers' facts, by rank.
     rank : int
-        The worker.
+        The worker's rank.
 
     Returns
     -------
@@ -93,12 +93,12 @@ def engine_of(everyone: Sequence[Mapping[str, Any]], rank: int) -> Engine:
 
 
 def _describe(worker: Worker) -> dict[str, Any]:
-    """Return node, process, threads, memory in bytes, and the GPU that comes first here."""
+    """Return node, process, threads, memory in bytes, and this process's first GPU."""
     boot = BOOT.read_text("utf-8").strip() if BOOT.exists() else ""
     limit = int(worker.memory_manager.memory_limit or psutil.virtual_memory().total)
     used = psutil.Process().memory_info().rss
     return {
-        "node": (platform.node(), boot),  # machines of one name are told apart
+        "node": (platform.node(), boot),  # the boot id tells machines of the same name apart
         "process": os.getpid(),
         "threads": worker.state.nthreads,
         "memory_limit": limit,
@@ -108,7 +108,7 @@ def _describe(worker: Worker) -> dict[str, Any]:
 
 
 def _own_gpu() -> dict[str, Any] | None:
-    """Return what the driver says of this process's first GPU; None if it cannot be used."""
+    """Return the driver's facts about this process's first GPU; None if it cannot be used."""
     gpus = installed_gpus()
     if not gpus or importlib.util.find_spec("cupy") is None:
         return None
@@ -123,7 +123,7 @@ def _own_gpu() -> dict[str, Any] | None:
 
 
 def _supersteps(engine: Engine) -> Callable[[], float]:
-    """Build a graph, compile a program, and return what measures arcs per second."""
+    """Build a graph, compile a program, and return a function that measures arcs per second."""
     graph = Graph(rmat(SCALE[engine], seed=0, frame="pyarrow"))
     program = cast(VertexProgram, PageRank)
 
@@ -137,7 +137,7 @@ def _supersteps(engine: Engine) -> Callable[[], float]:
         while (left := end - time.monotonic()) > 0:
             more, took = supersteps(left, SUPERSTEPS)
             arcs, spent = arcs + more, spent + took
-        if not arcs:  # too slow for a single one
+        if not arcs:  # not even one superstep was in time
             arcs, spent = supersteps(PATIENCE, 1)
         return arcs / spent
 
@@ -146,22 +146,23 @@ def _supersteps(engine: Engine) -> Callable[[], float]:
 
 
 def _links(comm: DaskCommunicator) -> dict[int, tuple[float, float]]:
-    """Measure the link to every other member; pairs that have nobody in common at once."""
+    """Measure the link to every other rank; disjoint pairs measure at the same time."""
     nothing: list[Any] = []
-    parcel = [np.random.default_rng(comm.rank).integers(0, 256, BOX, np.uint8)]  # not to be packed
+    # Random, so that Dask cannot compress it
+    message = [np.random.default_rng(comm.rank).integers(0, 256, SIZE, np.uint8)]
     found = {}
     for partners in pairs(comm.size):
         other = partners[comm.rank]
-        greeting = _fastest(partial(comm.swap, other, nothing), GREETINGS)
-        carrying = _fastest(partial(comm.swap, other, parcel), PARCELS)
+        empty = _fastest(partial(comm.swap, other, nothing), EMPTY)
+        full = _fastest(partial(comm.swap, other, message), FULL)
         if other != comm.rank:
-            found[other] = BOX / max(carrying, 1e-9), greeting
-        comm.allgather(None)  # nobody sends while another pair is not through
+            found[other] = SIZE / max(full, 1e-9), empty
+        comm.allgather(None)  # wait, so as not to send while another pair measures
     return found
 
 
 def _fastest(act: Callable[[], Any], times: int) -> float:
-    """Return the least time, in seconds, that something takes."""
+    """Return the least time of several calls, in seconds."""
     spent = []
     for _ in range(times):
         begun = time.perf_counter()
@@ -171,21 +172,21 @@ def _fastest(act: Callable[[], Any], times: int) -> float:
 
 
 def pairs(size: int) -> list[list[int]]:
-    """Pair everybody with everybody once, in as few rounds as can be.
+    """Pair each rank with every other once, in the fewest rounds.
 
     Parameters
     ----------
     size : int
-        How many there are.
+        The number of ranks.
 
     Returns
     -------
     list of list of int
-        For each round the partner of each; who sits out is his own.
+        For each round the partner of each rank; a rank without a partner has itself.
 
     References
     ----------
-    The circle method, known from chess tournaments: one stays, the others go round.
+    The circle method, known from chess tournaments: one player stays, the others rotate.
     """
     seats = size + size % 2
     rounds = []

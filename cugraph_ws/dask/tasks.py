@@ -1,4 +1,4 @@
-"""What a member of a crew does: tasks that a driver submits to one Dask worker each."""
+"""What a rank executes: tasks that the client submits, each to one Dask worker."""
 
 from __future__ import annotations
 
@@ -46,29 +46,28 @@ __all__ = [
     "summary_of",
 ]
 
-TOPIC = "cugraph_ws"  # under which first members tell drivers what they return
-TOLD = 1 << 14  # bytes of it at most, or it has to be asked for: the scheduler keeps a thousand
+TOPIC = "cugraph_ws"  # of the events by which rank 0 sends clients its summary
+TOLD = 1 << 14  # bytes of such an event at most, as the scheduler keeps a thousand of them
 BY_SOURCE = (
     "multi_source_bfs",
     "multi_source_sssp",
-)  # whose rows are of one search after the other
-ANSWER = 30.0  # seconds that the scheduler has to let a task go from its worker
+)  # functions that return the rows of one search after the other
+ANSWER = 30.0  # seconds in which the scheduler must unpin a task
 
 
 @dataclass(frozen=True)
 class Duty:
-    """Where a member stands.
+    """The context of a rank.
 
     Attributes
     ----------
     run : str
-        Names the run.
+        The run's name.
     rank : int
-        Its place in the crew.
     addresses : tuple of str
-        The workers of all members.
+        The workers, by rank.
     nccl : bool
-        Whether members have a GPU each, and talk by NCCL.
+        Whether each rank has a GPU of its own, and ranks exchange by NCCL.
     """
 
     run: str
@@ -79,7 +78,7 @@ class Duty:
 
 @dataclass(frozen=True)
 class Carried:
-    """A program on its way to members, whose workers keep it for the next run.
+    """A program sent to workers, which cache it for the next run.
 
     Attributes
     ----------
@@ -92,17 +91,17 @@ class Carried:
 
 @dataclass
 class Returned:
-    """What a member's call returned.
+    """The call result of a rank.
 
     Attributes
     ----------
     frames : list of DataFrame
-        The member's own rows of each frame that the function returned.
+        This rank's rows of each frame that the function returned.
     facts : dict
-        Of a run: iterations, converged, residual, stopped, synchronous, the first member's rows of the trace, and of
-        what kind frames are.
+        Of a run: iterations, converged, residual, stopped, synchronous, rank 0's rows of the trace,
+        and the kind of the frames.
     error : tuple of (type, str), optional
-        Of an error that carries a result.
+        The type and message of an error that carries a result.
     """
 
     frames: list[Any]
@@ -112,7 +111,7 @@ class Returned:
 
 @contextmanager
 def at_work(duty: Duty) -> Iterator[Any]:
-    """Join a crew, out of the worker's thread pool: other tasks and crews go on beside it.
+    """Join a communicator outside the worker's thread pool, so that other tasks and runs go on.
 
     Parameters
     ----------
@@ -131,13 +130,13 @@ def at_work(duty: Duty) -> Iterator[Any]:
         )
     secede()
     freeing = _unpinned(worker)
-    with _in_crew(worker, duty) as comm:
+    with _joined(worker, duty) as comm:
         yield comm
     _wait_for(freeing, worker)
 
 
 def _wait_for(freeing: Future[Any], worker: Worker) -> None:
-    """Wait until the scheduler has let a task go; see `_unpinned`."""
+    """Wait until the scheduler has unpinned a task; see `_unpinned`."""
     try:
         freeing.result(ANSWER)
     except (OSError, CancelledError) as error:  # TimeoutError is an OSError
@@ -147,20 +146,20 @@ def _wait_for(freeing: Future[Any], worker: Worker) -> None:
 
 
 @contextmanager
-def _in_crew(worker: Worker, duty: Duty) -> Iterator[Any]:
-    """Join a crew, on whatever thread this is."""
+def _joined(worker: Worker, duty: Duty) -> Iterator[Any]:
+    """Join a communicator on the current thread."""
     plugin = office(worker)
     plugin.begin(duty.run)
     try:
-        with threads_at_most(max(1, worker.state.nthreads)):  # other workers have the rest
+        with threads_at_most(max(1, worker.state.nthreads)):  # the rest is for other workers
             comm = DaskCommunicator(plugin, duty.run, duty.rank, duty.addresses)
             if duty.nccl and comm.size > 1:
-                with plugin.links.lend(comm, duty.addresses, duty.run) as member:
-                    yield member
+                with plugin.links.lend(comm, duty.addresses, duty.run) as linked:
+                    yield linked
             else:
                 yield comm
     except GraphMemoryError:
-        raise  # has an estimate, the same for all members
+        raise  # has an estimate, the same for all ranks
     except MemoryError as error:
         raise GraphMemoryError(
             f"worker {worker.address} has run out of memory ({error}); use more workers, or larger ones"
@@ -170,10 +169,10 @@ def _in_crew(worker: Worker, duty: Duty) -> Iterator[Any]:
 
 
 def _unpinned(worker: Worker) -> Future[Any]:
-    """Have the scheduler run this task anywhere, should its result be lost: there it tells so.
+    """Allow the scheduler to run this task on any worker if its result is lost.
 
-    Pinned to a worker that is gone, it would wait for ever.  It is asked for while the member works,
-    and done before there is a result.
+    On another worker the task raises WorkerLostError; pinned to a lost worker, it would wait for
+    ever.  The request is sent while the rank works, and must be answered before it returns.
     """
     free = worker.scheduler.set_restrictions(worker={worker.get_current_task(): ()})
     loop = worker.loop.asyncio_loop  # type: ignore[attr-defined]  # not in Tornado's types
@@ -189,28 +188,28 @@ def build_member(
     vertex_parts: Sequence[Any] | None,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Build this member's share of a graph; it stays with the worker.
+    """Build this rank's shard of a graph; the worker keeps it.
 
     Parameters
     ----------
     duty : Duty
     places : sequence of int
-        Places of the own partitions in the whole edge frame.
+        Indices of this rank's partitions in the edge frame.
     frames : sequence of DataFrame
-        The own partitions.
+        This rank's partitions.
     meta : DataFrame
         An edge frame without rows.
     vertices : frame, optional
         The whole vertex frame.
     vertex_parts : sequence of frame, optional
-        Instead of it, the own partitions of one.
+        This rank's partitions of the vertex frame, instead of `vertices`.
     options : mapping
-        What `build_shard` takes beside.
+        Further arguments of `build_shard`.
 
     Returns
     -------
     dict
-        What the driver wants to know of the share.
+        Facts about the shard for the client.
     """
     key = get_worker().get_current_task()
     with at_work(duty) as comm:
@@ -242,13 +241,14 @@ def report_member(duty: Duty, key: Any, share: Mapping[str, Any]) -> GraphReport
     ----------
     duty : Duty
     key : str
-        Of the task that built the share, whose result, `share`, is here to keep it.
+        The key of the task that built the shard.
     share : mapping
+        The result of that task; as an argument it keeps the shard.
 
     Returns
     -------
     GraphReport
-        The same for all members.
+        The same on all ranks.
     """
     with at_work(duty) as comm:
         return _share(get_worker(), key, comm).report
@@ -256,20 +256,20 @@ def report_member(duty: Duty, key: Any, share: Mapping[str, Any]) -> GraphReport
 
 @dataclass(frozen=True)
 class Call:
-    """A function to be called on members' shares of a graph.
+    """A call of a function on a shard of a graph.
 
     Attributes
     ----------
     key : str
-        Of the task that built this member's share.
+        The key of the task that built this rank's shard.
     function : callable
         Takes a `graph`.
     arguments : mapping
         Its other arguments, by name; programs are `Carried`.
     options : Options
-        Those of the run.
+        The run's options.
     topic : str, optional
-        Under which the first member reports its progress.
+        The topic under which rank 0 reports its progress.
     """
 
     key: Any
@@ -282,16 +282,16 @@ class Call:
 def call_member(
     duty: Duty, call: Call, share: Mapping[str, Any], parts: Mapping[str, Sequence[Any]]
 ) -> Returned:
-    """Call a function on this member's share, or take over what a client has had called early.
+    """Call a function on this rank's shard, or take over a call that a direct start began.
 
     Parameters
     ----------
     duty : Duty
     call : Call
     share : mapping
-        Result of the task that built the share, here to keep it.
+        The result of the task that built the shard; as an argument it keeps the shard.
     parts : mapping of str to sequence of frame
-        Named arguments of which every member has its own partitions.
+        Partitioned arguments, by name: this rank's partitions of each.
 
     Returns
     -------
@@ -306,7 +306,7 @@ def call_member(
         returned = _called(worker, comm, call, parts)
     if duty.rank == 0:
         summary = summary_of(returned)
-        if len(summary) <= TOLD:  # or the driver asks for it
+        if len(summary) <= TOLD:  # otherwise the client requests it
             office().news[key] = TOPIC, {"run": duty.run, "summary": summary}
     return returned
 
@@ -314,16 +314,16 @@ def call_member(
 def early_work(
     duty: Duty, call: Call, keys: Mapping[str, Sequence[Any]], worker: Worker
 ) -> Callable[[], tuple[Returned, bytes | None]] | None:
-    """Return what does `call_early` here, None where the task has to bring something along.
+    """Return the function that does `call_early` here; None if partitions are on other workers.
 
     Parameters
     ----------
     duty : Duty
     call : Call
     keys : mapping of str to sequence of key
-        Named arguments of which every member has its own partitions: these tasks' results.
+        Partitioned arguments, by name: the keys of this rank's partitions.
     worker : Worker
-        Whose loop this is called on.
+        The worker; this runs on its event loop.
     """
     data = worker.data
     if not all(own and all(key in data for key in own) for own in keys.values()):
@@ -335,21 +335,21 @@ def early_work(
 def call_early(
     duty: Duty, call: Call, parts: Mapping[str, Sequence[Any]], worker: Worker
 ) -> tuple[Returned, bytes | None]:
-    """Do what `call_member` does, before its task has come, on a thread of one's own.
+    """Do what `call_member` does before its task has come, in a thread of its own.
 
     Returns
     -------
     returned : Returned
     summary : bytes or None
-        See `summary_of`; of the first member.
+        See `summary_of`; None on ranks above 0.
     """
-    with _in_crew(worker, duty) as comm:
+    with _joined(worker, duty) as comm:
         returned = _called(worker, comm, call, parts)
     return returned, summary_of(returned) if duty.rank == 0 else None
 
 
 def _taken_over(worker: Worker, early: Early) -> Returned:
-    """Return what has begun early, once Dask knows what to do should this worker be lost."""
+    """Return the result of a direct start, once the scheduler has unpinned its task."""
     freeing = _unpinned(worker)
     if not early.outcome.done():
         secede()
@@ -366,7 +366,7 @@ def _taken_over(worker: Worker, early: Early) -> Returned:
 def _called(
     worker: Worker, comm: Communicator, call: Call, parts: Mapping[str, Sequence[Any]]
 ) -> Returned:
-    """Call the function on the share as a member of this crew sees it."""
+    """Call the function on this rank's shard."""
     graph = _share(worker, call.key, comm)
     named = {
         name: office(worker).program(one.content) if isinstance(one, Carried) else one
@@ -375,9 +375,9 @@ def _called(
     named |= {name: Partitions(list(own)) for name, own in parts.items()}
     options = call.options
     if comm.rank > 0:
-        options = replace(options, timeout=None)  # the first member keeps the time
+        options = replace(options, timeout=None)  # rank 0 keeps the time
     elif call.topic is not None:
-        options = replace(options, progress=_relay(worker, call.topic))
+        options = replace(options, progress=_publisher(worker, call.topic))
     try:
         returned = _returned(call.function(**named, **options.given(), graph=graph))
     except (ConvergenceError, Interrupted) as error:
@@ -391,19 +391,19 @@ def _called(
 
 
 def part_of(returned: Returned, which: int) -> Any:
-    """Return one of the frames of a member's call."""
+    """Return one frame of a call result."""
     return returned.frames[which]
 
 
 def search_of(rows: Any, which: int, searches: int) -> Any:
-    """Return a member's rows of one of several searches, each of which has equally many.
+    """Return a rank's rows of one of several searches, which all have equally many.
 
     Parameters
     ----------
     rows : DataFrame
-        Of all searches, one after the other.
+        The rows of all searches, one search after the other.
     which, searches : int
-        The search, and how many there are.
+        The index of the search, and the number of searches.
 
     Returns
     -------
@@ -414,12 +414,12 @@ def search_of(rows: Any, which: int, searches: int) -> Any:
 
 
 def meta_of(returned: Returned, which: int) -> Any:
-    """Return one of the frames of a member's call without its rows."""
+    """Return one frame of a call result without its rows."""
     return returned.frames[which].iloc[:0]
 
 
 def summary_of(returned: Returned) -> bytes:
-    """Return what the driver reads of the first member's call, pickled: no rows but the trace's.
+    """Return what the client reads of rank 0's call result, pickled; its only rows are the trace's.
 
     Parameters
     ----------
@@ -428,7 +428,7 @@ def summary_of(returned: Returned) -> bytes:
     Returns
     -------
     bytes
-        The columns and dtypes of each frame, themselves pickled; the facts; and the error.
+        The columns and dtypes of each frame, pickled by themselves; the facts; and the error.
     """
     schemas = [pickle.dumps((list(one.columns), list(one.dtypes))) for one in returned.frames]
     summary: bytes = dumps((schemas, returned.facts, returned.error))
@@ -436,7 +436,7 @@ def summary_of(returned: Returned) -> bytes:
 
 
 def _share(worker: Worker, key: Any, comm: Communicator) -> ShardGraph:
-    """Return the share that a task has built, as a member of this crew sees it."""
+    """Return the shard that a task has built, joined to a communicator."""
     held = office(worker).shards.get(key)
     if held is None:
         raise WorkerLostError(
@@ -448,8 +448,8 @@ def _share(worker: Worker, key: Any, comm: Communicator) -> ShardGraph:
     return shard
 
 
-def _relay(worker: Worker, topic: str) -> Callable[[ProgressUpdate], None]:
-    """Return what sends progress to whoever listens."""
+def _publisher(worker: Worker, topic: str) -> Callable[[ProgressUpdate], None]:
+    """Return a callback that publishes progress under a topic."""
 
     def report(update: ProgressUpdate) -> None:
         told = {name: getattr(update, name) for name in update.__slots__}
@@ -459,7 +459,7 @@ def _relay(worker: Worker, topic: str) -> Callable[[ProgressUpdate], None]:
 
 
 def _returned(value: Any) -> Returned:
-    """Take apart what a function returned: a result, a frame, or several."""
+    """Make a call result of what a function returned: a `Result`, a frame, or several frames."""
     if isinstance(value, Result):
         frame = value.frame
         facts = {

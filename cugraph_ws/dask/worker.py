@@ -1,7 +1,7 @@
-"""On a Dask worker: shares of graphs, and mail between the members of crews.
+"""On a Dask worker: shards of graphs, and the messages between the ranks of a communicator.
 
-Both hang on the worker, as a plugin, and end with it; nothing is kept by the process.  Mail goes from
-worker to worker over Dask's own connections, TLS included.
+Both belong to a plugin of the worker and end with it; the process keeps nothing.  Messages go from
+worker to worker over Dask's own connections, with TLS where the cluster has it.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from cugraph_ws.runtime.communicator import RunAbandonedError, plain
 __all__ = ["DaskCommunicator", "RankPlugin", "office"]
 
 NAME = "cugraph_ws"
-FAILED = "Compute Failed"  # how Dask's page for a task that has raised begins
-LOOK = 1.0  # seconds between two looks for what has gone wrong
-PATIENCE = 5.0  # seconds without mail, after which the others are asked whether they live
-MISSES = 2  # questions without an answer, of PATIENCE seconds each, until a worker counts as lost
-REMEMBERED = 4096  # ended runs whose late mail is thrown away
-PROGRAMS = 64  # that a worker keeps
-OWNED = 30.0  # seconds in which the worker must have heard of the task whose work is done
+FAILED = "Compute Failed"  # the beginning of Dask's record of a failed task
+LOOK = 1.0  # seconds between two checks for errors
+PATIENCE = 5.0  # seconds without messages, after which the other ranks are pinged
+MISSES = 2  # unanswered pings, of PATIENCE seconds each, until a worker counts as lost
+REMEMBERED = 4096  # ended runs whose late messages are discarded
+PROGRAMS = 64  # cached programs of a worker
+OWNED = 30.0  # seconds until the task of a direct start must be known to the worker
 
 
 class QuietErrors(logging.Filter):
-    """Keeps pages of Dask's own off the worker's log where the client raises the library's error.
+    """Keeps Dask's long failure records out of the worker's log for errors of the library.
 
-    A task of a member that raises an error of the library's says what its user has to do, or that
-    another member has failed.  Errors in the user's own functions are logged as ever.
+    The client raises such an error: it says what the user has to do, or that another rank has
+    failed.  Errors in the user's own functions are still logged.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Tell whether a record is logged."""
+        """Return whether a record is logged."""
         told = record.args
         if not str(record.msg).startswith(FAILED) or not isinstance(told, tuple) or len(told) < 4:
             return True
@@ -59,7 +59,7 @@ class QuietErrors(logging.Filter):
 
 
 def _names_of(kind: type[BaseException]) -> tuple[str, ...]:
-    """Return how errors of the library's begin as text."""
+    """Return the prefixes of the library's errors as text."""
     names = [f"{RunAbandonedError.__name__}("]
     kinds = [kind]
     while kinds:
@@ -73,23 +73,23 @@ QUIET = QuietErrors()  # one for all workers of a process
 
 
 class RankPlugin(WorkerPlugin):
-    """What a worker keeps for crews; registered with every worker by the driver.
+    """What a worker keeps for runs; the client registers it with every worker.
 
     Attributes
     ----------
     shards : dict
-        Shares of graphs, by the key of the task whose result stands for them: they go when Dask
-        lets go of that.
+        Shards of graphs, by the key of the task that built them.  A shard is freed when Dask
+        releases the result of that task.
     news : dict
-        By the key of a task: a topic, and what is to be told under it once the task is done.  It
-        travels with the word that the task is done, and arrives before that.
+        By the key of a task: a topic, and the event to log under it once the task is done.  The
+        event is sent with the message that the task is done, and arrives before it.
     links : LinkPool
         Links between this worker's GPU and others.
     early : EarlyStarts
-        What a client has had begin before its task came.
+        Work that began by a direct task start.
     programs : dict
-        Programs that have come, by what they were pickled to, the latest last: what binding finds out
-        about one is kept with it.
+        Cached programs, by their pickled form, the latest last.  What binding finds out about a
+        program is cached with it.
     """
 
     name = NAME
@@ -100,7 +100,7 @@ class RankPlugin(WorkerPlugin):
         self.news: dict[Any, tuple[str, Any]] = {}
 
     def setup(self, worker: Worker) -> None:
-        """Open the post office."""
+        """Create the state of a worker and register the handlers of messages."""
         self.worker = worker
         logging.getLogger("distributed.worker").addFilter(QUIET)
         self.links = LinkPool()
@@ -110,7 +110,7 @@ class RankPlugin(WorkerPlugin):
         self._mail: dict[tuple[str, int], dict[int, Any]] = {}
         self._wishes: dict[str, str] = {}
         self._abandoned: dict[str, str] = {}
-        self._begun: set[str] = set()  # runs that a member is at work for
+        self._begun: set[str] = set()  # runs with a rank at work here
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
         worker.handlers["cugraph_ws_call"] = self.call
         worker.handlers["cugraph_ws_post"] = self.receive
@@ -122,12 +122,12 @@ class RankPlugin(WorkerPlugin):
         worker.handlers["cugraph_ws_find"] = self.find
 
     def teardown(self, worker: Worker) -> None:
-        """Let go of everything."""
+        """Close the links and free the shards."""
         self.links.close()
         self.shards.clear()
 
     def transition(self, key: Any, start: str, finish: str, **facts: Any) -> None:
-        """Tell what a task has to tell; drop a share when Dask lets go of the task that it is of."""
+        """Log the event of a finished task; free the shard of a released task."""
         news = self.news.pop(key, None)
         if news is not None and finish == "memory":
             self.worker.log_event(*news)
@@ -137,11 +137,11 @@ class RankPlugin(WorkerPlugin):
                 self.early.drop(key)
         at_work = start in ("executing", "long-running")
         if at_work and finish in ("released", "cancelled") and str(key).startswith(NAME):
-            # Nobody wants it any more: its client is gone, and no member shall wait for another one.
+            # The client is gone, so ranks must not go on waiting for each other.
             self.abandon(_run_of(key), "its client is gone")
 
     def program(self, content: bytes) -> Any:
-        """Return the program that was pickled, the same one each time."""
+        """Return the cached program with this pickled form; unpickle it if there is none."""
         with self._changed:
             program = self.programs.pop(content, None)
             if program is None:
@@ -152,21 +152,21 @@ class RankPlugin(WorkerPlugin):
         return program
 
     async def call(self, key: str, work: bytes) -> list[Any] | None:
-        """Begin the work of a task that is on its way.
+        """Start the work of a task directly, before Dask's scheduler does.
 
         Parameters
         ----------
         key : str
-            Of the task.
+            The task's key.
         work : bytes
-            What finds out what to do, pickled: takes the worker, and returns what returns what the task
-            will return, and what the client wants to know of it at once; or None.
+            A pickled function of the worker.  It returns None, or a function that returns the
+            task's result and its summary for the client.
 
         Returns
         -------
         list or None
-            What the client wants to know; None if there is nothing to do before the task comes, if it
-            has come before, or has failed: it is the task that tells why.
+            The summary.  None if the work must wait for the task, if the task has come already, or
+            if the work failed; the task then raises the error.
         """
         do = loads(work)(self.worker)
         early = None if do is None else self.early.begin(key, do)
@@ -176,29 +176,29 @@ class RankPlugin(WorkerPlugin):
         both = [outcome, owned]
         while (await asyncio.wait(both, timeout=OWNED))[1]:
             if not owned.done() and key not in self.worker.state.tasks:
-                self.early.drop(key)  # nobody will ever ask for it
+                self.early.drop(key)  # its task will not come
                 if not outcome.done():
                     self.abandon(_run_of(key), "its client is gone")
-                return None  # or else the worker's threads have other work, or the call takes long
+                return None  # otherwise the worker's threads are busy, or the call takes long
         if outcome.exception() is not None or owned.exception() is not None:
             return None
         _, told = outcome.result()
         return [told]
 
     async def find(self, key: str, ids: bytes) -> bytes | None:
-        """Look ids up among those of a shard's own vertices.
+        """Look ids up among the owned vertices of a shard.
 
         Parameters
         ----------
         key : str
-            Of the task that built the shard.
+            The key of the task that built the shard.
         ids : bytes
-            What `IdRanges.split` has for this rank, pickled.
+            What `IdRanges.split` returns for this rank, pickled.
 
         Returns
         -------
         bytes or None
-            The vertex numbers, −1 where unknown, pickled; None where the shard is gone.
+            The vertex numbers, −1 where unknown, pickled; None if the shard is no longer here.
         """
         shard = self.shards.get(key)
         if shard is None:
@@ -210,7 +210,7 @@ class RankPlugin(WorkerPlugin):
     async def receive(
         self, run: str, step: int, source: int, arrays: Sequence[Any], value: Any
     ) -> bool:
-        """Take mail in; it waits here until its run asks for it.  Tell whether the run goes on here."""
+        """Keep a message until its run reads it; return False if the run is over here."""
         with self._changed:
             if run in self._ended:
                 return False
@@ -219,37 +219,37 @@ class RankPlugin(WorkerPlugin):
         return True
 
     async def ping(self) -> bool:
-        """Say that this worker lives."""
+        """Answer a ping."""
         return True
 
     def begin(self, run: str) -> None:
-        """Note that a member is at work here."""
+        """Note that a rank of a run is at work here."""
         with self._changed:
             self._begun.add(run)
 
     def has_begun(self, run: str) -> bool:
-        """Tell whether a member of a run is at work here, or has been."""
+        """Return whether a rank of a run is at work here, or has been."""
         return run in self._begun or run in self._ended
 
     def wish(self, run: str, wish: str) -> None:
-        """Ask a run to end at its next meeting."""
+        """Request that a run ends at its next collective."""
         with self._changed:
             if run not in self._ended:
                 self._wishes[run] = wish
 
     def wished(self, run: str) -> str | None:
-        """Return what somebody has asked of a run."""
+        """Return the stop request for a run, if there is one."""
         return self._wishes.get(run)
 
     def abandon(self, run: str, reason: str) -> None:
-        """Wake the member here that waits for others in vain."""
+        """Wake the rank here, which would wait for others in vain."""
         with self._changed:
             if run not in self._ended:
                 self._abandoned[run] = reason
                 self._changed.notify_all()
 
     def end(self, run: str) -> None:
-        """Forget a run; a member that comes late goes at once."""
+        """Forget a run; a rank that starts later leaves at once."""
         with self._changed:
             if run not in self._ended:
                 self._ended.append(run)
@@ -261,12 +261,12 @@ class RankPlugin(WorkerPlugin):
                 del self._mail[key]
 
     def wait_for(self, run: str, step: int, number: int, seconds: float) -> dict[int, Any] | None:
-        """Return the mail of a meeting once all of it is here; None if it is not in time.
+        """Return the messages of a collective once all are here; None if they are late.
 
         Raises
         ------
         RunAbandonedError
-            If the run is given up.
+            If the run is abandoned.
         """
         key = run, step
 
@@ -281,36 +281,36 @@ class RankPlugin(WorkerPlugin):
             return self._mail.pop(key, {}) if len(self._mail.get(key, ())) == number else None
 
     def missing(self, run: str, step: int, ranks: Sequence[int]) -> list[int]:
-        """Return from whom there is no mail yet."""
+        """Return the ranks whose messages have not come."""
         with self._changed:
             return [rank for rank in ranks if rank not in self._mail.get((run, step), {})]
 
 
 def _run_of(key: Any) -> str:
-    """Return the run that a member's task is of."""
+    """Return the run that a task belongs to."""
     return str(key).rpartition("-")[0]
 
 
 def office(worker: Worker | None = None) -> RankPlugin:
-    """Return the plugin of a worker; of the one that this task runs on, if none is given."""
+    """Return the plugin of a worker; of the one that runs this task, if none is given."""
     plugin = (get_worker() if worker is None else worker).plugins[NAME]
     assert isinstance(plugin, RankPlugin)
     return plugin
 
 
 class DaskCommunicator:
-    """A member of a crew of Dask workers; see `cugraph_ws.runtime.communicator.Communicator`.
+    """One rank's communicator over Dask; see `cugraph_ws.runtime.communicator.Communicator`.
 
     Parameters
     ----------
     plugin : RankPlugin
         This worker's.
     run : str
-        Names the run; all its mail bears it.
+        The run's name, part of each of its messages.
     rank : int
-        The own place among `addresses`.
+        This rank's index in `addresses`.
     addresses : sequence of str
-        The members' workers.
+        The workers, by rank.
     """
 
     def __init__(self, plugin: RankPlugin, run: str, rank: int, addresses: Sequence[str]) -> None:
@@ -319,21 +319,21 @@ class DaskCommunicator:
         self._addresses = list(addresses)
         self._others = [one for one in range(self.size) if one != rank]
         self._step = 0
-        self._unheard: set[int] = set()  # who has not taken this meeting's mail yet
+        self._unheard: set[int] = set()  # ranks that have not received this collective's message
 
     @property
     def on_device(self) -> bool:
-        """Whether arrays on the GPU arrive on the GPU: nobody else's do, over Dask's own links."""
+        """Whether arrays on the GPU arrive on the GPU; over Dask's connections they do not."""
         return self.size == 1
 
     @property
     def wish(self) -> str | None:
-        """Why somebody outside wants the run to end."""
+        """The stop request from outside the run, if there is one."""
         return self._plugin.wished(self._run)
 
     @property
     def room(self) -> int | None:
-        """Bytes that the worker may take until its nanny ends it; None where nobody would."""
+        """Bytes that the worker may allocate before its nanny ends it; None without a limit."""
         manager = self._plugin.worker.memory_manager
         limit, share = manager.memory_limit, config.get("distributed.worker.memory.terminate")
         if not limit or not share:
@@ -343,7 +343,7 @@ class DaskCommunicator:
 
     @property
     def transport(self) -> Transport:
-        """How connections beside Dask's are opened: where the worker is, with its TLS contexts."""
+        """How the control channel opens connections: the worker's hosts and TLS contexts."""
         worker = self._plugin.worker
         security = worker.security
         return Transport(
@@ -354,18 +354,18 @@ class DaskCommunicator:
         )
 
     def check(self) -> None:
-        """Raise RunAbandonedError if the run has been given up."""
+        """Raise RunAbandonedError if the run has been abandoned."""
         self._plugin.wait_for(self._run, -1, 1, 0.0)
 
     def is_called(self) -> bool:
-        """Tell whether another member is at the next meeting; raise as `check` does."""
+        """Return whether another rank has reached the next collective; raise as `check` does."""
         self.check()
         return len(self._plugin.missing(self._run, self._step + 1, self._others)) < len(
             self._others
         )
 
     def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Give every member arrays of its own."""
+        """Send each rank its arrays, and return those received, by rank."""
         told = self._meet({rank: (boxes[rank], None) for rank in self._others})
         return [
             list(boxes[rank]) if rank == self.rank else list(told[rank][0])
@@ -373,71 +373,72 @@ class DaskCommunicator:
         ]
 
     def allgather(self, value: Any) -> list[Any]:
-        """Show every member a small value."""
+        """Send a small value to every rank, and return all values, by rank."""
         own = plain(value)
         told = self._meet(dict.fromkeys(self._others, ((), own)))
         return [own if rank == self.rank else told[rank][1] for rank in range(self.size)]
 
     def swap(self, rank: int, arrays: Sequence[Any]) -> list[Any]:
-        """Meet one member alone: give it arrays, and take those that it gives.
+        """Exchange arrays with one other rank.
 
-        It counts as a meeting of both: members that sit out meet themselves, to keep in step.
+        It counts as a collective for both.  A rank without a partner calls it with its own rank, to
+        keep step.
 
         Parameters
         ----------
         rank : int
-            The other one; the own rank gives back the own arrays.
+            The partner; the own rank returns the own arrays.
         arrays : sequence of ndarray
 
         Returns
         -------
         list of ndarray
-            Not to be written to.
+            Read-only.
         """
         if rank == self.rank:
             self._step += 1
             return list(arrays)
         return list(self._meet({rank: (arrays, None)})[rank][0])
 
-    def _meet(self, mail: Mapping[int, tuple[Sequence[Any], Any]]) -> dict[int, Any]:
-        """Send everybody mail, and wait for everybody's."""
-        if not mail:
+    def _meet(self, messages: Mapping[int, tuple[Sequence[Any], Any]]) -> dict[int, Any]:
+        """Send each rank its message, and wait for the message of each."""
+        if not messages:
             return {}
         self._step += 1
-        self._unheard = set(mail)
+        self._unheard = set(messages)
         loop = self._plugin.worker.loop.asyncio_loop  # type: ignore[attr-defined]
-        posting = asyncio.run_coroutine_threadsafe(self._post_all(self._step, mail), loop)
+        sending = asyncio.run_coroutine_threadsafe(self._send_all(self._step, messages), loop)
         asked = time.monotonic()
         misses = dict.fromkeys(self._others, 0)
         told = None
         try:
-            while told is None or not posting.done():
+            while told is None or not sending.done():
                 if told is None:
-                    told = self._plugin.wait_for(self._run, self._step, len(mail), LOOK)
-                else:  # arrays belong to the caller again once they are sent
-                    self._wait_for_posting(posting)
-                if posting.done():
-                    posting.result()
+                    told = self._plugin.wait_for(self._run, self._step, len(messages), LOOK)
+                else:  # the caller may write to its arrays once they are sent
+                    self._wait_for_sending(sending)
+                if sending.done():
+                    sending.result()
                 if time.monotonic() - asked > PATIENCE:
                     self._ask_whether_alive(misses, loop, waits=told is None)
-                    if not any(misses.values()):  # or ask again at once
+                    if not any(misses.values()):  # otherwise ping again at once
                         asked = time.monotonic()
             return told
         except BaseException:
-            posting.cancel()
+            sending.cancel()
             raise
 
-    def _wait_for_posting(self, posting: Any) -> None:
-        """Wait a little for what is on its way, and notice if the run is given up meanwhile."""
+    def _wait_for_sending(self, sending: Any) -> None:
+        """Wait a little for messages being sent; raise if the run is abandoned meanwhile."""
         try:
-            posting.result(LOOK)
+            sending.result(LOOK)
         except TimeoutError:
             self.check()
 
     def _ask_whether_alive(self, misses: dict[int, int], loop: Any, *, waits: bool) -> None:
-        """Ask those whose mail is missing, or who have not taken ours, whether they live.
+        """Ping the ranks whose messages are missing, or that have not received ours.
 
-        Raises WorkerLostError if one has not answered several times in turn.
+        Raises WorkerLostError if one has left several pings in turn unanswered.
         """
         missing = set(self._plugin.missing(self._run, self._step, self._others)) if waits else set()
         silent = sorted(missing | self._unheard)
@@ -458,9 +459,9 @@ class DaskCommunicator:
 
         return list(await asyncio.gather(*map(lives, ranks)))
 
-    async def _post_all(self, step: int, mail: Mapping[int, tuple[Sequence[Any], Any]]) -> None:
-        async def post(rank: int) -> None:
-            arrays, value = mail[rank]
+    async def _send_all(self, step: int, messages: Mapping[int, tuple[Sequence[Any], Any]]) -> None:
+        async def send(rank: int) -> None:
+            arrays, value = messages[rank]
             try:
                 goes_on = await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_post(
                     run=self._run,
@@ -472,10 +473,10 @@ class DaskCommunicator:
             except OSError as error:
                 raise self._lost(rank, f"cannot be reached ({error})") from error
             self._unheard.discard(rank)
-            if not goes_on:  # as for a worker that is started again, at the address that it had
+            if not goes_on:  # for instance, a worker restarted at the same address
                 raise RunAbandonedError(f"the run is over for worker {self._addresses[rank]}")
 
-        await asyncio.gather(*map(post, mail))
+        await asyncio.gather(*map(send, messages))
 
     def _lost(self, rank: int, how: str) -> WorkerLostError:
         return WorkerLostError(f"worker {self._addresses[rank]} {how}")
