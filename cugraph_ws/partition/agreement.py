@@ -22,11 +22,11 @@ _ERRORS: dict[str, type[CugraphWsError]] = {
 def in_order(
     comm: Communicator, steps: Iterable[tuple[Sequence[int], Callable[[], Value]]]
 ) -> list[Value]:
-    """Take own steps, each with its place in the order of the steps of all members; together.
+    """Take own steps, each with its place in the order of the steps of all members; collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     steps : iterable of (sequence of int, callable)
         Places, all of one length, and what to do there: alone, without any meeting.
 
@@ -60,7 +60,7 @@ def attempt(comm: Communicator, step: Callable[[], Value]) -> Value:
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     step : callable
 
     Returns

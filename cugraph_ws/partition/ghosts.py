@@ -21,13 +21,13 @@ DeviceArray = Any  # CuPy's or NumPy's
 def order_ghosts(
     comm: Communicator, ghosts: Sequence[tuple[int, int]], boundaries: list[DeviceArray]
 ) -> DeviceArray:
-    """Return the ghosts of each member in the order of their owner's positions, together.
+    """Return the ghosts of each member in the order of their owner's positions; collective.
 
     Boundaries are ascending in that order.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
         Between whose members arrays on the device travel.
     ghosts : sequence of (int, int)
         For each member, the range of places of its vertices, own vertices not counted.

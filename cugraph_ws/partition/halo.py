@@ -39,7 +39,7 @@ class Halo:
     ghosts : sequence of (int, int)
         For each rank, the range of positions of its vertices here.
     cuts : ndarray of int64, shape (comm.size + 1,)
-        Rank r owns the vertices numbered from cuts[r] to cuts[r + 1].
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
 
     """
 

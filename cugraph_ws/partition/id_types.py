@@ -24,11 +24,11 @@ Told = tuple[Sequence[int], IdType, str]
 
 
 def agree_together(comm: Communicator, told: Sequence[Told]) -> IdType:
-    """Find the type that all members' columns of ids have in common, together.
+    """Find the type that all members' columns of ids have in common; collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     told : sequence of (sequence of int, IdType, str)
         Of each own column its place among all members' columns, its type, and its name for errors.
 

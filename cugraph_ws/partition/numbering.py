@@ -62,14 +62,14 @@ def number_rows_together(
     *,
     dense_up_to: int,
 ) -> NumberedTogether:
-    """Give numbers to ids of one or several parts, together; see `numbering.number_rows`.
+    """Give numbers to ids of one or several parts; collective; see `numbering.number_rows`.
 
     A member holds its own columns, their distinct values twice, and its share of all distinct values
     three times at most.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     columns : sequence of sequences of ndarray or pyarrow.ChunkedArray
         For every part of an id, the own columns that hold it, perhaps none.
     forms : sequence of dtype or pyarrow.DataType
@@ -101,7 +101,7 @@ def number_rows_together(
 def _number_values(
     comm: Communicator, columns: Sequence[IdValues], form: Form, dense_up_to: int
 ) -> NumberedTogether:
-    """Give numbers to ids that are single values, together."""
+    """Give numbers to ids that are single values; collective."""
     rows = sum(map(len, columns))
     if not rows:  # perhaps no column either
         _, spread = _shelve(comm, wire.join([], form), form, dense_up_to)
@@ -114,7 +114,7 @@ def _number_values(
 def _shelve(
     comm: Communicator, ids: Values, form: Form, dense_up_to: int
 ) -> tuple[Numbers, Distinct]:
-    """Give numbers to distinct ids, ascending, and keep those in the own range, together."""
+    """Give numbers to distinct ids, ascending, and keep those in the own range; collective."""
     low = span = None
     if not _is_text(form):
         ends = [one for one in comm.allgather(wire.sample(ids, [0, -1][: 2 * len(ids)])) if one]
@@ -143,7 +143,7 @@ def _shelve(
 
 
 def _draw(comm: Communicator, ids: Values) -> list[Any]:
-    """Draw splitters from all members' distinct ids, evenly, together."""
+    """Draw splitters from all members' distinct ids, evenly; collective."""
     step = max(1, total(comm, len(ids)) // (_SAMPLES * comm.size))
     own = wire.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
     drawn = sorted(one for shown in comm.allgather(own) for one in shown)

@@ -61,7 +61,7 @@ class Parts:
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     own : Partitions
     argument : str
         The caller's name for the whole, for errors.
@@ -141,7 +141,7 @@ class Parts:
         self._first = parts[0].frame if comm.rank == leader else self.meta
 
     def kind_like(self, name: str) -> FrameKind:
-        """Return the kind to make results in, together; see `Frame.kind_like`."""
+        """Return the kind to make results in; collective; see `Frame.kind_like`."""
         own = None if self._first is None else self._first.kind_like(name).arrow_backed
         shown = self._comm.allgather(own)
         backed = next(one for one in shown if one is not None)
@@ -156,11 +156,11 @@ class Parts:
 
 
 def are_on_gpus(comm: Communicator, own: Sequence[Any]) -> bool:
-    """Tell whether all members' frames are cuDF's, together.
+    """Tell whether all members' frames are cuDF's; collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     own : sequence of frame
 
     Returns

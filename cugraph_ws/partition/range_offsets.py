@@ -27,7 +27,7 @@ def balanced_cuts(
     targets: Sequence[npt.NDArray[Any]],
     weights: Sequence[float] | None = None,
 ) -> Numbers:
-    """Cut vertex numbers into ranges of work in proportion to weights, together.
+    """Cut vertex numbers into ranges of work in proportion to weights; collective.
 
     A vertex is as much work as it has in-arcs, and `VERTEX_WORK` more.  Work is counted for ranges of numbers, of
     which there are at most 65,536 for each member: with fewer vertices every one is counted by itself,
@@ -35,7 +35,7 @@ def balanced_cuts(
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     size : int
         Number of vertices.
     targets : sequence of ndarray of integers
@@ -45,8 +45,8 @@ def balanced_cuts(
 
     Returns
     -------
-    ndarray of int64, shape (crew.size + 1,)
-        Member r is to own the vertices numbered from cuts[r] to cuts[r + 1].
+    ndarray of int64, shape (comm.size + 1,)
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
     """
     buckets = len(bucket_starts(comm, size)) - 1
     counts = np.zeros(buckets, np.int64)
@@ -64,7 +64,7 @@ def bucket_starts(comm: Communicator, size: int) -> Numbers:
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     size : int
         Number of vertices.
 
@@ -79,11 +79,11 @@ def bucket_starts(comm: Communicator, size: int) -> Numbers:
 def cuts_of_buckets(
     comm: Communicator, size: int, counts: Numbers, weights: Sequence[float] | None = None
 ) -> Numbers:
-    """Cut vertex numbers into ranges of work, together; see `balanced_cuts`.
+    """Cut vertex numbers into ranges of work; collective; see `balanced_cuts`.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     size : int
     counts : ndarray of int64
         How many of the own arcs lead into each of the ranges of `bucket_starts`.
@@ -91,7 +91,7 @@ def cuts_of_buckets(
 
     Returns
     -------
-    ndarray of int64, shape (crew.size + 1,)
+    ndarray of int64, shape (comm.size + 1,)
     """
     starts, buckets = bucket_starts(comm, size), len(counts)
     slices = [buckets * rank // comm.size for rank in range(comm.size + 1)]

@@ -136,7 +136,7 @@ def total(comm: Communicator, number: int | np.integer[Any]) -> int:
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     number : int
 
     Returns
