@@ -3,8 +3,8 @@
 Let m edges be distributed evenly over k ranks.  Besides its partitions, a rank holds at most about:
 
 - while ids are numbered, 16 m/k bytes of vertex numbers, and two copies of its distinct ids;
-- while edge columns are shuffled one after another, two copies of one column (sent and received), 8 bytes
-  an arc for the order in which arcs are sent, and the columns already received.
+- while edge columns are shuffled one after another, two copies of one column (sent and received),
+  8 bytes an arc for the order in which arcs are sent, and the columns already received.
 
 The adjacency over owned vertices and ghosts is then built like that of a whole graph.
 """
@@ -70,8 +70,8 @@ def build_shard(
     ----------
     comm : Communicator
     partitions : sequence of (int, frame)
-        This rank's partitions of the edge frame, perhaps none, each with its place in the whole frame.
-        The whole frame is the concatenation of all partitions in the order of their places.
+        This rank's partitions of the edge frame, perhaps none, each with its place in the whole
+        frame.  The whole frame is the concatenation of all partitions in the order of their places.
     source, destination, weight, directed, attributes, duplicates, self_loops
         See `Graph`.
     vertices : frame or Partitions, optional

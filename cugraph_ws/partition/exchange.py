@@ -37,9 +37,9 @@ class RankExchange(Exchange):
 
     Notes
     -----
-    The message with the state also carries the counts.  Counts are read before ghosts are updated, so
-    the sender adds the out-arcs of the ghosts that its message makes active.  Each rank sends the
-    out-degrees of its ghosts to their owners once, at construction.
+    The message with the state also carries the counts.  Counts are read before ghosts are updated,
+    so the sender adds the out-arcs of the ghosts that its message makes active.  Each rank sends
+    the out-degrees of its ghosts to their owners once, at construction.
     """
 
     def __init__(

@@ -147,8 +147,8 @@ class IdRanges:
     Attributes
     ----------
     firsts : list
-        For each rank, the parts of its least id, as `id_encoding.compare` takes them; None if it owns
-        none.
+        For each rank, the parts of its least id, as `id_encoding.compare` takes them; None if it
+        owns none.
     forms : list of dtype or pyarrow.DataType
         The form of each part.
     """

@@ -1,4 +1,4 @@
-"""Which vertices a partition sends to its peers: all owned ones, boundaries, or changed boundaries."""
+"""Which vertices a partition sends to a peer: all, its boundary, or what changed of that."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WORD = 32  # bits of a GPU's word
 class Refinement:
     """Chooses what one partition sends to each peer after the next superstep.
 
-    Khorasani, Gupta, Bhuyan (PACT 2015), Section IV, compare three methods.  ALL sends every vertex to
-    every peer.  The maximal subset (MS) is the vertices that the peer has arcs from: the boundary.
-    Vertex Refinement (VR) sends those of the boundary that changed.
+    Khorasani, Gupta, Bhuyan (PACT 2015), Section IV, compare three methods.  ALL sends every
+    vertex to every peer.  The maximal subset (MS) is the vertices that the peer has arcs from: the
+    boundary. Vertex Refinement (VR) sends those of the boundary that changed.
 
-    An entry of VR also carries its place, so MS sends less if nearly all vertices change.  If sizes are
-    known before packing, `auto` chooses the smallest message; there it also considers one bit for each
-    vertex with one value for all.  Otherwise it chooses by what the last superstep changed.  A message
-    declares its encoding, so partitions need not agree on a choice.
+    An entry of VR also carries its place, so MS sends less if nearly all vertices change.  If
+    sizes are known before packing, `auto` chooses the smallest message; there it also considers
+    one bit for each vertex with one value for all.  Otherwise it chooses by what the last
+    superstep changed.  A message declares its encoding, so partitions need not agree on a choice.
 
     Parameters
     ----------

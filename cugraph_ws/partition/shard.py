@@ -1,8 +1,8 @@
 """One rank's shard of a graph: a range of vertices, the arcs into them, and ghosts.
 
-A `ShardGraph` has the interface of a `Graph`; many of its methods are collective.  Arrays by vertex are
-indexed by *position*: owned vertices first, then ghosts, each in the order of their numbers.  So the
-ghosts of one owner are contiguous.
+A `ShardGraph` has the interface of a `Graph`; many of its methods are collective.  Arrays by
+vertex are indexed by *position*: owned vertices first, then ghosts, each in the order of their
+numbers.  So the ghosts of one owner are contiguous.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class ShardGraph(Graph):
     cuts : ndarray of int64, shape (comm.size + 1,)
         Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
     sources, destinations : ndarray of int64, shape (arcs,)
-        Vertex numbers of the endpoints of all arcs into owned vertices; parallel arcs in input order.
-        An undirected edge is two arcs, each on the rank that owns its destination.  In the arc opposite
-        to the edge as given, destination v is marked as ~v.
+        Vertex numbers of the endpoints of all arcs into owned vertices; parallel arcs in input
+        order. An undirected edge is two arcs, each on the rank that owns its destination.  In the
+        arc opposite to the edge as given, destination v is marked as ~v.
     values : mapping of str to ndarray, each of shape (arcs,)
         The edge columns, in the order of the arcs.
     vertices : Vertices
@@ -184,7 +184,7 @@ class ShardGraph(Graph):
 
     @property
     def boundaries(self) -> list[Array]:
-        """For each rank, the positions of owned vertices that it holds as ghosts, in the order of its ghosts."""
+        """For each rank, the owned positions that it holds as ghosts, in that rank's order."""
         kept: list[Array] = self.kept["boundaries"]
         return kept
 
@@ -217,8 +217,8 @@ class ShardGraph(Graph):
     def agree_on_what_is_kept(self) -> None:
         """Drop cached results that some rank lacks; collective.
 
-        An abandoned run may have ended after a collective on some ranks and before it on others.  A rank
-        that lacks a result calls a collective to compute it, so all ranks must.
+        An abandoned run may have ended after a collective on some ranks and before it on others.
+        A rank that lacks a result calls a collective to compute it, so all ranks must.
         """
         found: list[dict[Any, Any]] = [self._degrees, self._extremes, self.learned]
         names = [{str(key): key for key in kept} for kept in found]
@@ -270,7 +270,7 @@ class ShardGraph(Graph):
         return ranks.astype(self._rank_dtype)
 
     def _own_ranks_of(self, numbers: npt.NDArray[np.int64]) -> Array:
-        """Return the places of owned vertices as `_ranks_of` does; entries marked as ~v stay marked."""
+        """Return the places of owned vertices, as `_ranks_of`; entries marked as ~v stay marked."""
         ranks, shift = np.empty(len(numbers), self._rank_dtype), self._below - self.low
         for first in range(0, len(numbers), CHUNK):
             some = numbers[first : first + CHUNK]
@@ -408,7 +408,7 @@ class ShardGraph(Graph):
         return kept
 
     def _turned(self, by_arc: Array) -> Array:
-        """Reorder an array by arc of the CSR from rows in the order of numbers to rows by position."""
+        """Reorder an array by arc of the CSR: from rows by number to rows by position."""
         offsets = self._host().csr.offsets
         own = slice(int(offsets[self._below]), int(offsets[self._below + self.owned]))
         return np.concatenate([by_arc[own], by_arc[: own.start], by_arc[own.stop :]])
@@ -536,7 +536,7 @@ class ShardGraph(Graph):
         return text
 
     def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
-        """Return the ids of vertices of any rank as text; collective; see `Queries.describe_vertices`."""
+        """Return the ids of any vertices as text; collective; see `Queries.describe_vertices`."""
         return [self._vertices.describe(number) for number in numbers]
 
     def value_columns(
@@ -548,7 +548,7 @@ class ShardGraph(Graph):
         return super().value_columns(data, argument, on_device=on_device)
 
     def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
-        """Return the least or greatest value, and the endpoints of an edge that has it; collective."""
+        """Return the least or greatest value, and the endpoints of its edge; collective."""
         self._check_carried(name)
         key = name, least
         if not self.number_of_arcs:
@@ -562,7 +562,7 @@ class ShardGraph(Graph):
         return self._extremes[key]
 
     def _own_extreme(self, name: str, *, least: bool) -> list[Any] | None:
-        """Return the least or greatest value of this shard's arcs, and the endpoints of an edge that has it."""
+        """Return the least or greatest value of this shard's arcs, and the endpoints of its arc."""
         arcs = self._host()
         if not arcs.csc.number_of_arcs:
             return None
@@ -620,7 +620,7 @@ class ShardGraph(Graph):
         return self._frame_of_edges(sources, destinations, values)
 
     def edges_among(self, marks: Any) -> Any:
-        """Return edges into owned vertices with both endpoints marked; collective; see `Graph.edges_among`."""
+        """Return the owned edges between marked vertices; collective; see `Graph.edges_among`."""
         return self.edge_frame(among=self.with_ghosts(as_host(marks)))
 
     @property

@@ -20,8 +20,8 @@ Numbers = npt.NDArray[np.int64]
 class Route:
     """The shuffle of one rank's arcs: which rank each is sent to, and in which order.
 
-    Every rank receives arcs in the order of the whole frame's rows.  An undirected edge is two arcs, one to
-    its destination and one to its source; an undirected self-loop is one arc.
+    Every rank receives arcs in the order of the whole frame's rows.  An undirected edge is two
+    arcs, one to its destination and one to its source; an undirected self-loop is one arc.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ class Route:
         Returns
         -------
         sources, destinations : ndarray
-            Of the dtype of this rank's rows.  In an arc from an undirected edge's destination back to its
-            source v, the destination is marked as ~v.
+            Of the dtype of this rank's rows.  In an arc from an undirected edge's destination back
+            to its source v, the destination is marked as ~v.
         """
         rows = self._order >> 1
         tails, heads = self._sources[rows], self._destinations[rows]
@@ -139,7 +139,7 @@ class Route:
         return came, self._exchange(comm, heads)
 
     def _exchange(self, comm: Communicator, arcs: Array) -> Array:
-        """Send a value of every arc; return the values received, in the order of the whole frame."""
+        """Send a value of every arc; return those received, in the order of the whole frame."""
         boxes = [[arcs[first:last]] for first, last in pairwise(self._bounds)]
         pieces = []
         for rank, (one,) in enumerate(comm.alltoall(boxes)):
@@ -154,7 +154,7 @@ class Route:
 
 
 def _by_owner(numbers: Array, cuts: Numbers) -> tuple[Array, list[int]]:
-    """Group vertices by owner, in a stable order; return their places, and the count of each owner."""
+    """Group vertices by owner, stably; return their places, and the count of each owner."""
     members = len(cuts) - 1
     small = (
         np.uint8 if members <= 255 else np.int64

@@ -39,8 +39,8 @@ Numbers = npt.NDArray[np.int64]
 class ShardVertices(Vertices):
     """All vertices of a graph; each rank stores the ids of those it owns.  See `Vertices`.
 
-    Methods that take or return ids or numbers are collective.  All ranks pass the same lists, dicts and
-    frames of vertices; a `Partitions` has only the partitions of its rank.
+    Methods that take or return ids or numbers are collective.  All ranks pass the same lists,
+    dicts and frames of vertices; a `Partitions` has only the partitions of its rank.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ class ShardVertices(Vertices):
         shard.halo_for(values, given).update(values, given)
 
     def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
-        """Set the default for vertices without a value; without a default, refuse them; collective."""
+        """Set the default for vertices without a value, or refuse them; collective."""
         if default is not None:
             values[~given] = default
             return
