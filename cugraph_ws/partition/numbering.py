@@ -148,7 +148,7 @@ def _draw(comm: Communicator, ids: Values) -> list[Any]:
     own = wire.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
     drawn = sorted(one for shown in comm.allgather(own) for one in shown)
     if not drawn:
-        return [b""] * (comm.size - 1)  # there are no ids, which are not integers here
+        return [b""] * (comm.size - 1)  # no ids at all; only text gets here
     return [drawn[len(drawn) * rank // comm.size] for rank in range(1, comm.size)]
 
 

@@ -155,10 +155,10 @@ class Route:
 
 def _by_owner(numbers: Array, cuts: Numbers) -> tuple[Array, list[int]]:
     """Group vertices by owner, stably; return their places, and the count of each owner."""
-    members = len(cuts) - 1
+    ranks = len(cuts) - 1
     small = (
-        np.uint8 if members <= 255 else np.int64
+        np.uint8 if ranks <= 255 else np.int64
     )  # NumPy sorts small integers by radix: linear time
     owners = np.searchsorted(cuts[1:-1], numbers, side="right").astype(small)
     order = np.argsort(owners, kind="stable")
-    return order, np.bincount(owners, minlength=members).tolist()
+    return order, np.bincount(owners, minlength=ranks).tolist()
