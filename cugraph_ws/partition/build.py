@@ -122,7 +122,7 @@ def build_shard(
     parts = Parts(comm, own, "edges", meta)
     extra = None
     if vertices is not None:
-        extra = Parts(comm, _spread(comm, vertices), "vertices")
+        extra = Parts(comm, _on_first_rank(comm, vertices), "vertices")
     expect = partial(
         estimate_memory, weighted=weight is not None, attributes=len(carried) - (weight is not None)
     )
@@ -142,10 +142,10 @@ def build_shard(
         dense_up_to=dense_up_to,
     )
     del columns
-    told = ShardVertices(comm, names[0], types, numbered.ids)
-    size, count = told.size, len(parts.own)
+    numbered_vertices = ShardVertices(comm, names[0], types, numbered.ids)
+    size, count = numbered_vertices.size, len(parts.own)
     if extra is not None:
-        told.keep_parts(extra, numbered.columns[2 * count :])
+        numbered_vertices.keep_parts(extra, numbered.columns[2 * count :])
     index = index_dtype(size)
     ends = [
         np.concatenate([np.empty(0, index), *(one.astype(index) for one in some)])
@@ -159,7 +159,7 @@ def build_shard(
         marks = ends[0] == ends[1]
         loops = total(comm, np.count_nonzero(marks))
         if loops and self_loops == "error":
-            _refuse_loops(comm, told, marks, ends[0], starts, first_rows)
+            _refuse_loops(comm, numbered_vertices, marks, ends[0], starts, first_rows)
         del marks
     places = [part.place[0] for part in parts.own]
     route = Route(ends[0], ends[1], starts, places, self_loops == "keep", directed)
@@ -168,7 +168,7 @@ def build_shard(
     arcs = route.aim(comm, cuts)
     owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
-    told.move(cuts)
+    numbered_vertices.move(cuts)
     came = {name: route.send(comm, values.pop(name)) for name in carried}
     sources, destinations = (one.astype(np.int64) for one in route.send_ends(comm))
     del route, ends
@@ -178,7 +178,7 @@ def build_shard(
         sources,
         destinations,
         came,
-        vertices=told,
+        vertices=numbered_vertices,
         kind=kind,
         names=names,
         weight=weight,
@@ -186,7 +186,7 @@ def build_shard(
         duplicates=duplicates,
     )
     shard._self_loops = loops
-    told.settle(shard)
+    numbered_vertices.settle(shard)
     return shard
 
 
@@ -216,7 +216,7 @@ def _are_dense(
     return max(one[1] for one in shown) - min(one[0] for one in shown) < dense_up_to
 
 
-def _spread(comm: Communicator, vertices: Any) -> Partitions:
+def _on_first_rank(comm: Communicator, vertices: Any) -> Partitions:
     """Return a frame that all ranks have as the only partition, of rank 0."""
     if isinstance(vertices, Partitions):
         return vertices
@@ -245,7 +245,7 @@ def _read_ids(
             wanted[which].append((extra, name, "vertices"))
     types, columns = [], []
     for ends in wanted:
-        read, told = [], []
+        read, described = [], []
         for stage, (where, name, argument) in enumerate(ends):
             if where.meta is not None:
                 where.meta.column(name, argument)  # a missing column raises on all ranks
@@ -259,8 +259,8 @@ def _read_ids(
             some = in_order(comm, where.steps(stage, step))
             for part, one in zip(where.own, some, strict=True):
                 read.append(((stage, *part.place), one))
-                told.append(((stage, *part.place), one.type, str(one.column)))
-        kind = agree_together(comm, told)
+                described.append(((stage, *part.place), one.type, str(one.column)))
+        kind = agree_together(comm, described)
         types.append(kind)
         if kind.family == "nothing":
             columns.append([one.values for _, one in read])

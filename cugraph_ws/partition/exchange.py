@@ -27,7 +27,7 @@ class RankExchange(Exchange):
     shard : ShardGraph
         This rank's shard.
     method : {"auto", "vr", "ms", "all"}
-        What is sent; see `Refinement`.
+        Which vertices are sent; see `Refinement`.
     dense : bool
         Whether every superstep computes all vertices.
     boundaries : list of array, optional
@@ -62,8 +62,8 @@ class RankExchange(Exchange):
             self._theirs = [box[0] for box in self._comm.alltoall([[one] for one in held])]
         if self._on_host:
             degrees = shard.csr.degrees
-            told = self._comm.alltoall([[degrees[first:last]] for first, last in self._ghosts])
-            self._arcs_there = [box[0] for box in told]
+            received = self._comm.alltoall([[degrees[first:last]] for first, last in self._ghosts])
+            self._arcs_there = [box[0] for box in received]
 
     def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep; return the counts of all ranks, and the traffic."""
@@ -145,18 +145,18 @@ def _pack(parcel: Parcel | None) -> list[Array]:
         return []
     none = np.empty(0, np.int64)
     optional = [parcel.places, parcel.active, parcel.bits]
-    told = np.array([*(one is not None for one in optional), parcel.useful])
-    return [told, *(none if one is None else one for one in optional), *parcel.fields]
+    flags = np.array([*(one is not None for one in optional), parcel.useful])
+    return [flags, *(none if one is None else one for one in optional), *parcel.fields]
 
 
 def _unpack(box: Sequence[Array]) -> Parcel | None:
     if not box:
         return None
-    told, *optional = box[:4]
+    flags, *optional = box[:4]
     places, active, bits = (
-        one if there else None for one, there in zip(optional, told, strict=False)
+        one if there else None for one, there in zip(optional, flags, strict=False)
     )
-    return Parcel(places, tuple(box[4:]), active, int(told[3]), bits)
+    return Parcel(places, tuple(box[4:]), active, int(flags[3]), bits)
 
 
 def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:

@@ -48,8 +48,8 @@ def order_ghosts(
     del orders
     order = xp.empty(ghosts[-1][1], kind)
     while came:
-        ((told,), (first, last)) = came.pop(), ghosts[len(came)]
-        order[first:last] = told
+        ((theirs,), (first, last)) = came.pop(), ghosts[len(came)]
+        order[first:last] = theirs
         order[first:last] += kind.type(first)
-        del told
+        del theirs
     return order

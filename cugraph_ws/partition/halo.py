@@ -118,12 +118,12 @@ class Halo:
             return []
         boxes = []
         for which, first, held in self._listed(changed, self._held):
-            told = pack(held) if len(which) else []
-            boxes.append([(which - first).astype(self._kind), *told])
+            arrays = pack(held) if len(which) else []
+            boxes.append([(which - first).astype(self._kind), *arrays])
         came = zip(self._ghosts, self.exchange(boxes), strict=True)
         return [
-            (places + np.int64(first), list(told))
-            for (first, _), (places, *told) in came
+            (places + np.int64(first), list(arrays))
+            for (first, _), (places, *arrays) in came
             if len(places)
         ]
 
@@ -165,7 +165,7 @@ class Halo:
         return reports
 
     def swap(
-        self, told: Array, reported: Array, values: Array, *others: Array
+        self, changed: Array, ghosts_changed: Array, values: Array, *others: Array
     ) -> tuple[Array, list[tuple[Array, Array]], list[int]]:
         """Send which owned vertices changed, and changed values of ghosts, in one exchange.
 
@@ -173,9 +173,9 @@ class Halo:
 
         Parameters
         ----------
-        told : array of bool, shape (len(ends),)
+        changed : array of bool, shape (len(ends),)
             Which of the send indices `ends` to send to their holders.
-        reported : array of bool, shape (ghosts,)
+        ghosts_changed : array of bool, shape (ghosts,)
             Which ghosts to send to their owners; if none, both this and `values` may be empty.
         values : array, shape (ghosts,)
             The ghosts' values.
@@ -192,7 +192,7 @@ class Halo:
             The values of `others`.
         """
         xp, ranks, edges = self._xp, self.comm.size, self._all
-        which = xp.flatnonzero(xp.concatenate([told, reported]))
+        which = xp.flatnonzero(xp.concatenate([changed, ghosts_changed]))
         cuts = xp.searchsorted(which, xp.asarray(edges))
         numbers = as_host(xp.concatenate([cuts, *others])).tolist()
         listed = [which[low:high] for low, high in pairwise(numbers[: len(edges)])]

@@ -20,16 +20,16 @@ from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = ["agree_together", "pack_dtype", "unpack_dtype"]
 
-Told = tuple[Sequence[int], IdType, str]
+TypedColumn = tuple[Sequence[int], IdType, str]
 
 
-def agree_together(comm: Communicator, told: Sequence[Told]) -> IdType:
+def agree_together(comm: Communicator, columns: Sequence[TypedColumn]) -> IdType:
     """Find the common type of all ranks' columns of ids; collective.
 
     Parameters
     ----------
     comm : Communicator
-    told : sequence of (sequence of int, IdType, str)
+    columns : sequence of (sequence of int, IdType, str)
         For each of this rank's columns: its place among all ranks' columns, its type, and its name
         for errors.
 
@@ -46,7 +46,7 @@ def agree_together(comm: Communicator, told: Sequence[Told]) -> IdType:
     """
     about: list[list[Any]] = []
     known: dict[str, Any] = {}
-    for place, kind, whose in sorted(told, key=lambda one: list(one[0])):
+    for place, kind, whose in sorted(columns, key=lambda one: list(one[0])):
         row = [kind.family, _pack_arrow(kind.arrow), _digest(kind.dtype, known), kind.categorical]
         if all(row != one[1] for one in about):  # columns of equal types are listed once
             about.append([list(place), row, whose])

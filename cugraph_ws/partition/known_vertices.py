@@ -91,11 +91,11 @@ class _AskedNumbering:
             raise NoAnswerError
         split = self._ranges.split(columns)
         asked = {rank: box for rank, (places, box) in enumerate(split) if len(places)}
-        told = self._ask(asked) if asked else {}
-        if told is None:
+        answers = self._ask(asked) if asked else {}
+        if answers is None:
             raise NoAnswerError
         numbers = np.full(len(columns[0]), -1, np.int64)
-        for rank, found in told.items():
+        for rank, found in answers.items():
             numbers[split[rank][0]] = found
         return numbers
 
@@ -208,7 +208,7 @@ GIVEN: dict[str, Look] = {
 
 
 def _given(options: Mapping[str, Any]) -> Iterator[tuple[str, Any, Look]]:
-    """Yield the arguments that name vertices: their names, what is given, and how to look that up."""
+    """Yield the arguments that name vertices: name, value and check of each."""
     program = options.get("program")
     if not isinstance(program, VertexProgram):
         named = options if program is None else getattr(program, "vertices_given", {})

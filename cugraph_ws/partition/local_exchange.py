@@ -104,7 +104,7 @@ class LocalExchange(Exchange):
     partitions : sequence of Partition
         The partitions, one for each executor.
     method : {"auto", "vr", "ms", "all"}
-        What is sent; see `Refinement`.
+        Which vertices are sent; see `Refinement`.
     dense : bool
         Whether every superstep computes all vertices.
     boundaries : sequence of list of array, optional

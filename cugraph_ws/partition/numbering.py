@@ -104,11 +104,11 @@ def _number_values(
     """Assign numbers to ids that are single values; collective."""
     rows = sum(map(len, columns))
     if not rows:  # there may be no column either
-        _, spread = _shelve(comm, wire.join([], form), form, dense_up_to)
-        return NumberedTogether([np.empty(0, np.int64) for _ in columns], spread)
+        _, ids = _shelve(comm, wire.join([], form), form, dense_up_to)
+        return NumberedTogether([np.empty(0, np.int64) for _ in columns], ids)
     own = number_values(list(columns), dense_up_to=_table_for(rows))
-    numbers, spread = _shelve(comm, _distinct(own, form), form, dense_up_to)
-    return NumberedTogether([numbers[own.numbers(which)] for which in range(len(columns))], spread)
+    numbers, ids = _shelve(comm, _distinct(own, form), form, dense_up_to)
+    return NumberedTogether([numbers[own.numbers(which)] for which in range(len(columns))], ids)
 
 
 def _shelve(

@@ -90,7 +90,7 @@ class Parts:
     Raises
     ------
     InputError
-        If a partition is not a frame, or there is neither a partition on any rank nor `meta`.
+        If a partition is not a frame, or no rank has a partition and there is no `meta`.
     """
 
     def __init__(

@@ -102,18 +102,18 @@ class ShardGraph(Graph):
         self._settle_in(comm, cuts, vertices, kind, names, list(values), weight, directed)
         low, high = self.low, self.low + self.owned
         away = np.flatnonzero((sources < low) | (sources >= high))
-        strangers = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
-        (ids,) = strangers.numbering.decode(np.arange(strangers.numbering.size))
+        remote = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
+        (ids,) = remote.numbering.decode(np.arange(remote.numbering.size))
         outside = ids.to_numpy()
         self.kept["positions"] = np.concatenate([np.arange(low, high), outside])
         self._find_ghosts(np.searchsorted(outside, cuts))
         asked = comm.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
         self.kept["boundaries"] = [wanted[0] - low for wanted in asked]
         ranks = (
-            self._ranks_of(sources, away, strangers.numbers(0)),
+            self._ranks_of(sources, away, remote.numbers(0)),
             self._own_ranks_of(destinations),
         )
-        del away, strangers
+        del away, remote
         listed = EdgeList(*ranks, 0, np.empty(0, ranks[0].dtype), self.length)
         base, placed = listed.rows_of_sources(list(values.values()), both=False)
         arcs = self._arcs = Arcs(

@@ -48,7 +48,7 @@ class SharedLabels:
     least : array of int32 or int64, shape (size,)
         The label of each root, by position; modified in place.
     lower : callable
-        Lowers entries of such an array; takes the array, positions and values.
+        Lowers entries of an array like `least`; takes the array, positions and values.
 
     Attributes
     ----------
@@ -148,11 +148,11 @@ class SharedLabels:
         del bits, roots  # freed before the receive buffers are allocated
         there, labels = halo.exchange_ranges((here, cuts), (labels, bounds))
         places = _set_places(here | there)
-        told = _are_set(there, places)
+        above_there = _are_set(there, places)
         self._roots, self._bounds = self._roots_at(places, sides, cuts)
         del places
         came = xp.zeros(len(self._roots), least.dtype)
-        came[told] = labels
+        came[above_there] = labels
         self.shown = xp.take(least, self._roots)
         return came
 

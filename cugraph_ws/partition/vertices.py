@@ -179,24 +179,24 @@ class ShardVertices(Vertices):
             As `Graph.vertex_values`; raised on all ranks.
         """
         shard = self._shard()
-        spread = isinstance(
+        partitioned = isinstance(
             data, (str, Partitions)
         )  # partitioned across ranks, and sent through the host
-        xp = array_module(on_device and not spread)
+        xp = array_module(on_device and not partitioned)
         values, given = xp.zeros(shard.length, np.dtype(dtype)), xp.zeros(shard.length, np.bool_)
         if isinstance(data, (abstract.Real, np.generic)):
             values[:] = cast_numbers(open_values([data], argument), dtype)[0]
             given[:] = True
             return self._place(values, on_device), self._place(given, on_device)
-        if spread:
+        if partitioned:
             self._receive(*self._own_pairs(data, argument, column), dtype, values, given, argument)
         else:
             rows, source = self._pairs(data, argument, column)
-            told = cast_numbers(source, dtype)
+            numbers = cast_numbers(source, dtype)
             places = shard.place(rows)
             here = places >= 0
             which = xp.asarray(places[here])
-            values[which] = xp.asarray(told[here])
+            values[which] = xp.asarray(numbers[here])
             given[which] = True
         self._fill(values, given, argument, default)
         return self._place(values, on_device), self._place(given, on_device)
@@ -220,20 +220,20 @@ class ShardVertices(Vertices):
         def read(part: Part) -> tuple[Part, list[Column], list[Any], Column]:
             columns = [part.column(name, argument) for name in ids]
             read = map(read_ids, columns)
-            told = [conform(one, kind) for one, kind in zip(read, self.types, strict=True)]
-            return part, columns, told, part.column(chosen, argument)
+            converted = [conform(one, kind) for one, kind in zip(read, self.types, strict=True)]
+            return part, columns, converted, part.column(chosen, argument)
 
         own = in_order(self._comm, parts.steps(0, read)) if parts.rows else []
         rows = self._find([one[:3] for one in own], argument)
         self._check_repeated(rows, argument)
         return rows, [(part.place, values) for part, _, _, values in own]
 
-    def _find(self, told: Sequence[tuple[Part, list[Column], list[Any]]], argument: str) -> Numbers:
+    def _find(self, read: Sequence[tuple[Part, list[Column], list[Any]]], argument: str) -> Numbers:
         """Return the numbers of ids in this rank's partitions; refuse unknown ids; collective."""
         forms = [wire.form_of(kind) for kind in self.types]
         fitted = [
             [wire.fit(part, form) for part, form in zip(ids, forms, strict=True)]
-            for _, _, ids in told
+            for _, _, ids in read
         ]
         joined = [
             wire.join([one[which][0] for one in fitted], form) for which, form in enumerate(forms)
@@ -245,9 +245,9 @@ class ShardVertices(Vertices):
         unknown = np.flatnonzero(numbers < 0)
         own: Any = None
         if len(unknown):
-            ends = np.cumsum([len(columns[0]) for _, columns, _ in told])
+            ends = np.cumsum([len(columns[0]) for _, columns, _ in read])
             which = int(np.searchsorted(ends, unknown[0], side="right"))
-            part, columns, _ = told[which]
+            part, columns, _ = read[which]
             row = int(unknown[0] - ends[which]) + len(columns[0])
             own = [part.first_row + row, self._shown(columns, row)]
         count = total(self._comm, len(unknown))
@@ -266,11 +266,11 @@ class ShardVertices(Vertices):
         argument: str,
     ) -> None:
         """Send values to the owners of their vertices, then update ghosts; collective."""
-        told = in_order(
+        converted = in_order(
             self._comm, [(place, partial(cast_numbers, one, dtype)) for place, one in columns]
         )
         shard = self._shard()
-        sent = np.concatenate([np.empty(0, np.dtype(dtype)), *told])
+        sent = np.concatenate([np.empty(0, np.dtype(dtype)), *converted])
         owners = shard.owners(rows)
         order = np.argsort(owners, kind="stable")
         cuts = np.searchsorted(owners[order], np.arange(self._comm.size + 1))

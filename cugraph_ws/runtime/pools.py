@@ -1,7 +1,7 @@
 """The GPU's memory pools, and how much freed memory they keep.
 
-If RMM is installed, both CuPy's arrays and cuDF's columns allocate from it.  With separate
-pools, memory cached by one library would be unavailable to the other.
+If RMM is installed, both CuPy's arrays and cuDF's columns allocate from it.  With separate pools,
+memory cached by one library would be unavailable to the other.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["SharedPool", "driver_pool", "kept_at_most", "kept_by_rmm", "shared_p
 
 POOLED = 1 << 28  # bytes; the memory of larger arrays is not cached
 KEPT = 1 << 30  # most bytes of freed memory that are cached
-# The same limits as fractions of the GPU's memory; the larger applies
-# if RMM has no pool of its own.  Then allocations from the driver cost 2 to 6 % of a search of 130 million vertices on two GPUs.
+# The same limits as fractions of the GPU's memory; the larger applies if RMM has no pool of its own.
+# Then allocations from the driver cost 2 to 6 % of a search of 130 million vertices on two GPUs.
 POOLED_PART, KEPT_PART = 128, 16
 PROBE = 256  # bytes of an allocation to find the driver's pool
 
