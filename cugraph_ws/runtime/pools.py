@@ -16,7 +16,7 @@ __all__ = ["SharedPool", "driver_pool", "kept_at_most", "kept_by_rmm", "shared_p
 
 POOLED = 1 << 28  # bytes; the memory of larger arrays is not cached
 KEPT = 1 << 30  # most bytes of freed memory that are cached
-# The same limits as fractions of the GPU's memory; the larger applies if RMM has no pool of its own.
+# The limits as fractions of the GPU's memory; the larger applies if RMM has no pool of its own.
 # Then allocations from the driver cost 2 to 6 % of a search of 130 million vertices on two GPUs.
 POOLED_PART, KEPT_PART = 128, 16
 PROBE = 256  # bytes of an allocation to find the driver's pool
