@@ -1,1 +1,1 @@
-"""Graphs in parts, one for each rank: who owns what, and what ranks tell each other."""
+"""Graphs partitioned across ranks: ownership, halos, and the exchange between ranks."""

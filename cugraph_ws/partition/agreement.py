@@ -1,4 +1,4 @@
-"""What each member does alone, and may fail at, before all go on: one fails, all fail alike."""
+"""Local steps that may fail on one rank: then the same error is raised on all ranks."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ _ERRORS: dict[str, type[CugraphWsError]] = {
 def in_order(
     comm: Communicator, steps: Iterable[tuple[Sequence[int], Callable[[], Value]]]
 ) -> list[Value]:
-    """Take own steps, each with its place in the order of the steps of all members; together.
+    """Run this rank's steps; raise the first error of any rank on all ranks; collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     steps : iterable of (sequence of int, callable)
-        Places, all of one length, and what to do there: alone, without any meeting.
+        For each step, its place in the order of all ranks' steps, and the step.  Places are all of
+        one length.  A step must not call a collective.
 
     Returns
     -------
     list
-        What the own steps return, in their order.
+        What this rank's steps return, in the order of their places.
 
     Raises
     ------
     InputError, FileError, GraphMemoryError
-        If a step failed: for all members that of the first one, as if one member took all steps.
+        If a step failed on any rank.  All ranks raise the error of the first failed step, as if
+        one rank ran all steps.
     """
     done: list[Value] = []
     trouble: Any = None
@@ -56,16 +58,16 @@ def in_order(
 
 
 def attempt(comm: Communicator, step: Callable[[], Value]) -> Value:
-    """Take one step that every member has; see `in_order`.
+    """Run one step on every rank; see `in_order`.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     step : callable
 
     Returns
     -------
     object
-        What the own step returns.
+        What this rank's step returns.
     """
     return in_order(comm, [([comm.rank], step)])[0]

@@ -1,10 +1,12 @@
-"""A graph built by a crew: from partitions of an edge frame to each member's share.
+"""Build each rank's shard of a graph from partitions of an edge frame.
 
-Of n vertices and m edges, spread evenly over k members, with c edge columns of 8 bytes, a member holds
-beside its partitions at most about: 16 m/k bytes of vertex numbers while ids are numbered, with its
-distinct ids twice; then, for each edge column in turn, that column twice (as it is sent, and as it has
-come), beside the order in which edges are sent (8 bytes an arc) and the columns that have come.  Then the
-adjacency is built as a whole graph's is, over own vertices and ghosts.
+Let m edges be distributed evenly over k ranks.  Besides its partitions, a rank holds at most about:
+
+- while ids are numbered, 16 m/k bytes of vertex numbers, and two copies of its distinct ids;
+- while edge columns are shuffled one after another, two copies of one column (sent and received),
+  8 bytes an arc for the order in which arcs are sent, and the columns already received.
+
+The adjacency over owned vertices and ghosts is then built like that of a whole graph.
 """
 
 from __future__ import annotations
@@ -60,36 +62,36 @@ def build_shard(
     weights: Sequence[float] | None = None,
     meta: Any = None,
 ) -> ShardGraph:
-    """Build a member's share of a graph, together.
+    """Build this rank's shard of a graph; collective.
 
-    All members give the same arguments, but for `partitions` (and `vertices`, if they are `Partitions`).
+    All ranks pass the same arguments, except `partitions` and, if it is a `Partitions`, `vertices`.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     partitions : sequence of (int, frame)
-        Own partitions of the edge frame, perhaps none, each with its place in the whole.  They are read
-        as if they were put together in the order of their places.
+        This rank's partitions of the edge frame, perhaps none, each with its place in the whole
+        frame.  The whole frame is the concatenation of all partitions in the order of their places.
     source, destination, weight, directed, attributes, duplicates, self_loops
         See `Graph`.
     vertices : frame or Partitions, optional
         See `Graph`.
     weights : sequence of float, optional
-        How much of the work each member is to have; equal shares without.
+        Relative amount of work of each rank; equal by default.
     meta : frame, optional
-        An empty frame of the partitions' kind and columns; needed where no member has a partition.
+        An empty frame of the partitions' kind and columns; required if no rank has a partition.
 
     Returns
     -------
     ShardGraph
-        Members own ranges of vertices in the order of their ranks.
+        Ranks own ranges of vertices, in the order of the ranks.
 
     Raises
     ------
     InputError
-        If something is wrong with the frames, as `Graph` does, for all members.
+        If a frame is invalid, as in `Graph`; raised on all ranks.
     GraphMemoryError
-        If a member's share would not fit in its memory; for all members.
+        If a rank's shard would not fit in its memory; raised on all ranks.
     """
     check_choice("duplicates", duplicates, get_args(Duplicates))
     check_choice("self_loops", self_loops, get_args(Loops))
@@ -120,12 +122,12 @@ def build_shard(
     parts = Parts(comm, own, "edges", meta)
     extra = None
     if vertices is not None:
-        extra = Parts(comm, _spread(comm, vertices), "vertices")
+        extra = Parts(comm, _on_first_rank(comm, vertices), "vertices")
     expect = partial(
         estimate_memory, weighted=weight is not None, attributes=len(carried) - (weight is not None)
     )
     rows = sum(len(part.frame) for part in parts.own)
-    # the least it can be
+    # a lower bound: the number of vertices is not yet known
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=rows, number_of_vertices=0)))
     types, columns = _read_ids(comm, parts, extra, names)
     dense_up_to = 8 * (parts.rows + (0 if extra is None else extra.rows)) + (1 << 20)
@@ -140,10 +142,10 @@ def build_shard(
         dense_up_to=dense_up_to,
     )
     del columns
-    told = ShardVertices(comm, names[0], types, numbered.ids)
-    size, count = told.size, len(parts.own)
+    numbered_vertices = ShardVertices(comm, names[0], types, numbered.ids)
+    size, count = numbered_vertices.size, len(parts.own)
     if extra is not None:
-        told.keep_parts(extra, numbered.columns[2 * count :])
+        numbered_vertices.keep_parts(extra, numbered.columns[2 * count :])
     index = index_dtype(size)
     ends = [
         np.concatenate([np.empty(0, index), *(one.astype(index) for one in some)])
@@ -157,7 +159,7 @@ def build_shard(
         marks = ends[0] == ends[1]
         loops = total(comm, np.count_nonzero(marks))
         if loops and self_loops == "error":
-            _refuse_loops(comm, told, marks, ends[0], starts, first_rows)
+            _refuse_loops(comm, numbered_vertices, marks, ends[0], starts, first_rows)
         del marks
     places = [part.place[0] for part in parts.own]
     route = Route(ends[0], ends[1], starts, places, self_loops == "keep", directed)
@@ -166,7 +168,7 @@ def build_shard(
     arcs = route.aim(comm, cuts)
     owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
-    told.move(cuts)
+    numbered_vertices.move(cuts)
     came = {name: route.send(comm, values.pop(name)) for name in carried}
     sources, destinations = (one.astype(np.int64) for one in route.send_ends(comm))
     del route, ends
@@ -176,7 +178,7 @@ def build_shard(
         sources,
         destinations,
         came,
-        vertices=told,
+        vertices=numbered_vertices,
         kind=kind,
         names=names,
         weight=weight,
@@ -184,14 +186,14 @@ def build_shard(
         duplicates=duplicates,
     )
     shard._self_loops = loops
-    told.settle(shard)
+    numbered_vertices.settle(shard)
     return shard
 
 
 def _check_room(comm: Communicator, estimate: MemoryEstimate) -> None:
-    """Raise GraphMemoryError if a share would not fit in this machine, or in what its worker may take."""
+    """Raise GraphMemoryError if a shard would not fit in this machine's or the worker's memory."""
     check_memory(estimate)
-    room = getattr(comm, "room", None)  # a member's that is no Dask worker has no such limit
+    room = getattr(comm, "room", None)  # only a Dask worker has such a limit
     if room is not None and estimate.peak > room:
         raise GraphMemoryError(
             f"a worker needs {format_bytes(estimate.peak)} for its share of the graph while it is built, and "
@@ -203,7 +205,7 @@ def _check_room(comm: Communicator, estimate: MemoryEstimate) -> None:
 def _are_dense(
     comm: Communicator, types: Sequence[IdType], columns: Sequence[Sequence[Any]], dense_up_to: int
 ) -> bool:
-    """Tell whether ids are one column of integers of a range that is nearly filled, together."""
+    """Tell whether ids are one column of integers that nearly fill their range; collective."""
     if len(types) > 1 or types[0].family != "integer":
         return False
     own = [one for one in columns[0] if len(one)]
@@ -214,8 +216,8 @@ def _are_dense(
     return max(one[1] for one in shown) - min(one[0] for one in shown) < dense_up_to
 
 
-def _spread(comm: Communicator, vertices: Any) -> Partitions:
-    """Return a frame that all members have as one that the first one has."""
+def _on_first_rank(comm: Communicator, vertices: Any) -> Partitions:
+    """Return a frame that all ranks have as the only partition, of rank 0."""
     if isinstance(vertices, Partitions):
         return vertices
     return Partitions([vertices] if comm.rank == 0 else [])
@@ -224,14 +226,15 @@ def _spread(comm: Communicator, vertices: Any) -> Partitions:
 def _read_ids(
     comm: Communicator, parts: Parts, extra: Parts | None, names: tuple[list[str], list[str]]
 ) -> tuple[list[IdType], list[list[Any]]]:
-    """Read the ids of own partitions, in types that all members agree on, together.
+    """Read the ids of this rank's partitions, converted to types common to all ranks; collective.
 
     Returns
     -------
     types : list of IdType
         One for each column of the id.
     columns : list of list of ndarray or pyarrow.ChunkedArray
-        For each column of the id those of own partitions: sources, destinations, and vertices.
+        For each column of the id, the values in this rank's partitions: sources, destinations, then
+        vertices.
     """
     wanted: list[list[tuple[Parts, str, str]]] = [
         [(parts, source, "source"), (parts, destination, "destination")]
@@ -242,10 +245,10 @@ def _read_ids(
             wanted[which].append((extra, name, "vertices"))
     types, columns = [], []
     for ends in wanted:
-        read, told = [], []
+        read, described = [], []
         for stage, (where, name, argument) in enumerate(ends):
             if where.meta is not None:
-                where.meta.column(name, argument)  # all members look for it alike
+                where.meta.column(name, argument)  # a missing column raises on all ranks
             foreign = where.backend != parts.backend
 
             def step(
@@ -256,8 +259,8 @@ def _read_ids(
             some = in_order(comm, where.steps(stage, step))
             for part, one in zip(where.own, some, strict=True):
                 read.append(((stage, *part.place), one))
-                told.append(((stage, *part.place), one.type, str(one.column)))
-        kind = agree_together(comm, told)
+                described.append(((stage, *part.place), one.type, str(one.column)))
+        kind = agree_together(comm, described)
         types.append(kind)
         if kind.family == "nothing":
             columns.append([one.values for _, one in read])
@@ -269,7 +272,7 @@ def _read_ids(
 
 
 def _read_values(comm: Communicator, parts: Parts, name: str, weight: str | None) -> Any:
-    """Read an edge column of own partitions, together; of the dtype that the whole would have."""
+    """Read an edge column of this rank's partitions, in the whole column's dtype; collective."""
     argument = "weight" if name == weight else "attributes"
     if parts.meta is not None:
         parts.meta.column(name, argument)
@@ -300,7 +303,7 @@ def _refuse_loops(
     starts: npt.NDArray[np.int64],
     first_rows: npt.NDArray[np.int64],
 ) -> None:
-    """Raise InputError that names the first self-loop, together."""
+    """Raise InputError that names the first self-loop; collective."""
     own = None
     places = np.flatnonzero(marks)
     if len(places):

@@ -1,4 +1,4 @@
-"""The exchange of a crew: one meeting a superstep, for boundary state and counts together."""
+"""The exchange between ranks: one collective a superstep, for boundary state and counts."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ Array = npt.NDArray[Any]
 
 
 class RankExchange(Exchange):
-    """Moves boundary state between the members of a crew, each of which has one executor.
+    """Sends boundary state between the ranks of a communicator; each rank has one executor.
 
     Parameters
     ----------
     shard : ShardGraph
-        The own share.
+        This rank's shard.
     method : {"auto", "vr", "ms", "all"}
-        What is sent; see `Refinement`.
+        Which vertices are sent; see `Refinement`.
     dense : bool
         Whether every superstep computes all vertices.
     boundaries : list of array, optional
-        The share's boundaries and
+        The boundaries in the executor's positions, if these differ from the shard's.
     ghosts : list of (int, int), optional
-        its ghosts, where the executor numbers them in another order than the share.
+        The ranges of ghosts in the executor's positions, if these differ from the shard's.
 
     Notes
     -----
-    Counts travel with the state.  They are taken before ghosts are brought up to date, so a sender
-    adds what its parcels will set to work elsewhere: how many arcs lead out of each ghost, its
-    holders have told once.
+    The message with the state also carries the counts.  Counts are read before ghosts are updated,
+    so the sender adds the out-arcs of the ghosts that its message makes active.  Each rank sends
+    the out-degrees of its ghosts to their owners once, at construction.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class RankExchange(Exchange):
         self._ghosts = shard.ghosts if ghosts is None else ghosts
         self._sender = Sender(held, self._comm.rank, shard.owned, method, dense=dense)
         self._on_host = boundaries is None
-        # where peers number what they send, if they send everything
+        # positions of this rank's ghosts in their owners' messages, if owners send all vertices
         self._theirs = held
         if self._sender.everything:
             self._theirs = [box[0] for box in self._comm.alltoall([[one] for one in held])]
         if self._on_host:
             degrees = shard.csr.degrees
-            told = self._comm.alltoall([[degrees[first:last]] for first, last in self._ghosts])
-            self._arcs_there = [box[0] for box in told]
+            received = self._comm.alltoall([[degrees[first:last]] for first, last in self._ghosts])
+            self._arcs_there = [box[0] for box in received]
 
     def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
-        """Bring ghosts up to date after a superstep; return the counts of all, and what was sent."""
+        """Update ghosts after a superstep; return the counts of all ranks, and the traffic."""
         (executor,) = executors
         packed = self._sender.pack(executor)
         parcels = self._sender.seal(executor, packed)
@@ -95,7 +95,7 @@ class RankExchange(Exchange):
         return merged, Traffic(sent, useful)
 
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
-        """Tell which ghosts have their place in the predecessor forest."""
+        """Update which ghosts have been reached by the tree growth."""
         (executor,) = executors
         packed = self._sender.pack(executor, forest=True)
         parcels = self._sender.seal(executor, packed, forest=True)
@@ -106,7 +106,7 @@ class RankExchange(Exchange):
     def _take(
         self, executor: Executor, peer: int, parcel: Parcel | None, *, forest: bool = False
     ) -> None:
-        """Bring the ghosts of one member up to date."""
+        """Update the ghosts that one rank owns from its message."""
         first, last = self._ghosts[peer]
         if parcel is None or first == last:
             return
@@ -115,52 +115,52 @@ class RankExchange(Exchange):
         executor.unpack(first, last, parcel, forest=forest)
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
-        """Return the counts of all members, ghosts' arcs included."""
+        """Return the counts of all ranks, including ghosts' arcs."""
         (own,) = counts
         boxes = self._comm.alltoall([_pack_counts(own, Traffic())] * self._comm.size)
         return Counts.merged([_unpack_counts(box)[0] for box in boxes])
 
     def total(self, number: int) -> int:
-        """Return the sum of one number of each member."""
+        """Return the sum of one number from each rank."""
         return int(np.sum(self._comm.allgather(int(number))))
 
     def rest(self) -> None:
-        """Return at once: meetings are waited for."""
+        """Return at once: a collective returns only when it is complete."""
 
     def collect(self, shares: Sequence[dict[str, Array]]) -> dict[str, Array]:
-        """Return the own share: by owned vertex is how a member's results are."""
+        """Return the only columns: a rank's results are by owned vertex."""
         return shares[0]
 
 
 def _arcs_of(parcel: Parcel, arcs: Array) -> int:
-    """Count the arcs that a parcel sets to work where it goes."""
+    """Count the out-arcs of the ghosts that a message makes active on its receiver."""
     parcel = parcel.unfolded()
     which = parcel.places if parcel.places is not None else parcel.active
     return int(arcs.sum() if which is None else arcs[which].sum())
 
 
 def _pack(parcel: Parcel | None) -> list[Array]:
-    """Lay a parcel out as arrays: places, activity and bits, empty where there are none, and fields."""
+    """Encode a message as arrays: flags, places, activity, bits, fields; an absent one is empty."""
     if parcel is None:
         return []
     none = np.empty(0, np.int64)
     optional = [parcel.places, parcel.active, parcel.bits]
-    told = np.array([*(one is not None for one in optional), parcel.useful])
-    return [told, *(none if one is None else one for one in optional), *parcel.fields]
+    flags = np.array([*(one is not None for one in optional), parcel.useful])
+    return [flags, *(none if one is None else one for one in optional), *parcel.fields]
 
 
 def _unpack(box: Sequence[Array]) -> Parcel | None:
     if not box:
         return None
-    told, *optional = box[:4]
+    flags, *optional = box[:4]
     places, active, bits = (
-        one if there else None for one, there in zip(optional, told, strict=False)
+        one if there else None for one, there in zip(optional, flags, strict=False)
     )
-    return Parcel(places, tuple(box[4:]), active, int(told[3]), bits)
+    return Parcel(places, tuple(box[4:]), active, int(flags[3]), bits)
 
 
 def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:
-    """Lay counts out as three arrays."""
+    """Encode counts as three arrays."""
     numbers = [counts.active, counts.arcs, counts.waiting, counts.read, *traffic]
     changes = [counts.total_change, counts.greatest_change, *counts.sums]
     history = np.array(counts.history, np.int64).reshape(-1, 2)

@@ -1,8 +1,8 @@
-"""The order of ghosts on a GPU: that in which their owners lay them out.
+"""The order of ghosts on a GPU: by their owner's positions.
 
-An owner then reads what it sends from front to back, instead of here and there, and what it computes
-last is at the front of every parcel, so that the rest can leave before.  In rows, whose in-neighbours
-stand by position, the busiest ghosts of each member come first.
+An owner then reads what it sends sequentially.  What it computes last is at the front of every
+message, so the rest can be sent earlier.  In rows, in-neighbours are ordered by position, so the
+ghosts of highest in-degree of each rank come first.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ DeviceArray = Any  # CuPy's or NumPy's
 def order_ghosts(
     comm: Communicator, ghosts: Sequence[tuple[int, int]], boundaries: list[DeviceArray]
 ) -> DeviceArray:
-    """Return the ghosts of each member in the order of their owner's positions, together.
+    """Return the ghosts of each rank in the order of their owner's positions; collective.
 
     Boundaries are ascending in that order.
 
     Parameters
     ----------
-    crew : Communicator
-        Between whose members arrays on the device travel.
+    comm : Communicator
+        It must exchange arrays on the device.
     ghosts : sequence of (int, int)
-        For each member, the range of places of its vertices, own vertices not counted.
+        For each rank, the range of its vertices among the ghosts.
     boundaries : list of device array of int32 or int64
-        For each member, the own positions that it holds, in the order of its ghosts so far; emptied.
+        For each rank, the owned positions that it holds as ghosts, in the present order of its
+        ghosts.  The list is emptied, to free memory.
 
     Returns
     -------
     device array of the boundaries' dtype, shape (all ghosts,)
-        Which ghost comes to each place.
+        Index of the ghost at each place of the new order.
     """
     xp, kind = device().xp, boundaries[0].dtype
     orders = []
@@ -47,8 +48,8 @@ def order_ghosts(
     del orders
     order = xp.empty(ghosts[-1][1], kind)
     while came:
-        ((told,), (first, last)) = came.pop(), ghosts[len(came)]
-        order[first:last] = told
+        ((theirs,), (first, last)) = came.pop(), ghosts[len(came)]
+        order[first:last] = theirs
         order[first:last] += kind.type(first)
-        del told
+        del theirs
     return order

@@ -1,7 +1,7 @@
 """The halo of a part of a graph: owned vertices that other ranks hold, and ghosts, which others own.
 
-Whatever is here is collective: all ranks call it, in the same order.  A single rank has no halo, and
-nothing is computed, launched or sent for it.
+All operations are collective: all ranks call them, in the same order.  A single rank has no halo,
+and nothing is computed, launched or sent for it.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ __all__ = ["Halo", "Range"]
 Array = Any  # NumPy's or CuPy's
 Range = tuple[int, int]
 
-NARROW = 1 << 31  # places below this are sent in half the bytes
+NARROW = 1 << 31  # indices below this are sent as int32
 
 
 class Halo:
-    """What a rank tells the others of its vertices, and hears of theirs; counts the bytes sent.
+    """The exchanges between owned vertices and ghosts; counts the bytes sent.
 
     Parameters
     ----------
     comm : Communicator
         The ranks.
     on_device : bool
-        Whether columns by position are on the GPU.
+        Whether arrays by position are on the GPU.
     boundaries : sequence of array of int
         For each rank, the positions of owned vertices that it holds as ghosts.
     ghosts : sequence of (int, int)
         For each rank, the range of positions of its vertices here.
     cuts : ndarray of int64, shape (comm.size + 1,)
-        Rank r owns the vertices numbered from cuts[r] to cuts[r + 1].
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
 
     """
 
@@ -58,20 +58,20 @@ class Halo:
         held = np.cumsum([0, *map(len, boundaries)]).tolist()
         self._first_ghost = ghosts[0][0]
         after = [held[-1] + last - self._first_ghost for _, last in ghosts]
-        # Where each rank's begin and end among the ends, and, after all ends, among the ghosts.
+        # Bounds of the ranks' parts: of the send indices, then of the ghosts placed after them.
         self._held, self._all = held, [*held, *after]
         self._kind = np.int32 if self._all[-1] < NARROW else np.int64
-        self._sent = 0  # bytes, since they were last asked for
+        self._sent = 0  # bytes since the last call of `totals`
 
     @cached_property
     def ends(self) -> Array:
-        """The boundaries, one after the other."""
+        """The send indices: the boundaries of all ranks, concatenated."""
         one = len(self._boundaries) == 1
         return self._boundaries[0] if one else self._xp.concatenate(self._boundaries)
 
     @property
     def alone(self) -> bool:
-        """Whether there is one rank, which has no halo."""
+        """Whether there is a single rank, without a halo."""
         return self.comm.size == 1
 
     @property
@@ -82,7 +82,7 @@ class Halo:
     # --------------------------------------------------------------- from owners to ghosts
 
     def update(self, *columns: Array) -> None:
-        """Overwrite ghosts' entries with their owners'.
+        """Copy owners' entries to ghosts.
 
         Parameters
         ----------
@@ -99,55 +99,57 @@ class Halo:
     def update_changed(
         self, changed: Array, pack: Callable[[Array], Sequence[Array]]
     ) -> list[tuple[Array, list[Array]]]:
-        """Tell those who hold them as ghosts which owned vertices have changed.
+        """Send changes of owned vertices to the ranks that hold them as ghosts.
 
         Parameters
         ----------
         changed : array of bool, shape (len(ends),)
-            Of which of `ends` to tell.
+            Which of the send indices `ends` to send.
         pack : callable
-            Returns the arrays to send, given positions of owned vertices: one entry or more for each.
+            Given positions of owned vertices, returns the arrays to send: one entry or more for
+            each.
 
         Returns
         -------
         list of (array, list of array)
-            From each rank that had news: positions of ghosts, none of them twice, and what it has sent.
+            For each rank that sent updates: distinct positions of ghosts, and the arrays sent.
         """
         if self.alone:
             return []
         boxes = []
         for which, first, held in self._listed(changed, self._held):
-            told = pack(held) if len(which) else []
-            boxes.append([(which - first).astype(self._kind), *told])
+            arrays = pack(held) if len(which) else []
+            boxes.append([(which - first).astype(self._kind), *arrays])
         came = zip(self._ghosts, self.exchange(boxes), strict=True)
         return [
-            (places + np.int64(first), list(told))
-            for (first, _), (places, *told) in came
+            (places + np.int64(first), list(arrays))
+            for (first, _), (places, *arrays) in came
             if len(places)
         ]
 
     # --------------------------------------------------------------- from ghosts to owners
 
     def reduce(self, column: Array, combine: Callable[[Array, Array], Array] = np.add) -> None:
-        """Combine ghosts' entries into their owners'; ghosts keep theirs.
+        """Combine ghosts' entries into their owners'; ghosts keep their entries.
 
         Parameters
         ----------
         column : array, shape (size, ...), by position
-            Changed in place.
+            Modified in place.
         combine : callable
-            Of two arrays, such as `numpy.add` or `numpy.minimum`; applied in the order of ranks.
+            Combines two arrays, such as `numpy.add` or `numpy.minimum`; applied in the order of
+            ranks.
         """
         if self.alone:
             return
-        # Copies: what is sent may be read after this rank has gone on.
+        # Copies: send buffers may be read after this call has returned.
         boxes = [[column[first:last].flatten()] for first, last in self._ghosts]
         for held, (array,) in zip(self._boundaries, self.exchange(boxes), strict=True):
             # A boundary names no vertex twice.
             column[held] = combine(column[held], array.reshape(len(held), *column.shape[1:]))
 
     def reduce_changed(self, changed: Array, values: Array) -> list[tuple[Array, Array]]:
-        """Report to their owners what has changed at ghosts.
+        """Send changed values of ghosts to their owners.
 
         Parameters
         ----------
@@ -157,40 +159,40 @@ class Halo:
         Returns
         -------
         list of (positions, values)
-            Of owned vertices, from each rank that has reported; no position twice from one.
+            For each rank that sent values: distinct positions of owned vertices, and the values.
         """
         _, reports, _ = self.swap(self._xp.zeros(len(self.ends), np.bool_), changed, values)
         return reports
 
     def swap(
-        self, told: Array, reported: Array, values: Array, *others: Array
+        self, changed: Array, ghosts_changed: Array, values: Array, *others: Array
     ) -> tuple[Array, list[tuple[Array, Array]], list[int]]:
-        """Tell which owned vertices have changed, and report what has at ghosts, in one exchange.
+        """Send which owned vertices changed, and changed values of ghosts, in one exchange.
 
-        The host waits for the lengths of all lists at once, then for what comes.
+        The host waits twice: for the lengths of all lists, then for the messages.
 
         Parameters
         ----------
-        told : array of bool, shape (len(ends),)
-            Which of `ends` to tell their holders of.
-        reported : array of bool, shape (ghosts,)
-            Which ghosts to report to their owners; of no entries if none, and then of `values` too.
+        changed : array of bool, shape (len(ends),)
+            Which of the send indices `ends` to send to their holders.
+        ghosts_changed : array of bool, shape (ghosts,)
+            Which ghosts to send to their owners; if none, both this and `values` may be empty.
         values : array, shape (ghosts,)
-            What to report of them.
+            The ghosts' values.
         *others : arrays of int64
-            What the host wants to know besides.
+            Further numbers on the device that the host needs.
 
         Returns
         -------
         ghosts : array of int64
-            Positions of the ghosts of which news has come.
+            Positions of the ghosts whose owners sent an update.
         reports : list of (positions, values)
-            Of owned vertices, from each rank that has reported; no position twice from one.
+            For each rank that sent values: distinct positions of owned vertices, and the values.
         numbers : list of int
-            The others.
+            The values of `others`.
         """
         xp, ranks, edges = self._xp, self.comm.size, self._all
-        which = xp.flatnonzero(xp.concatenate([told, reported]))
+        which = xp.flatnonzero(xp.concatenate([changed, ghosts_changed]))
         cuts = xp.searchsorted(which, xp.asarray(edges))
         numbers = as_host(xp.concatenate([cuts, *others])).tolist()
         listed = [which[low:high] for low, high in pairwise(numbers[: len(edges)])]
@@ -217,7 +219,7 @@ class Halo:
         ]
         return xp.concatenate(ghosts), reports, numbers[len(edges) :]
 
-    # ------------------------------------------------------------------ of any vertices
+    # --------------------------------------------------------------------- any vertices
 
     def send_to_owners(self, numbers: Array, *columns: Array) -> list[Array]:
         """Send rows to the owners of vertices.
@@ -225,13 +227,14 @@ class Halo:
         Parameters
         ----------
         numbers : array of int, shape (rows,)
-            The vertices, by number.
+            Vertex numbers.
         *columns : array, each of shape (rows,)
 
         Returns
         -------
         list of array
-            Numbers of owned vertices, and the columns that have come, in the order of the senders.
+            The numbers and columns received, in the order of the senders.  All vertices are owned
+            here.
         """
         if self.alone:
             return [numbers, *columns]
@@ -250,14 +253,14 @@ class Halo:
         Parameters
         ----------
         column : array, shape (owned, ...) at least
-            What this rank answers from: owned vertices in the order of their numbers.
+            Entries of owned vertices, in the order of their numbers.
         numbers : array of int
-            The vertices asked for here, by number.
+            Numbers of the vertices to read.
 
         Returns
         -------
         array
-            Of the dtype of `column`, one entry for each number.
+            One entry for each number, of the dtype of `column`.
         """
         low = int(self._cuts[self.comm.rank])
         if self.alone:
@@ -272,17 +275,18 @@ class Halo:
     # ------------------------------------------------------------------------- the rest
 
     def exchange(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
-        """Give every rank arrays of its own, and get what the others give.
+        """Send arrays to every rank, and return the arrays received.
 
         Parameters
         ----------
         boxes : sequence of sequence of array
-            What goes to each rank, all on the host or all on the device; the own box comes back.
+            The arrays for each rank, all on the host or all on the device.  This rank's entry is
+            returned as it is.
 
         Returns
         -------
         list of list of array
-            What has come from each rank, where what was sent is; not to be written to.
+            The arrays from each rank, on the host or the device as those sent; read-only.
         """
         rank = self.comm.rank
         away = [box for other, box in enumerate(boxes) if other != rank]
@@ -295,12 +299,12 @@ class Halo:
         return [[xp.asarray(one) for one in box] for box in came]
 
     def exchange_ranges(self, *columns: tuple[Array, Sequence[int]]) -> list[Array]:
-        """Give every rank a range of each array; return what has come, that of rank 0 first.
+        """Send a range of each array to every rank; return those received, in the order of ranks.
 
         Parameters
         ----------
         *columns : (array, sequence of int)
-            Each array, and where in it the ranges of the ranks begin and end.
+            Each array, and the bounds of the ranks' ranges in it.
 
         Returns
         -------
@@ -315,7 +319,7 @@ class Halo:
         return [_module_of(parts[0]).concatenate(parts) for parts in came]
 
     def by_holder(self, values: Sequence[int]) -> Array:
-        """Return for each of `ends` a number of the rank that holds it.
+        """Return, for each of the send indices `ends`, a value of the rank that holds it.
 
         Parameters
         ----------
@@ -329,7 +333,7 @@ class Halo:
         return self._xp.asarray(np.repeat(np.array(values, np.int64), lengths))
 
     def totals(self, *numbers: int) -> list[int]:
-        """Add up numbers over all ranks.
+        """Sum numbers over all ranks.
 
         Parameters
         ----------
@@ -338,7 +342,7 @@ class Halo:
         Returns
         -------
         list of int
-            Their sums, and after them the bytes sent by all since this was last asked.
+            The sums, then the bytes sent by all ranks since the last call.
         """
         if self.alone:
             return [*numbers, 0]
@@ -347,12 +351,12 @@ class Halo:
         return [sum(column) for column in zip(*shown, strict=True)]
 
     def refuse(self, text: str | None) -> None:
-        """Raise InputError on all ranks if any of them has a reason to.
+        """Raise InputError on all ranks if any rank has an error.
 
         Parameters
         ----------
         text : str or None
-            What this rank refuses; the first rank's is raised.
+            This rank's error message, or None.  The message of the lowest rank is raised.
 
         Raises
         ------
@@ -363,7 +367,7 @@ class Halo:
             raise InputError(shown[0])
 
     def _listed(self, changed: Array, cuts: list[int]) -> list[tuple[Array, int, Array]]:
-        """Return for each rank which of `ends` have changed, where its begin, and their positions."""
+        """Return for each rank its changed send indices, its first one, and their positions."""
         xp = self._xp
         which = xp.flatnonzero(changed)
         bounds = as_host(xp.searchsorted(which, xp.asarray(cuts))).tolist()
@@ -375,5 +379,5 @@ class Halo:
 
 
 def _module_of(array: Array) -> Any:
-    """Return the module of an array: NumPy, or what makes arrays on the device."""
+    """Return the array's module: NumPy, or the device's."""
     return array_module(not isinstance(array, np.ndarray))

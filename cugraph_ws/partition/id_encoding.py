@@ -1,7 +1,7 @@
-"""Ids as they travel between members: as few NumPy arrays as can be.
+"""The encoding of ids in messages between ranks, as few NumPy arrays.
 
-Integers (and times, as integers) are one array; text and bytes are Arrow's two: where each value ends,
-and the bytes.  A *form* says which: a NumPy dtype, or Arrow's large_string or large_binary.
+Integers, and times as integers, are one array.  Text and bytes are Arrow's two buffers: offsets
+and data. A *form* is the type to encode: a NumPy dtype, or Arrow's large_string or large_binary.
 """
 
 from __future__ import annotations
@@ -50,31 +50,31 @@ def form_of(kind: IdType) -> Form:
 
 
 def fit(values: IdValues, form: Form) -> tuple[Values, npt.NDArray[np.bool_]]:
-    """Return ids in a form.
+    """Convert ids to a form.
 
     Parameters
     ----------
     values : ndarray of integers or pyarrow.ChunkedArray
-        As `ids.conform` gives them.
+        As `ids.conform` returns them.
     form : dtype or pyarrow.DataType
 
     Returns
     -------
     values : ndarray or pyarrow.Array
     fitting : ndarray of bool
-        False where the form lacks an integer: there the value is another.
+        False where the form cannot hold an integer; the value there is invalid.
     """
     if isinstance(form, np.dtype):
         assert isinstance(values, np.ndarray)
         limits = np.iinfo(form)
-        # with Python's integers, which NumPy compares exactly whatever the dtype
+        # NumPy compares Python integers exactly with any dtype
         fitting = (values >= int(limits.min)) & (values <= int(limits.max))
         return values.astype(form, copy=False), fitting
     return plain(values, form), np.ones(len(values), np.bool_)
 
 
 def plain(values: Any, form: Form) -> Values:
-    """Return values that have a form, but for how Arrow keeps them, in one piece."""
+    """Return values of a form's kind in one array of exactly that form."""
     if isinstance(form, np.dtype):
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             values = values.to_numpy()
@@ -83,13 +83,13 @@ def plain(values: Any, form: Form) -> Values:
         if pt.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
         values = values.cast(form).combine_chunks()
-    if isinstance(values, pa.ChunkedArray):  # of older versions of Arrow, where there is no chunk
+    if isinstance(values, pa.ChunkedArray):  # older versions of Arrow, if there is no chunk
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], form)
     return values.cast(form)
 
 
 def pack(values: Values) -> list[Array]:
-    """Return values without nulls as arrays."""
+    """Encode values without nulls as arrays."""
     if isinstance(values, np.ndarray):
         return [values]
     if not len(values):
@@ -101,7 +101,7 @@ def pack(values: Values) -> list[Array]:
 
 
 def unpack(arrays: Sequence[Array], form: Form) -> Values:
-    """Return the values that `pack` made arrays of."""
+    """Decode the arrays of `pack`."""
     if isinstance(form, np.dtype):
         return arrays[0]
     ends, octets = (np.ascontiguousarray(one) for one in arrays)
@@ -111,21 +111,21 @@ def unpack(arrays: Sequence[Array], form: Form) -> Values:
 
 
 def join(pieces: Sequence[Values], form: Form) -> Values:
-    """Return values one after another."""
+    """Concatenate values."""
     if isinstance(form, np.dtype):
         return np.concatenate([np.empty(0, form), *pieces])
     return pa.concat_arrays([pa.array([], form), *pieces])
 
 
 def sample(values: Values, places: Sequence[int]) -> list[Any]:
-    """Return some values as what `bounds` and `compare` compare with."""
+    """Return some values as Python integers or bytes, for `bounds` and `compare`."""
     if isinstance(values, np.ndarray):
         return [int(values[place]) for place in places]
     return [_octets(values[place]) for place in places]
 
 
 def bounds(values: Values, splitters: Sequence[Any]) -> list[int]:
-    """Return where ascending values reach each of ascending splitters.
+    """Find the places of ascending splitters in ascending values.
 
     Parameters
     ----------
@@ -136,10 +136,10 @@ def bounds(values: Values, splitters: Sequence[Any]) -> list[int]:
     Returns
     -------
     list of int
-        The place of the first value that is not less than the splitter.
+        For each splitter, the place of the first value that is not less.
     """
     if isinstance(values, np.ndarray):
-        # one dtype: NumPy would compare int64 and uint64 as floats
+        # the same dtype: NumPy would compare int64 with uint64 as floats
         return list(map(int, np.searchsorted(values, np.array(list(splitters), values.dtype))))
     places = range(len(values))
     return [bisect_left(places, one, key=lambda place: _octets(values[place])) for one in splitters]
@@ -155,6 +155,6 @@ def compare(values: Values, bound: int | bytes) -> tuple[Array, Array]:
 
 
 def _octets(value: Any) -> bytes:
-    """Return one value of Arrow's as bytes, in the order of which it sorts text."""
+    """Return one Arrow value as bytes; Arrow sorts text by its bytes."""
     buffer = value.as_buffer()
     return b"" if buffer is None else bytes(buffer.to_pybytes())

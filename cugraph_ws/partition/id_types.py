@@ -1,6 +1,6 @@
-"""Types of ids, agreed on by members that hold different partitions.
+"""A common type of ids for ranks that have different partitions.
 
-A frame library's dtype travels as text and Arrow's bytes, never as a pickled object.
+A frame library's dtype is sent as text and Arrow's bytes, never as a pickled object.
 """
 
 from __future__ import annotations
@@ -20,34 +20,35 @@ from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = ["agree_together", "pack_dtype", "unpack_dtype"]
 
-Told = tuple[Sequence[int], IdType, str]
+TypedColumn = tuple[Sequence[int], IdType, str]
 
 
-def agree_together(comm: Communicator, told: Sequence[Told]) -> IdType:
-    """Find the type that all members' columns of ids have in common, together.
+def agree_together(comm: Communicator, columns: Sequence[TypedColumn]) -> IdType:
+    """Find the common type of all ranks' columns of ids; collective.
 
     Parameters
     ----------
-    crew : Communicator
-    told : sequence of (sequence of int, IdType, str)
-        Of each own column its place among all members' columns, its type, and its name for errors.
+    comm : Communicator
+    columns : sequence of (sequence of int, IdType, str)
+        For each of this rank's columns: its place among all ranks' columns, its type, and its name
+        for errors.
 
     Returns
     -------
     IdType
-        The same for all members.  A member without columns follows the others; categories of all
-        columns are shown to all members, unless every column has the same.
+        The same on all ranks, also on those without columns.  Categories are sent to all ranks,
+        unless every rank has the same.
 
     Raises
     ------
     InputError
-        If the columns are of different kinds; see `ids.common_type`.
+        If the columns have no common type; see `ids.common_type`.
     """
     about: list[list[Any]] = []
     known: dict[str, Any] = {}
-    for place, kind, whose in sorted(told, key=lambda one: list(one[0])):
+    for place, kind, whose in sorted(columns, key=lambda one: list(one[0])):
         row = [kind.family, _pack_arrow(kind.arrow), _digest(kind.dtype, known), kind.categorical]
-        if all(row != one[1] for one in about):  # of like columns the first speaks for all
+        if all(row != one[1] for one in about):  # columns of equal types are listed once
             about.append([list(place), row, whose])
     shown = comm.allgather(about)
     everything = sorted(
@@ -61,7 +62,7 @@ def agree_together(comm: Communicator, told: Sequence[Told]) -> IdType:
     holders: dict[str, int] = {}
     for _, rank, row, _ in everything:
         holders.setdefault(row[2], rank)
-    # what everybody has, nobody needs to show
+    # dtypes that some rank lacks; others need not be sent
     lacking = {
         digest
         for digest in holders
@@ -84,7 +85,7 @@ def agree_together(comm: Communicator, told: Sequence[Told]) -> IdType:
 
 
 def pack_dtype(dtype: Any) -> list[Any] | None:
-    """Return a frame's dtype as a list of text and bytes.
+    """Encode a frame's dtype as a list of text and bytes.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def pack_dtype(dtype: Any) -> list[Any] | None:
 
 
 def unpack_dtype(packed: Sequence[Any] | None) -> Any:
-    """Return the dtype that `pack_dtype` was given, or one that is equal to it."""
+    """Decode a dtype of `pack_dtype`; the result is equal to the original."""
     if packed is None:
         return None
     kind, value = packed[:2]
@@ -142,7 +143,7 @@ def unpack_dtype(packed: Sequence[Any] | None) -> Any:
 
 
 def _digest(dtype: Any, known: dict[str, Any]) -> str:
-    """Name a dtype by what it is, and remember it."""
+    """Return a hash of a dtype, and add the dtype to `known`."""
     name = hashlib.sha256(repr(pack_dtype(dtype)).encode()).hexdigest()
     known.setdefault(name, dtype)
     return name

@@ -1,4 +1,4 @@
-"""All distinct ids of a graph, spread over a crew: before vertices have owners, and after."""
+"""All distinct ids of a graph, partitioned across ranks: before vertices have owners, and after."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ class Distinct(Protocol):
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of distinct ids."""
 
     @property
     def forms(self) -> list[Form]:
-        """The form of each part."""
+        """The form of each part of the id."""
 
     def take(self, numbers: Numbers) -> list[Values]:
-        """Return the parts of the ids of valid numbers, together."""
+        """Return the parts of the ids with the given valid numbers; collective."""
 
 
 class Stretch:
-    """Integers without a gap, which nobody needs to keep.
+    """A range of integers without gaps; no rank stores them.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     low : int
-        The least.
+        The least integer.
     size : int
-        How many there are.
+        Number of integers.
     form : dtype
     """
 
@@ -74,21 +74,21 @@ class Stretch:
         self.renumbered: Renumbered = "no" if low == 0 else "compacted"
 
     def take(self, numbers: Numbers) -> list[Values]:
-        """Return the integers of numbers."""
+        """Return the integers with the given numbers."""
         return [(numbers + self.low).astype(self.forms[0])]
 
 
 class Shelf:
-    """Distinct values in ascending order, a range of them with each member.
+    """Distinct values in ascending order; each rank stores a range of them.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     values : ndarray or pyarrow.Array
-        The own range.
+        This rank's range.
     form : dtype or pyarrow.DataType
     counts : sequence of int
-        How many values each member has.
+        Number of values of each rank.
     renumbered : {"compacted", "sorted"}
     """
 
@@ -106,11 +106,11 @@ class Shelf:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of distinct ids."""
         return int(self.cuts[-1])
 
     def take(self, numbers: Numbers) -> list[Values]:
-        """Ask the members that have them for values, together."""
+        """Fetch values from the ranks that store them; collective."""
         low = int(self.cuts[self._comm.rank])
 
         def answer(wanted: Numbers) -> list[Values]:
@@ -120,7 +120,7 @@ class Shelf:
 
 
 class Pairs:
-    """Ids of several parts: pairs of the parts but the last, and the last."""
+    """Ids of several parts: pairs of all parts but the last, and the last part."""
 
     renumbered: Renumbered = "sorted"
 
@@ -130,11 +130,11 @@ class Pairs:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of distinct ids."""
         return self._keys.size
 
     def take(self, numbers: Numbers) -> list[Values]:
-        """Find the pairs, then their parts, together."""
+        """Return the parts of the ids with the given numbers; collective."""
         (keys,) = self._keys.take(numbers)
         head, last = np.divmod(keys, max(1, self._last.size))
         return [*self._head.take(head), *self._last.take(last)]
@@ -142,27 +142,28 @@ class Pairs:
 
 @dataclass(frozen=True)
 class IdRanges:
-    """Which rank owns which ids: each a range, in the order of the ranks.
+    """Which rank owns which ids: each rank owns a range, in the order of the ranks.
 
     Attributes
     ----------
     firsts : list
-        For each rank the parts of its least id, as `wire.compare` takes them; None where it owns none.
+        For each rank, the parts of its least id, as `id_encoding.compare` takes them; None if it
+        owns none.
     forms : list of dtype or pyarrow.DataType
-        Of each part.
+        The form of each part.
     """
 
     firsts: list[Any]
     forms: list[Form]
 
     def fit(self, columns: Sequence[IdValues]) -> tuple[list[Values], npt.NDArray[np.bool_]]:
-        """Return ids in these forms, and which of them the forms can hold."""
+        """Convert ids to these forms; return them, and which of them fit."""
         fitted = [wire.fit(one, form) for one, form in zip(columns, self.forms, strict=True)]
         parts = [values for values, _ in fitted]
         return parts, np.logical_and.reduce([fitting for _, fitting in fitted])
 
     def split(self, columns: Sequence[IdValues]) -> list[tuple[Numbers, list[Any]]]:
-        """Split ids by the rank that owns them, if they are ids of the graph.
+        """Group ids by the rank that would own them; ids that no rank can own are left out.
 
         Parameters
         ----------
@@ -172,7 +173,7 @@ class IdRanges:
         Returns
         -------
         list of (ndarray of int64, list of ndarray)
-            For each rank the places of its ids, and the ids as they travel.
+            For each rank, the places of its ids, and the encoded ids.
         """
         parts, fitting = self.fit(columns)
         owners = np.full(len(fitting), -1, np.int64)
@@ -187,37 +188,37 @@ class IdRanges:
 
 
 class OwnRange(DenseIntegers):
-    """Ids that are 0 … size-1: every member knows all of them."""
+    """Ids that are 0 … size-1; every rank knows all of them."""
 
     def __init__(self, size: int, low: int) -> None:
         super().__init__(size)
         self._low = low
 
     def join(self, comm: Communicator) -> OwnRange:
-        """Return what a member of another crew asks: nobody needs to be asked."""
+        """Return this object: no method communicates."""
         return self
 
     def own(self, places: Numbers) -> list[pa.Array]:
-        """Return the ids of own vertices."""
+        """Return the ids of owned vertices."""
         return self.decode(np.asarray(places) + self._low)
 
     def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
-        """Return what `encode` does; see `ShardNumbering.encode_same`."""
+        """Return the same as `encode`; see `ShardNumbering.encode_same`."""
         return self.encode(columns)
 
 
 class ShardNumbering:
-    """Ids with the owners of their vertices; encoding and decoding are done together.
+    """Ids stored by the owners of their vertices; encoding and decoding are collective.
 
     Parameters
     ----------
-    crew : Communicator
-    cuts : ndarray of int64, shape (crew.size + 1,)
-        Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+    comm : Communicator
+    cuts : ndarray of int64, shape (comm.size + 1,)
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
     local : Numbering
-        Of the ids of own vertices; the first one's number is 0.
+        Numbering of the ids of owned vertices, from 0.
     forms : sequence of dtype or pyarrow.DataType
-        Of each part.
+        The form of each part.
     renumbered : {"compacted", "sorted"}
 
     Attributes
@@ -244,26 +245,26 @@ class ShardNumbering:
 
     @property
     def size(self) -> int:
-        """Number of vertices of all members."""
+        """Number of vertices of the whole graph."""
         return int(self._cuts[-1])
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the ids of own vertices take."""
+        """Bytes of the ids of owned vertices."""
         return self._local.nbytes
 
     def join(self, comm: Communicator) -> ShardNumbering:
-        """Return the same ids as a member of another crew, of the same members, asks for them."""
+        """Return a copy that uses another communicator of the same ranks."""
         joined = copy(self)
         joined._comm = comm
         return joined
 
     def own(self, places: Numbers) -> list[pa.Array]:
-        """Return the ids of own vertices, alone; the first one's place is 0."""
+        """Return the ids of owned vertices; the first one's place is 0.  Not collective."""
         return self._local.decode(np.asarray(places))
 
     def encode(self, columns: Sequence[IdValues]) -> Numbers:
-        """Return the numbers of ids, -1 where unknown; together, each member its own ids."""
+        """Return the numbers of this rank's ids, -1 where unknown; collective."""
         split = self.ranges.split(columns)
         asked = [
             _unpack(box, self._forms) for box in self._comm.alltoall([box for _, box in split])
@@ -277,13 +278,13 @@ class ShardNumbering:
         return numbers
 
     def find_own(self, box: Sequence[Any]) -> Numbers:
-        """Return the numbers of ids, as `IdRanges.split` sends them to this rank; -1 where unknown."""
+        """Return the numbers of ids encoded by `IdRanges.split` for this rank; -1 where unknown."""
         return self._among_own(_unpack(box, self._forms))
 
     def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
-        """Return the numbers of ids, -1 where unknown; together, the same ids for all members.
+        """Return the numbers of ids, -1 where unknown; collective; all ranks pass the same ids.
 
-        Nobody is asked: everybody looks them up among the own ones, and tells which are there.
+        Each rank looks all ids up among those it owns, and sends the numbers it finds to all ranks.
         """
         parts, fitting = self.ranges.fit(columns)
         numbers = self._among_own(parts)
@@ -294,12 +295,12 @@ class ShardNumbering:
         return numbers
 
     def _among_own(self, parts: Sequence[Values]) -> Numbers:
-        """Return the numbers of ids, -1 for those that are not of own vertices, alone."""
+        """Return the numbers of ids, -1 if their vertices are not owned.  Not collective."""
         found = self._local.encode([_column(one) for one in parts])
         return np.where(found < 0, -1, found + int(self._cuts[self._comm.rank]))
 
     def decode(self, numbers: Any) -> list[pa.Array]:
-        """Return the ids of numbers, null for -1; together, each member its own numbers."""
+        """Return the ids of this rank's numbers, null for -1; collective."""
         low = int(self._cuts[self._comm.rank])
 
         def answer(wanted: Numbers) -> list[Values]:
@@ -320,14 +321,14 @@ class ShardNumbering:
 
 
 def settle(comm: Communicator, ids: Distinct, cuts: Numbers) -> ShardNumbering | OwnRange:
-    """Move ids to the owners of their vertices, together.
+    """Send ids to the owners of their vertices; collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     ids : Distinct
-    cuts : ndarray of int64, shape (crew.size + 1,)
-        Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+    cuts : ndarray of int64, shape (comm.size + 1,)
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
 
     Returns
     -------
@@ -350,19 +351,19 @@ def settle(comm: Communicator, ids: Distinct, cuts: Numbers) -> ShardNumbering |
 def _ask(
     comm: Communicator, cuts: Numbers, numbers: Numbers, answer: Any, forms: Sequence[Form]
 ) -> list[Values]:
-    """Ask the members that have them for ids by number, each number once, together."""
+    """Fetch ids by number from the ranks that store them, each number once; collective."""
     distinct, back = np.unique(numbers, return_inverse=True)
     bounds = np.searchsorted(distinct, cuts)
     asked = comm.alltoall([[distinct[a:b]] for a, b in pairwise(bounds.tolist())])
     boxes = [[a for part in answer(wanted[0]) for a in wire.pack(part)] for wanted in asked]
     parts = _joined([_unpack(box, forms) for box in comm.alltoall(boxes)], forms)
     if len(distinct) == len(numbers) and (back[1:] > back[:-1]).all():
-        return parts  # in order already, as ids that move to their owners are
+        return parts  # strictly ascending already, as when ids are sent to their owners
     return [_pick(part, back) for part in parts]
 
 
 def _unpack(box: Sequence[Any], forms: Sequence[Form]) -> list[Values]:
-    """Return the parts of ids that were packed one after another."""
+    """Return the parts of ids from their encoded parts, concatenated."""
     parts, first = [], 0
     for form in forms:
         last = first + (1 if isinstance(form, np.dtype) else 2)
@@ -372,12 +373,12 @@ def _unpack(box: Sequence[Any], forms: Sequence[Form]) -> list[Values]:
 
 
 def _joined(boxes: Sequence[Sequence[Values]], forms: Sequence[Form]) -> list[Values]:
-    """Return ids from several members, each a value of every part, one after another."""
+    """Concatenate ids from several ranks, part by part."""
     return [wire.join([box[which] for box in boxes], form) for which, form in enumerate(forms)]
 
 
 def _not_below(parts: Sequence[Values], bound: Sequence[Any]) -> npt.NDArray[np.bool_]:
-    """Tell which ids do not come before a bound, part by part."""
+    """Tell which ids are not less than a bound, comparing part by part."""
     beyond = np.zeros(len(parts[0]), np.bool_)
     level = np.ones(len(parts[0]), np.bool_)
     for part, one in zip(parts, bound, strict=True):

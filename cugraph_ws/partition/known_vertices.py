@@ -1,9 +1,9 @@
-"""The vertices that a call names, looked up by the client before the workers hear of the call.
+"""Checks of the vertices that a call names, on the client, before the workers start the call.
 
-Of ids that are 0 … n-1 the client knows enough by itself.  Of any others it asks the ranks that would own
-them.  What it says of an unknown one is what a graph of one process says: the same code reads the ids.
-The ranks look everything up again as the call begins, so that a look-up that gets no answer, as where a
-worker has just been lost, is left to them.
+If ids are 0 … n-1, the client checks them itself.  Otherwise it asks the ranks that would own
+them.  The same code reads ids as for a graph of one process, so the errors are the same.  Ranks
+look up all ids again when the call starts.  So a look-up without an answer, such as after the loss
+of a worker, is left to them.
 """
 
 from __future__ import annotations
@@ -36,21 +36,19 @@ from cugraph_ws.runtime.dispatch import is_dask_frame
 __all__ = ["GIVEN", "Directory", "KnownVertices", "NoAnswerError"]
 
 Numbers = npt.NDArray[np.int64]
-# Takes for each rank the ids that it would own, and returns their numbers, or None without an answer
+# Given for each rank the ids that it would own, returns their numbers, or None without an answer
 Ask = Callable[[Mapping[int, Sequence[Any]]], Mapping[int, Numbers] | None]
 
-MOST = (
-    1 << 20
-)  # ids that the client asks for; more are left to the ranks, which have to read them anyway
+MOST = 1 << 20  # ids that the client looks up; more are left to the ranks, which read them anyway
 
 
 class NoAnswerError(Exception):
-    """A look-up that is left to the ranks."""
+    """A look-up got no answer; it is left to the ranks."""
 
 
 @dataclass(frozen=True)
 class Directory:
-    """What a client knows of a graph's vertices.
+    """What a client needs to look up a graph's vertices.
 
     Attributes
     ----------
@@ -61,7 +59,7 @@ class Directory:
     size : int
         Number of vertices.
     ranges : IdRanges or None
-        Which rank owns which ids; None where ids are 0 … size-1.
+        Which rank owns which ids; None if ids are 0 … size-1.
     attributes : list of str
         Names of the vertex attributes.
     """
@@ -74,7 +72,7 @@ class Directory:
 
 
 class _AskedNumbering:
-    """Numbers of ids that ranks look up.
+    """Numbering whose ids are looked up by the ranks.
 
     Parameters
     ----------
@@ -93,23 +91,23 @@ class _AskedNumbering:
             raise NoAnswerError
         split = self._ranges.split(columns)
         asked = {rank: box for rank, (places, box) in enumerate(split) if len(places)}
-        told = self._ask(asked) if asked else {}
-        if told is None:
+        answers = self._ask(asked) if asked else {}
+        if answers is None:
             raise NoAnswerError
         numbers = np.full(len(columns[0]), -1, np.int64)
-        for rank, found in told.items():
+        for rank, found in answers.items():
             numbers[split[rank][0]] = found
         return numbers
 
 
 class KnownVertices(Vertices):
-    """The vertices of a graph on a cluster, as its client asks for them.
+    """The vertices of a graph on a cluster, on its client.
 
     Parameters
     ----------
     directory : Directory
     ask : callable
-        Asks ranks for the numbers of ids.
+        Returns numbers of ids from the ranks.
     """
 
     def __init__(self, directory: Directory, ask: Ask) -> None:
@@ -119,7 +117,7 @@ class KnownVertices(Vertices):
         self._names = directory.attributes
 
     def check(self, options: Mapping[str, Any]) -> None:
-        """Refuse vertices that the graph lacks, and columns that an argument lacks.
+        """Refuse arguments with unknown vertices or missing columns.
 
         Parameters
         ----------
@@ -129,7 +127,7 @@ class KnownVertices(Vertices):
         Raises
         ------
         InputError
-            As the function raises for a graph of one process.
+            The error that the function raises for a graph of one process.
         """
         for argument, given, look in _given(options):
             if given is not None:
@@ -150,29 +148,29 @@ class KnownVertices(Vertices):
                 f"compute() it first"
             )
         if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
-            return  # which the function itself refuses, or takes for something else
+            return  # the function itself refuses it, or accepts it with another meaning
         if not (isinstance(given, np.ndarray) and given.dtype == np.bool_):
             self.find(given, argument)
 
     def check_side(self, given: Any, argument: str) -> None:
-        """Refuse an unknown vertex in a list, or the name of no attribute."""
+        """Refuse an unknown vertex in a list, or an unknown attribute name."""
         if isinstance(given, str):
             self._check_name(given, argument)
         else:
             self.check_list(given, argument)
 
     def check_values(self, given: Any, argument: str) -> None:
-        """Refuse an unknown vertex in a frame or a mapping, or the name of no attribute."""
+        """Refuse an unknown vertex in a frame or a mapping, or an unknown attribute name."""
         if isinstance(given, str):
             self._check_name(given, argument)
-        elif is_dask_frame(given):  # whose rows are with the workers
+        elif is_dask_frame(given):  # its rows are on the workers
             frame = open_frame(given._meta, argument, on_device=True)
             value_column(frame.names, id_columns(frame, self.sources), argument)
         elif not isinstance(given, (abstract.Real, np.generic, np.ndarray)):
             self._pairs(given, argument, None)
 
     def check_columns(self, given: Any, argument: str) -> None:
-        """Refuse an unknown vertex in a frame of several columns, or a name of no attribute."""
+        """Refuse an unknown vertex in a frame of several columns, or an unknown attribute name."""
         if is_dask_frame(given):
             id_columns(open_frame(given._meta, argument, on_device=True), self.sources)
         elif is_frame(given):
@@ -186,14 +184,13 @@ class KnownVertices(Vertices):
             self._refuse_name(name, argument, self._names)
 
     def _distinct(self, rows: Any, argument: str) -> Any:
-        """Return vertex numbers; ranks refuse repeated ones."""
+        """Return vertex numbers; the ranks refuse repeated ones."""
         return rows
 
 
 Look = Callable[[KnownVertices, Any, str], None]
 
-# The arguments of functions that take vertices, in the order in which they are read, and how each of
-# them is looked up
+# The arguments that name vertices, in the order in which functions read them, and the check of each
 GIVEN: dict[str, Look] = {
     "start": KnownVertices.check_set,
     "starts": KnownVertices.check_list,
@@ -211,7 +208,7 @@ GIVEN: dict[str, Look] = {
 
 
 def _given(options: Mapping[str, Any]) -> Iterator[tuple[str, Any, Look]]:
-    """Yield the arguments that name vertices: their names, what is given, and how to look that up."""
+    """Yield the arguments that name vertices: name, value and check of each."""
     program = options.get("program")
     if not isinstance(program, VertexProgram):
         named = options if program is None else getattr(program, "vertices_given", {})

@@ -1,4 +1,4 @@
-"""How partitions bring each other's ghosts up to date after a superstep."""
+"""The contract of an exchange, and the exchange between partitions in one process."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Exchange", "LocalExchange", "Traffic"]
 
 
 class Traffic(NamedTuple):
-    """What an exchange has sent.
+    """Bytes sent by an exchange.
 
     Attributes
     ----------
     sent : int
-        Bytes.
+        All bytes.
     useful : int
-        Bytes of the values of vertices that had changed, or become active: what had to be sent
+        Bytes of the values of vertices that changed or became active: the least that must be sent
         (Khorasani, Gupta, Bhuyan 2015, Table I).
     """
 
@@ -33,48 +33,48 @@ class Traffic(NamedTuple):
 
     @classmethod
     def of(cls, parcels: Iterable[Parcel]) -> Traffic:
-        """Return that of some parcels."""
+        """Return the traffic of messages."""
         listed = list(parcels)
         return cls(
             sum(parcel.nbytes for parcel in listed),
-            # of a value that stands for many vertices all bytes are of use
+            # if one value stands for many vertices, all its bytes are useful
             sum(min(parcel.useful * parcel.width, parcel.nbytes) for parcel in listed),
         )
 
 
 class Exchange(Protocol):
-    """Moves boundary state between partitions; every process calls it for its own executors."""
+    """Sends boundary state between partitions; each process calls it with its executors."""
 
     def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
-        """Bring ghosts up to date after a superstep and mark them active.
+        """Update ghosts after a superstep, and mark those active whose vertices are.
 
         Parameters
         ----------
         executors : sequence of Executor
-            This process's.
+            The executors of this process.
         choice : Choice
-            What they have run.
+            What the superstep ran.
 
         Returns
         -------
         counts : Counts
-            Of all partitions, here and elsewhere.
+            Of all partitions, in all processes.
         traffic : Traffic
-            Of all.
+            Of all partitions.
         """
 
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
-        """Tell which ghosts have their place in the predecessor forest."""
+        """Update which ghosts have been reached by the tree growth."""
 
     def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
-        """Find the predecessors that are missing: of ties, which are followed over boundaries.
+        """Find missing predecessors by growing trees along tight arcs, across partitions.
 
         Parameters
         ----------
         executors : sequence of Executor
-            Their forests are begun.
+            The executors of this process, with tree growth begun.
         missing : int
-            How many are, in this process.
+            Number of missing predecessors in this process.
         """
         missing = self.total(missing)
         grown = missing
@@ -84,32 +84,32 @@ class Exchange(Protocol):
             missing -= grown
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
-        """Return the counts of all partitions, in this process and elsewhere."""
+        """Return the counts of all partitions, in all processes."""
 
     def total(self, number: int) -> int:
-        """Return the sum of one number of each process."""
+        """Return the sum of one number from each process."""
 
     def rest(self) -> None:
-        """Wait until nothing is on its way between partitions any more."""
+        """Wait until all messages between partitions have arrived."""
 
     def collect(self, shares: Sequence[dict[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
-        """Return columns by vertex number from each executor's, by owned vertex."""
+        """Return columns by vertex number, given each executor's columns by owned vertex."""
 
 
 class LocalExchange(Exchange):
-    """The exchange of partitions in one process: parcels are handed over as they are.
+    """The exchange between partitions in one process; messages are passed without copying.
 
     Parameters
     ----------
     partitions : sequence of Partition
         The partitions, one for each executor.
     method : {"auto", "vr", "ms", "all"}
-        What is sent; see `Refinement`.
+        Which vertices are sent; see `Refinement`.
     dense : bool
         Whether every superstep computes all vertices.
     boundaries : sequence of list of array, optional
-        Where executors number their vertices in another order than the partitions: the boundaries of
-        each, as its executor takes them.
+        Each partition's boundaries in its executor's positions, if these differ from the
+        partition's.
 
     Raises
     ------
@@ -138,16 +138,16 @@ class LocalExchange(Exchange):
         ]
 
     def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
-        """Bring ghosts up to date after a superstep; return the counts, and what was sent."""
+        """Update ghosts after a superstep; return the counts and the traffic."""
         traffic = self._deliver(executors)
         return self.merge([executor.counts() for executor in executors]), traffic
 
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
-        """Tell which ghosts have their place in the predecessor forest."""
+        """Update which ghosts have been reached by the tree growth."""
         self._deliver(executors, forest=True)
 
     def _deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> Traffic:
-        """Bring ghosts up to date and mark them active; return what was sent."""
+        """Update ghosts and mark active ones; return the traffic."""
         if len(executors) == 1:
             return Traffic()  # a whole graph has no boundary
         packed = [
@@ -173,14 +173,14 @@ class LocalExchange(Exchange):
         return Counts.merged(counts)
 
     def total(self, number: int) -> int:
-        """Return the number: there is no other process."""
+        """Return the number; there is no other process."""
         return number
 
     def rest(self) -> None:
-        """Return at once: what is sent is there."""
+        """Return at once: messages arrive when they are sent."""
 
     def collect(self, shares: Sequence[dict[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
-        """Return columns by vertex number from each executor's, by owned vertex."""
+        """Return columns by vertex number, given each executor's columns by owned vertex."""
         if len(shares) == 1:
             return shares[0]
         numbers = [part.numbers[: part.owned] for part in self._partitions]

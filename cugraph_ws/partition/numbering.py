@@ -1,9 +1,9 @@
-"""Vertex ids ↔ vertex numbers where no member has all ids.
+"""Numbering of vertex ids that are partitioned across ranks.
 
-Every member finds its own distinct ids.  Of integers that nearly fill a range, each member takes an
-even piece of the range; of anything else, a range between splitters that are drawn from everybody's
-ids.  Distinct ids go to the member in whose range they are, which answers with their numbers.  Once it
-is decided who owns which vertices, ids move to their owners.
+Every rank finds its distinct ids and sends each to the rank whose id range contains it, which
+returns the number.  If integers nearly fill their range, the ranks' id ranges are equal parts of
+it.  Otherwise id ranges are bounded by splitters sampled from the ids of all ranks.  When the
+owners of vertices have been chosen, ids are sent to them.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ __all__ = ["NumberedTogether", "number_rows_together"]
 Numbers = npt.NDArray[np.int64]
 
 _INT64_MAX = np.iinfo(np.int64).max
-_SAMPLES = 256  # of distinct ids for each range of them: ranges come out within a few per cent
+_SAMPLES = 256  # distinct ids sampled for each range; sizes of ranges then differ by a few per cent
 
 
 @dataclass
 class NumberedTogether:
-    """Own columns of ids as vertex numbers.
+    """Vertex numbers of one rank's columns of ids.
 
     Attributes
     ----------
     columns : list of ndarray of int64
-        Numbers of own rows, for each column that every part has.
+        The numbers of each column's rows.
     ids : Distinct
-        All ids, spread over the members.
+        All ids, partitioned across ranks.
     """
 
     columns: list[Numbers]
@@ -62,20 +62,20 @@ def number_rows_together(
     *,
     dense_up_to: int,
 ) -> NumberedTogether:
-    """Give numbers to ids of one or several parts, together; see `numbering.number_rows`.
+    """Assign numbers to ids of one or several parts; collective; see `numbering.number_rows`.
 
-    A member holds its own columns, their distinct values twice, and its share of all distinct values
-    three times at most.
+    A rank holds its columns, two copies of their distinct values, and at most three copies of its
+    range of all distinct values.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     columns : sequence of sequences of ndarray or pyarrow.ChunkedArray
-        For every part of an id, the own columns that hold it, perhaps none.
+        For each part of the id, this rank's columns of it, perhaps none.
     forms : sequence of dtype or pyarrow.DataType
-        Of each part, the same for all members: `wire.form_of` its type.
+        The form of each part, `id_encoding.form_of` its type; the same on all ranks.
     dense_up_to : int
-        Largest range of integers that counts as nearly filled, the same for all members.
+        Largest range of integers that counts as nearly filled; the same on all ranks.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def number_rows_together(
     Raises
     ------
     InputError
-        If pairs of ids' parts are too many to count; for all members.
+        If an int64 cannot number the pairs of parts; raised on all ranks.
     """
     head = _number_values(comm, columns[0], forms[0], dense_up_to)
     for part, form in zip(columns[1:], forms[1:], strict=True):
@@ -101,20 +101,20 @@ def number_rows_together(
 def _number_values(
     comm: Communicator, columns: Sequence[IdValues], form: Form, dense_up_to: int
 ) -> NumberedTogether:
-    """Give numbers to ids that are single values, together."""
+    """Assign numbers to ids that are single values; collective."""
     rows = sum(map(len, columns))
-    if not rows:  # perhaps no column either
-        _, spread = _shelve(comm, wire.join([], form), form, dense_up_to)
-        return NumberedTogether([np.empty(0, np.int64) for _ in columns], spread)
+    if not rows:  # there may be no column either
+        _, ids = _shelve(comm, wire.join([], form), form, dense_up_to)
+        return NumberedTogether([np.empty(0, np.int64) for _ in columns], ids)
     own = number_values(list(columns), dense_up_to=_table_for(rows))
-    numbers, spread = _shelve(comm, _distinct(own, form), form, dense_up_to)
-    return NumberedTogether([numbers[own.numbers(which)] for which in range(len(columns))], spread)
+    numbers, ids = _shelve(comm, _distinct(own, form), form, dense_up_to)
+    return NumberedTogether([numbers[own.numbers(which)] for which in range(len(columns))], ids)
 
 
 def _shelve(
     comm: Communicator, ids: Values, form: Form, dense_up_to: int
 ) -> tuple[Numbers, Distinct]:
-    """Give numbers to distinct ids, ascending, and keep those in the own range, together."""
+    """Assign numbers to ascending distinct ids; store this rank's id range; collective."""
     low = span = None
     if not _is_text(form):
         ends = [one for one in comm.allgather(wire.sample(ids, [0, -1][: 2 * len(ids)])) if one]
@@ -143,23 +143,23 @@ def _shelve(
 
 
 def _draw(comm: Communicator, ids: Values) -> list[Any]:
-    """Draw splitters from all members' distinct ids, evenly, together."""
+    """Sample splitters evenly from all ranks' distinct ids; collective."""
     step = max(1, total(comm, len(ids)) // (_SAMPLES * comm.size))
     own = wire.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
     drawn = sorted(one for shown in comm.allgather(own) for one in shown)
     if not drawn:
-        return [b""] * (comm.size - 1)  # of no ids at all: integers never come here
+        return [b""] * (comm.size - 1)  # no ids at all; only text gets here
     return [drawn[len(drawn) * rank // comm.size] for rank in range(1, comm.size)]
 
 
 def _merge(came: Sequence[Values]) -> Numbered:
-    """Rank the ids that have come from all members."""
+    """Assign numbers to the ids received from all ranks."""
     columns = [one if isinstance(one, np.ndarray) else pa.chunked_array([one]) for one in came]
     return number_values(columns, dense_up_to=_table_for(sum(map(len, came))))
 
 
 def _distinct(numbered: Numbered, form: Form) -> Values:
-    """Return the ids that were numbered, ascending."""
+    """Return the numbered ids, ascending."""
     numbering = numbered.numbering
     if isinstance(numbering, DenseIntegers):
         return np.arange(numbering.size, dtype=form)
@@ -168,7 +168,7 @@ def _distinct(numbered: Numbered, form: Form) -> Values:
 
 
 def _table_for(rows: int) -> int:
-    """Return the largest table that is worth its memory, for so many rows of one member."""
+    """Return the length of the largest table worth its memory for a number of rows."""
     return 2 * rows + (1 << 16)
 
 

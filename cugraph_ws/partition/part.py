@@ -1,8 +1,8 @@
-"""One rank's part of a graph, where its arrays are: rows, numbers, and the halo around them.
+"""One rank's part of a graph on the CPU or the GPU: rows, numbers, and the halo.
 
-A whole graph is the part of a single rank.  Arrays by vertex are by *position*: owned vertices come
-first, ghosts after them, those of one owner together.  On the CPU both are in the order of their numbers;
-on the GPU owned vertices are by falling in-degree.
+A whole graph is the part of a single rank.  Arrays by vertex are indexed by *position*: owned
+vertices first, then ghosts, grouped by owner.  On the CPU both are in the order of their numbers;
+on the GPU owned vertices are in the order of falling in-degree.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = Any  # NumPy's or CuPy's
 
 
 class Part:
-    """What a loop reads of its rank's part of a graph.
+    """One rank's part of a graph, as a loop reads it.
 
     Parameters
     ----------
@@ -35,16 +35,16 @@ class Part:
     Attributes
     ----------
     graph : Graph
-        For what is asked by id or by column; some of that is collective.
+        Gives ids and columns; some of its methods are collective.
     xp : module
         NumPy or CuPy.
     owned, low, size : int
-        How many vertices are owned, the number of the first one, and how many positions there are.
+        Number of owned vertices, vertex number of the first one, and number of positions.
     ghosts : list of (int, int)
         For each rank, the range of positions of its vertices.
     halo : Halo
     whole : bool
-        Whether this is a whole graph; checkpoints of others are in parts, also where one rank has all.
+        Whether the graph is not a shard.  Shards write checkpoints in parts, even on a single rank.
     order : array of int, or slice
         Positions of the owned vertices, in the order of their numbers.
     laid : DeviceGraph or None
@@ -72,7 +72,7 @@ class Part:
 
     @property
     def numbers_are_positions(self) -> bool:
-        """Whether a vertex's number is its position."""
+        """Whether vertex numbers equal positions."""
         return not self.on_device and self.halo.alone
 
     @property
@@ -82,17 +82,17 @@ class Part:
 
     @property
     def csr(self) -> Any:
-        """Rows of the owned out-neighbours of all positions: `offsets` and `indices`."""
+        """Rows of owned out-neighbours of all positions: `offsets` and `indices`."""
         return self.laid.csr if self.on_device else self.graph.csr
 
     @property
     def index(self) -> np.dtype[Any]:
-        """The dtype of positions in rows."""
+        """The dtype of the positions in `indices`."""
         dtype: np.dtype[Any] = self.csc.indices.dtype
         return dtype
 
     def named(self, places: Array) -> Array:
-        """Return positions as vertex numbers; negative ones stay.
+        """Convert positions to vertex numbers; negative entries are unchanged.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Part:
         return xp.where(places >= 0, xp.take(self.numbers, xp.maximum(places, 0)), places)
 
     def placed(self, numbers: Array) -> Array:
-        """Return vertex numbers as positions.
+        """Convert vertex numbers to positions.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Part:
         Returns
         -------
         array of int
-            Negative ones stay; those neither owned nor ghosts become `size`.
+            Negative entries are unchanged; vertices neither owned nor ghosts become `size`.
         """
         if self.numbers_are_positions or not self.size:
             return numbers
@@ -126,7 +126,7 @@ class Part:
         places = xp.where(owned, numbers - self.low, 0)
         if self.on_device and self.owned:
             places = xp.take(self.order, places)
-        # Ghosts' ranks among their numbers; on the host those are their positions.
+        # Indices among the ghosts' ascending numbers; on the host, positions less `owned`.
         outside = self._outside
         if len(outside):
             ghosts = xp.searchsorted(outside, numbers.astype(outside.dtype))
@@ -141,18 +141,18 @@ class Part:
 
     @cached_property
     def _outside(self) -> Array:
-        """The ghosts' numbers, ascending."""
+        """The numbers of the ghosts, ascending."""
         if not self.on_device:
             return self.numbers[self.owned :]
         return self.xp.take(self.numbers, self.laid.positions[self.owned :])
 
     def spread(self, own: Array) -> Array:
-        """Return an array by position of one by owned vertex; collective.
+        """Extend an array by owned vertex to all positions; collective.
 
         Parameters
         ----------
         own : array, shape (owned,)
-            In the order of numbers; on the host or where the part is.
+            In the order of numbers; on the host or on the part's device.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class Part:
         Returns
         -------
         array, shape (arcs,)
-            Not to be written to.
+            Read-only.
 
         Raises
         ------
@@ -198,12 +198,12 @@ class Part:
         return rows(name, order)
 
     def by_position(self, own: Array) -> Array:
-        """Return a column by position of owned vertices' entries in the order of their numbers.
+        """Return a column by position, given owned vertices' entries in the order of their numbers.
 
         Parameters
         ----------
         own : array, shape (owned, ...)
-            On the host or where the part is.
+            On the host or on the part's device.
 
         Returns
         -------
@@ -219,12 +219,12 @@ class Part:
 
 
 def all_neighbours(graph: Any, *, on_device: bool) -> Part:
-    """Return a part in which the rows of owned vertices hold all of their neighbours; collective.
+    """Return a part with all neighbours of owned vertices in its rows; collective.
 
     Parameters
     ----------
     graph : Graph
-        A whole graph, whose CSC and CSR hold them together, or a rank's shard.
+        A whole graph, whose CSC and CSR have all neighbours between them, or a rank's shard.
     on_device : bool
 
     Returns

@@ -1,4 +1,4 @@
-"""Partitions: a range of vertices, the arcs into them, and copies of the in-neighbours outside."""
+"""Partitions: a range of vertices, the arcs into them, and ghosts of in-neighbours outside."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ Array = npt.NDArray[Any]
 
 @dataclass
 class Partition:
-    """What one executor works on; positions 0 … owned−1 are its own vertices, then come ghosts.
+    """The data of one executor; positions 0 … owned−1 are owned vertices, later ones ghosts.
 
     Attributes
     ----------
     vertices : int
         Number of vertices of the whole graph.
     owned : int
-        Number of its own vertices.
+        Number of owned vertices.
     numbers : ndarray of int64, shape (size,)
-        Vertex number at each position; ghosts are grouped by owner, so that an inbox fills one
+        Vertex number at each position.  Ghosts are grouped by owner, so a message updates one
         contiguous range.
     constants : tuple of ndarray, each of shape (size,) or, if uniform, of one number
         The program's vertex constants, by position.
     csc : Adjacency
         Rows are owned vertices; indices are positions of in-neighbours, in the order of their
-        numbers, so that sums are rounded alike, and ties broken alike, for any partitions.
+        numbers.  So rounding of sums and the choice between ties do not depend on the partitions.
     csr : Adjacency
         Rows are all positions; indices are positions of owned out-neighbours.
     boundaries : list of ndarray of int64
-        For each partition, the own positions that it holds as ghosts, in the order of its ghosts.
+        For each partition, the owned positions that it holds as ghosts, in the order of its ghosts.
     ghosts : list of (int, int)
         For each partition, the range of positions of its vertices here.
     """
@@ -56,7 +56,7 @@ class Partition:
 
     @property
     def size(self) -> int:
-        """Number of its own vertices and the ghosts."""
+        """Number of owned vertices and ghosts."""
         return len(self.numbers)
 
     @property
@@ -67,13 +67,13 @@ class Partition:
     def edges(self, order: Literal["csc", "csr"]) -> tuple[Array, ...]:
         """Return the program's edge attributes in the order of `csc` or `csr`.
 
-        Attributes that a constant stands in for are empty arrays.
+        An attribute replaced by a constant is an empty array.
         """
         return self._edges[order]
 
 
 def split(graph: Graph, bound: BoundProgram, parts: int) -> list[Partition]:
-    """Cut a graph into ranges of vertices of about equal work.
+    """Split a graph into ranges of vertices of about equal work.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def split(graph: Graph, bound: BoundProgram, parts: int) -> list[Partition]:
     bound : BoundProgram
         The program that will run on it.
     parts : int
-        How many partitions; some own nothing if there are fewer vertices.
+        Number of partitions; some own no vertices if there are fewer vertices.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def _whole(graph: Graph, bound: BoundProgram) -> Partition:
 def edge_arrays(
     graph: Graph, bound: BoundProgram, order: Literal["csc", "csr"]
 ) -> tuple[Array, ...]:
-    """Return a program's edge attributes; empty arrays where a constant stands in.
+    """Return a program's edge attributes; one replaced by a constant is an empty array.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def edge_arrays(
 
 
 def _cut(graph: Graph, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: int) -> Partition:
-    """Make one partition; its boundaries are found once all exist."""
+    """Make one partition; `split` sets its boundaries when all partitions exist."""
     low, high = int(cuts[place]), int(cuts[place + 1])
     csc = graph.csc
     arcs = slice(int(csc.offsets[low]), int(csc.offsets[high]))

@@ -1,4 +1,4 @@
-"""A frame that is spread over a crew: partitions, each with its place in the whole."""
+"""A frame partitioned across ranks; each partition has its place in the whole frame."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from cugraph_ws.runtime.communicator import Communicator
 __all__ = ["Part", "Partitions", "Parts", "are_on_gpus"]
 
 Value = TypeVar("Value")
-Place = tuple[int, int, int]  # in the whole frame, then member, then its own order
+Place = tuple[int, int, int]  # in the whole frame, then the rank, then the index on the rank
 
 
 @dataclass(frozen=True)
 class Partitions:
-    """Those partitions of a frame that one member has.
+    """The partitions of a frame that one rank has.
 
     Parameters
     ----------
     frames : sequence of frames
-        None, for a member that has no part in it.
+        Empty on a rank without partitions.
     places : sequence of int, optional
-        The place of each in the whole frame; without, members' partitions follow each other.
+        The place of each in the whole frame.  By default, the partitions are in the order of ranks.
     """
 
     frames: Sequence[Any]
@@ -36,15 +36,15 @@ class Partitions:
 
 @dataclass(frozen=True)
 class Part:
-    """A partition, opened.
+    """An opened partition.
 
     Attributes
     ----------
     frame : Frame
     place : tuple of int
-        Orders all members' partitions.
+        The place among the partitions of all ranks.
     first_row : int
-        Rows of the whole frame that come before.
+        Number of rows of the whole frame before this partition.
     """
 
     frame: Frame
@@ -57,40 +57,40 @@ class Part:
 
 
 class Parts:
-    """Own partitions of a frame, and what all members know of the whole; made together.
+    """One rank's partitions of a frame, and facts about the whole; the constructor is collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     own : Partitions
     argument : str
-        The caller's name for the whole, for errors.
+        The argument's name, for errors.
     meta : frame, optional
-        An empty frame with the columns of the whole, the same for all members.
+        An empty frame with the columns of the whole; the same on all ranks.
     on_device : bool
         Whether columns of cuDF frames stay on the device.
 
     Attributes
     ----------
     own : list of Part
-        Those with any row, in order; if no member has a row, the first partition or `meta`, with
-        the member that has it.
+        This rank's partitions that have rows, in order.  If no rank has a row, one rank has the
+        first partition or `meta`, the others none.
     rows : int
-        Of the whole.
+        Number of rows of the whole.
     names : list
         Names of the columns.
     argument : str
-        The caller's name for the whole.
+        The argument's name.
     on_device : bool
         Whether columns are on the device.
     meta : Frame or None
     backend : str
-        The library of the whole.
+        The library of the frames.
 
     Raises
     ------
     InputError
-        If a partition is no frame, or no member has any, nor `meta`.
+        If a partition is not a frame, or no rank has a partition and there is no `meta`.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Parts:
         self._first = parts[0].frame if comm.rank == leader else self.meta
 
     def kind_like(self, name: str) -> FrameKind:
-        """Return the kind to make results in, together; see `Frame.kind_like`."""
+        """Return the kind of frame for results; collective; see `Frame.kind_like`."""
         own = None if self._first is None else self._first.kind_like(name).arrow_backed
         shown = self._comm.allgather(own)
         backed = next(one for one in shown if one is not None)
@@ -150,23 +150,23 @@ class Parts:
     def steps(
         self, stage: int, work: Callable[[Part], Value]
     ) -> Iterator[tuple[Sequence[int], Callable[[], Value]]]:
-        """Return steps for `in_order`, one for each own partition."""
+        """Return steps for `in_order`, one for each of this rank's partitions."""
         for part in self.own:
             yield (stage, *part.place), partial(work, part)
 
 
 def are_on_gpus(comm: Communicator, own: Sequence[Any]) -> bool:
-    """Tell whether all members' frames are cuDF's, together.
+    """Tell whether the frames of all ranks are cuDF's; collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     own : sequence of frame
 
     Returns
     -------
     bool
-        False too if no member has any.
+        False also if no rank has a frame.
     """
     shown = comm.allgather([bool(own), all(map(is_cudf_frame, own))])
     return any(some for some, _ in shown) and all(there for _, there in shown)

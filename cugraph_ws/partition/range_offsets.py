@@ -1,4 +1,4 @@
-"""Who owns which vertices: ranges of about as much work as members are fast."""
+"""Range offsets: which rank owns which vertices, so that work is in proportion to weights."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["balanced_cuts", "bucket_starts", "check_weights", "cuts_of_buckets"]
 
 Numbers = npt.NDArray[np.int64]
 
-VERTEX_WORK = 4  # of a vertex without arcs: as much time and memory as so many arcs take
-_BUCKETS = 1 << 16  # of vertices, for each member
+VERTEX_WORK = 4  # work of a vertex without arcs, in arcs of the same time and memory
+_BUCKETS = 1 << 16  # ranges of vertices for each rank
 
 
 def balanced_cuts(
@@ -27,31 +27,31 @@ def balanced_cuts(
     targets: Sequence[npt.NDArray[Any]],
     weights: Sequence[float] | None = None,
 ) -> Numbers:
-    """Cut vertex numbers into ranges of work in proportion to weights, together.
+    """Split vertex numbers into ranges of work in proportion to weights; collective.
 
-    A vertex is as much work as it has in-arcs, and `VERTEX_WORK` more.  Work is counted for ranges of numbers, of
-    which there are at most 65,536 for each member: with fewer vertices every one is counted by itself,
-    and the cuts are those of `partition.split`.
+    The work of a vertex is its in-degree plus `VERTEX_WORK`.  Work is counted for ranges of
+    numbers, at most 65,536 for each rank.  With fewer vertices, it is counted for each vertex, and
+    the result equals that of `partition.split`.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     size : int
         Number of vertices.
     targets : sequence of ndarray of integers
-        Destinations of own arcs, each once.
+        Destinations of this rank's arcs.
     weights : sequence of float, optional
-        As `check_weights` takes them; equal ones without.
+        As in `check_weights`; equal by default.
 
     Returns
     -------
-    ndarray of int64, shape (crew.size + 1,)
-        Member r is to own the vertices numbered from cuts[r] to cuts[r + 1].
+    ndarray of int64, shape (comm.size + 1,)
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
     """
     buckets = len(bucket_starts(comm, size)) - 1
     counts = np.zeros(buckets, np.int64)
     for numbers in targets:
-        for first in range(0, len(numbers), 1 << 22):  # so that few copies are made at once
+        for first in range(0, len(numbers), 1 << 22):  # in chunks, to limit temporary copies
             some = numbers[first : first + (1 << 22)]
             if buckets < size:
                 some = some.astype(np.int64) * buckets // size
@@ -60,11 +60,11 @@ def balanced_cuts(
 
 
 def bucket_starts(comm: Communicator, size: int) -> Numbers:
-    """Return the vertex numbers at which the ranges start for which work is counted, and the end.
+    """Return the first vertex number of each range for which work is counted, then the end.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     size : int
         Number of vertices.
 
@@ -79,19 +79,19 @@ def bucket_starts(comm: Communicator, size: int) -> Numbers:
 def cuts_of_buckets(
     comm: Communicator, size: int, counts: Numbers, weights: Sequence[float] | None = None
 ) -> Numbers:
-    """Cut vertex numbers into ranges of work, together; see `balanced_cuts`.
+    """Split vertex numbers into ranges of work; collective; see `balanced_cuts`.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     size : int
     counts : ndarray of int64
-        How many of the own arcs lead into each of the ranges of `bucket_starts`.
+        Number of this rank's arcs into each range of `bucket_starts`.
     weights : sequence of float, optional
 
     Returns
     -------
-    ndarray of int64, shape (crew.size + 1,)
+    ndarray of int64, shape (comm.size + 1,)
     """
     starts, buckets = bucket_starts(comm, size), len(counts)
     slices = [buckets * rank // comm.size for rank in range(comm.size + 1)]
@@ -117,7 +117,7 @@ def cuts_of_buckets(
 
 
 def check_weights(weights: Sequence[float] | None, members: int) -> None:
-    """Raise InputError unless there is one weight, a number from 0 up, for each member.
+    """Raise InputError unless there is one finite weight of at least 0 for each rank, not all 0.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def check_weights(weights: Sequence[float] | None, members: int) -> None:
     Raises
     ------
     InputError
-        With the weights.
+        Names the weights.
     """
     if weights is None:
         return

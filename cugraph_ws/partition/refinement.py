@@ -1,4 +1,4 @@
-"""How much of its boundary a partition sends: all vertices, those that peers read, those that changed."""
+"""Which vertices a partition sends to a peer: all, its boundary, or what changed of that."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from cugraph_ws.runtime.device import array_module
 __all__ = ["ExchangeMethod", "Refinement", "Sender"]
 
 ExchangeMethod = Literal["auto", "vr", "ms", "all"]
-PLACE = 4  # bytes that tell which vertex an entry is of
+PLACE = 4  # bytes of an entry's place in the boundary
 WORD = 32  # bits of a GPU's word
 
 
 class Refinement:
-    """Chooses what one partition sends each of its peers after the next superstep.
+    """Chooses what one partition sends to each peer after the next superstep.
 
-    Khorasani, Gupta, Bhuyan (PACT 2015), Section IV, compare three methods: ALL copies every vertex to
-    everybody, the maximal subset (MS) those that the peer has arcs from, and Vertex Refinement (VR) of
-    those what has changed.  An entry of VR takes its place too, so that where nearly everything changes
-    MS sends less; `auto` takes the least, where it is known before packing (a bit for each vertex and one
-    value for all of them too), and else goes by what the last superstep has changed.  A parcel says itself
-    what it is, so that partitions need not agree.
+    Khorasani, Gupta, Bhuyan (PACT 2015), Section IV, compare three methods.  ALL sends every
+    vertex to every peer.  The maximal subset (MS) is the vertices that the peer has arcs from: the
+    boundary. Vertex Refinement (VR) sends those of the boundary that changed.
+
+    An entry of VR also carries its place, so MS sends less if nearly all vertices change.  If
+    sizes are known before packing, `auto` chooses the smallest message; there it also considers
+    one bit for each vertex with one value for all.  Otherwise it chooses by what the last
+    superstep changed.  A message declares its encoding, so partitions need not agree on a choice.
 
     Parameters
     ----------
     method : {"auto", "vr", "ms", "all"}
-        What to hold to.
+        The method; `auto` chooses between VR and MS for each message.
     dense : bool
-        Whether every superstep computes all vertices: then most will have changed the first time, and
-        nobody has to be told who is active.
+        Whether every superstep computes all vertices.  Then most vertices change in the first
+        superstep, and messages need not say which are active.
 
     Raises
     ------
@@ -44,7 +46,7 @@ class Refinement:
     Attributes
     ----------
     first : bool
-        Whether only what has changed goes to peers after the first superstep.
+        Whether only changed vertices are sent after the first superstep.
     """
 
     def __init__(self, method: ExchangeMethod, *, dense: bool = False) -> None:
@@ -53,41 +55,41 @@ class Refinement:
                 f"exchange={method!r} is not known; choose 'auto', 'vr', 'ms' or 'all'"
             )
         self._method = method
-        self._flag = 0 if dense else 1  # bytes by which MS tells that a vertex is active
+        self._flag = 0 if dense else 1  # bytes of a vertex's active flag in MS
         self._refines: dict[int, bool] = {}
         self.first = method == "vr" or (method == "auto" and not dense)
 
     @property
     def everything(self) -> bool:
-        """Whether all vertices go to everybody."""
+        """Whether every peer is sent all vertices."""
         return self._method == "all"
 
     @property
     def free(self) -> bool:
-        """Whether what is sent is a choice."""
+        """Whether the method is chosen for each message."""
         return self._method == "auto"
 
     def refines(self, peer: int) -> bool:
-        """Tell whether only what has changed goes to a peer.
+        """Return whether only changed vertices are sent to a peer.
 
         Parameters
         ----------
         peer : int
-            The peer's number.
+            The peer's index.
         """
         return self._refines.get(peer, self.first)
 
     def learn(self, peer: int, parcel: Parcel, boundary: int) -> None:
-        """Take note of what a superstep has changed.
+        """Record how many vertices a superstep changed, for the next choice.
 
         Parameters
         ----------
         peer : int
-            The peer's number.
+            The peer's index.
         parcel : Parcel
-            What was sent, sealed.
+            The sealed message.
         boundary : int
-            How many of the partition's vertices the peer holds.
+            Number of the partition's vertices that the peer holds as ghosts.
         """
         if self.free:
             self._refines[peer] = self.listed(parcel.useful, parcel.width) < self.whole(
@@ -95,37 +97,37 @@ class Refinement:
             )
 
     def listed(self, number: Any, width: int) -> Any:
-        """Return the bytes of a parcel of vertices that are listed.
+        """Return the bytes of a message that lists its vertices.
 
         Parameters
         ----------
         number : int or ndarray of int
-            How many they are.
+            Number of vertices.
         width : int
-            Bytes of the values of one.
+            Bytes of the values of one vertex.
         """
         return number * (width + PLACE)
 
     def bits(self, number: Any, width: int) -> Any:
-        """Return the bytes of a bit for each vertex of a boundary, in words, and one value."""
+        """Return the bytes of a message with one bit for each vertex, in words, and one value."""
         return -(-number // WORD) * (WORD // 8) + width
 
     def whole(self, number: Any, width: int) -> Any:
-        """Return the bytes of a parcel of all vertices of a boundary; see `listed`."""
+        """Return the bytes of a message with all vertices of a boundary; see `listed`."""
         return number * (width + self._flag)
 
 
 class Sender:
-    """What one partition sends its peers.
+    """Packs the messages of one partition to its peers.
 
     Parameters
     ----------
     boundaries : sequence of array of int
-        For each partition, the positions that it holds as ghosts, as the executor numbers them.
+        For each partition, the owned positions that it holds as ghosts, in the executor's order.
     place : int
-        Which of them is the partition itself.
+        Index of this partition.
     owned : int
-        Number of its own vertices.
+        Number of its owned vertices.
     method : {"auto", "vr", "ms", "all"}
         See `Refinement`.
     dense : bool
@@ -148,16 +150,16 @@ class Sender:
 
     @property
     def everything(self) -> bool:
-        """Whether all vertices go to everybody."""
+        """Whether every peer is sent all vertices."""
         return self._chosen.everything
 
     def pack(
         self, executor: Executor, *, forest: bool = False, refines: Sequence[bool] | None = None
     ) -> dict[int, Parcel]:
-        """Return what an executor has for each of its peers, still to be sealed.
+        """Return the message for each peer, not yet sealed.
 
-        `refines` tells for each peer whether only what has changed goes there, if that is known to
-        others too; else it is chosen by what has been sealed.
+        `refines` says for each peer whether only changed vertices are sent.  Without it, the choice
+        depends on the messages sealed before.
         """
         if self._chosen.everything and not forest:
             if not self._owned:
@@ -180,7 +182,7 @@ class Sender:
     def seal(
         self, executor: Executor, packed: dict[int, Parcel], *, forest: bool = False
     ) -> dict[int, Parcel]:
-        """Return what goes to each peer, of the length that is filled."""
+        """Return the messages cut to their filled length."""
         sealed = dict(zip(packed, executor.seal(list(packed.values())), strict=True))
         if not forest:
             for peer, parcel in sealed.items():
@@ -188,7 +190,7 @@ class Sender:
         return sealed
 
     def _all(self) -> Any:
-        """Return the positions of all own vertices."""
+        """Return the positions of all owned vertices."""
         if self._everyone is None:
             own = self.boundaries[self._place]
             xp = array_module(not isinstance(own, np.ndarray))

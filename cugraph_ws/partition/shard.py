@@ -1,8 +1,8 @@
-"""One member's share of a graph: a range of vertices, the arcs into them, and ghosts.
+"""One rank's shard of a graph: a range of vertices, the arcs into them, and ghosts.
 
-A `ShardGraph` is asked what a `Graph` is asked, by the same code; members ask together.  Arrays by
-vertex are by *position* here: own vertices first, in the order of their numbers, then the ghosts,
-in the order of theirs, so that those of one owner lie together.
+A `ShardGraph` has the interface of a `Graph`; many of its methods are collective.  Arrays by
+vertex are indexed by *position*: owned vertices first, then ghosts, each in the order of their
+numbers.  So the ghosts of one owner are contiguous.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ __all__ = ["ShardGraph"]
 
 Array = npt.NDArray[Any]
 
-CHUNK = 1 << 20  # arcs whose ends are renumbered at once
+CHUNK = 1 << 20  # arcs whose destinations are renumbered at a time
 
 
 class ShardGraph(Graph):
-    """One member's share of a graph; see `Graph` for what can be asked.
+    """One rank's shard of a graph; see `Graph` for the interface.
 
-    Whatever says "together" must be asked by all members, in the same order.
+    All ranks must call the collective methods and properties, in the same order.
 
     Parameters
     ----------
-    crew : Communicator
-        The members.
-    cuts : ndarray of int64, shape (crew.size + 1,)
-        Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+    comm : Communicator
+        The ranks.
+    cuts : ndarray of int64, shape (comm.size + 1,)
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
     sources, destinations : ndarray of int64, shape (arcs,)
-        Vertex numbers of the ends of all arcs into own vertices; parallel ones in input order.
-        Of an undirected edge, an arc either way, of which each is where its destination is; where
-        the edge was given the other way, its destination v is marked as ~v.
+        Vertex numbers of the endpoints of all arcs into owned vertices; parallel arcs in input
+        order. An undirected edge is two arcs, each on the rank that owns its destination.  In the
+        arc opposite to the edge as given, destination v is marked as ~v.
     values : mapping of str to ndarray, each of shape (arcs,)
-        The edge columns kept, in the order of the arcs.
+        The edge columns, in the order of the arcs.
     vertices : Vertices
-        Ids to numbers and back, together.
+        Converts ids to numbers and back; collective.
     kind : FrameKind
-        Of result frames.
+        The kind of result frames.
     names : pair of list of str
-        The id columns of edges' sources and destinations.
+        The id columns of sources and of destinations.
     weight : str, optional
         Which of `values` is the weight.
     directed : bool
@@ -75,10 +75,10 @@ class ShardGraph(Graph):
 
     Attributes
     ----------
-    crew : Communicator
+    comm : Communicator
     cuts : ndarray of int64
     ghosts : list of (int, int)
-        For each member, the range of positions of its vertices here.
+        For each rank, the range of positions of its vertices that are ghosts here.
     """
 
     _vertices: Any
@@ -102,18 +102,18 @@ class ShardGraph(Graph):
         self._settle_in(comm, cuts, vertices, kind, names, list(values), weight, directed)
         low, high = self.low, self.low + self.owned
         away = np.flatnonzero((sources < low) | (sources >= high))
-        strangers = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
-        (ids,) = strangers.numbering.decode(np.arange(strangers.numbering.size))
+        remote = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
+        (ids,) = remote.numbering.decode(np.arange(remote.numbering.size))
         outside = ids.to_numpy()
         self.kept["positions"] = np.concatenate([np.arange(low, high), outside])
         self._find_ghosts(np.searchsorted(outside, cuts))
         asked = comm.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
         self.kept["boundaries"] = [wanted[0] - low for wanted in asked]
         ranks = (
-            self._ranks_of(sources, away, strangers.numbers(0)),
+            self._ranks_of(sources, away, remote.numbers(0)),
             self._own_ranks_of(destinations),
         )
-        del away, strangers
+        del away, remote
         listed = EdgeList(*ranks, 0, np.empty(0, ranks[0].dtype), self.length)
         base, placed = listed.rows_of_sources(list(values.values()), both=False)
         arcs = self._arcs = Arcs(
@@ -135,7 +135,7 @@ class ShardGraph(Graph):
         weight: str | None,
         directed: bool,
     ) -> None:
-        """Note what every share is told, and make room for what it finds out."""
+        """Set the attributes given by the caller, and initialise the caches."""
         self.comm = comm
         self._cuts = cuts
         self._owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
@@ -150,12 +150,12 @@ class ShardGraph(Graph):
         self._extremes = {}
         self._degrees: dict[Any, Array] = {}
         self._orders: dict[Order, Adjacency] = {}
-        self.learned: dict[str, Any] = {}  # what all members know of each other
-        self.kept: dict[str, Any] = {}  # shared by all who have joined a crew with this share
+        self.learned: dict[str, Any] = {}  # results that are the same on all ranks
+        self.kept: dict[str, Any] = {}  # shared with copies on other communicators
         self._duplicates = self._self_loops = None
 
     def _find_ghosts(self, bounds: npt.NDArray[np.int64]) -> None:
-        """Note where each member's vertices are among the ghosts, given where they begin."""
+        """Set the ghost range of each rank, given where each begins among the ghosts."""
         self._below = int(bounds[self.comm.rank])
         self._ghosts = list(pairwise((bounds + self.owned).tolist()))
 
@@ -163,7 +163,7 @@ class ShardGraph(Graph):
 
     @property
     def cuts(self) -> npt.NDArray[np.int64]:
-        """Rank r owns the vertices numbered from cuts[r] to cuts[r + 1]."""
+        """Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1."""
         return self._cuts
 
     @property
@@ -173,7 +173,7 @@ class ShardGraph(Graph):
 
     @property
     def length(self) -> int:
-        """Entries of an array by vertex: own vertices and ghosts."""
+        """Length of an array by position: owned vertices and ghosts."""
         return self.ghosts[-1][1]
 
     @property
@@ -184,40 +184,41 @@ class ShardGraph(Graph):
 
     @property
     def boundaries(self) -> list[Array]:
-        """For each member, the own positions that it holds as ghosts, in the order of its ghosts."""
+        """For each rank, the owned positions that it holds as ghosts, in that rank's order."""
         kept: list[Array] = self.kept["boundaries"]
         return kept
 
     @property
     def owned(self) -> int:
-        """Number of own vertices."""
+        """Number of owned vertices."""
         return self._owned
 
     @property
     def low(self) -> int:  # type: ignore[override]
-        """Number of the first own vertex."""
+        """Number of the first owned vertex."""
         return int(self.cuts[self.comm.rank])
 
     @property
     def binds_on_device(self) -> bool:
-        """Whether arrays by vertex are made on the device where a run computes there."""
+        """Whether a run on the device makes its arrays by vertex there."""
         return False
 
     def join(self, comm: Communicator) -> None:
-        """Meet as a member of another crew from now on: of the same members, in the same order.
+        """Use another communicator from now on, of the same ranks in the same order.
 
         Parameters
         ----------
-        crew : Communicator
+        comm : Communicator
         """
         self.comm = comm
         self._vertices = self._vertices.join(comm)
         self._vertices.settle(self)
 
     def agree_on_what_is_kept(self) -> None:
-        """Forget what not all members have found out, together: whoever lacks it asks the others.
+        """Drop cached results that some rank lacks; collective.
 
-        A run that was given up may have ended between a meeting of some members and that of others.
+        An abandoned run may have ended after a collective on some ranks and before it on others.
+        A rank that lacks a result calls a collective to compute it, so all ranks must.
         """
         found: list[dict[Any, Any]] = [self._degrees, self._extremes, self.learned]
         names = [{str(key): key for key in kept} for kept in found]
@@ -230,7 +231,7 @@ class ShardGraph(Graph):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now."""
+        """Bytes in use now."""
         orders = sum(one.nbytes for one in self._orders.values())
         geometry = self.positions.nbytes + sum(held.nbytes for held in self.boundaries)
         return self._host().nbytes + int(self._vertices.numbering.nbytes) + geometry + orders
@@ -243,12 +244,12 @@ class ShardGraph(Graph):
 
     @property
     def own_arcs(self) -> int:
-        """Number of arcs into own vertices."""
+        """Number of arcs into owned vertices."""
         return self._host().csc.number_of_arcs
 
     @property
     def own_both_ways(self) -> int:
-        """Pairs of vertices given both ways, of which the one of the larger number is owned."""
+        """Pairs of vertices with edges both ways whose larger number is owned."""
         return self._open().both_ways
 
     @property
@@ -260,16 +261,16 @@ class ShardGraph(Graph):
     def _ranks_of(
         self, numbers: npt.NDArray[np.int64], away: npt.NDArray[np.int64], found: Array
     ) -> Array:
-        """Return the place of own vertices and ghosts among both, in the order of their numbers.
+        """Return the place of each vertex in the ascending numbers of owned vertices and ghosts.
 
-        `found` has the places among ghosts of those that are `away`.
+        `away` has the indices of ghosts in `numbers`; `found` has their places among the ghosts.
         """
         ranks = numbers - self.low + self._below
         ranks[away] = found + np.where(found >= self._below, self.owned, 0)
         return ranks.astype(self._rank_dtype)
 
     def _own_ranks_of(self, numbers: npt.NDArray[np.int64]) -> Array:
-        """Return the place of own vertices among own vertices and ghosts; marked where they were."""
+        """Return the places of owned vertices, as `_ranks_of`; entries marked as ~v stay marked."""
         ranks, shift = np.empty(len(numbers), self._rank_dtype), self._below - self.low
         for first in range(0, len(numbers), CHUNK):
             some = numbers[first : first + CHUNK]
@@ -282,12 +283,12 @@ class ShardGraph(Graph):
         return np.int32 if self.length <= np.iinfo(np.int32).max else np.int64
 
     def _by_position(self, by_rank: Array) -> Array:
-        """Reorder an array by rank."""
+        """Reorder an array from the order of numbers to positions."""
         own = slice(self._below, self._below + self.owned)
         return np.concatenate([by_rank[own], by_rank[: own.start], by_rank[own.stop :]])
 
     def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the positions of vertices, −1 for those that are neither own nor ghosts here."""
+        """Return the positions of vertices, −1 for those that are neither owned nor ghosts here."""
         outside = self.positions[self.owned :]
         places = np.asarray(numbers, np.int64) - self.low
         away = np.flatnonzero((places < 0) | (places >= self.owned))
@@ -303,11 +304,11 @@ class ShardGraph(Graph):
         return np.searchsorted(self.cuts, numbers, side="right") - 1
 
     def halo_for(self, *columns: Array) -> Halo:
-        """Return the halo of columns by position, which are all on the host or all on the device."""
+        """Return the halo for columns by position, all on the host or all on the device."""
         return Halo(self.comm, self.boundaries, self.ghosts, self.cuts, on_device=False)
 
     def with_ghosts(self, own: Array) -> Array:
-        """Return an array by position of one by own vertex, together.
+        """Extend an array by owned vertex to all positions; collective.
 
         Parameters
         ----------
@@ -323,16 +324,16 @@ class ShardGraph(Graph):
         return column
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
-        """Return the share as the CUDA engine reads it; made when first needed, then kept.
+        """Return the shard in the CUDA engine's layout; made when first needed, then cached.
 
         Returns
         -------
         graph : DeviceGraph
-            Rows of own vertices, by falling in-degree, and ghosts without rows.
+            Rows of owned vertices, by falling in-degree; ghosts have no rows.
         numbers : device array, shape (length,)
-            Vertex number of each of its positions.
+            Vertex number at each position of this layout.
         boundaries : list of device array
-            As `boundaries`, in its positions.
+            As `boundaries`, in positions of this layout.
         """
         with self._lock:
             if "device" not in self.kept:
@@ -354,7 +355,7 @@ class ShardGraph(Graph):
             return kept
 
     def partition(self, bound: BoundProgram) -> Partition:
-        """Return what an executor works on."""
+        """Return the partition for an executor."""
         return Partition(
             vertices=self.number_of_vertices,
             owned=self.owned,
@@ -367,16 +368,16 @@ class ShardGraph(Graph):
             _edges={order: edge_arrays(self, bound, order) for order in ("csc", "csr")},
         )
 
-    # ------------------------------------------------------------------------------- queries
+    # ---------------------------------------------------------------------------------- view
 
     @property
     def csc(self) -> Adjacency:
-        """In-neighbours of own vertices, as positions, in the order of their numbers."""
+        """In-neighbours of owned vertices, as positions, in the order of their numbers."""
         return self._adjacency("csc")
 
     @property
     def csr(self) -> Adjacency:
-        """Own out-neighbours of all positions, in the order of their numbers."""
+        """Owned out-neighbours of all positions, in the order of their numbers."""
         return self._adjacency("csr")
 
     def _adjacency(self, order: Order) -> Adjacency:
@@ -407,7 +408,7 @@ class ShardGraph(Graph):
         return kept
 
     def _turned(self, by_arc: Array) -> Array:
-        """Reorder an array by arc of the CSR from ranks to positions."""
+        """Reorder an array by arc of the CSR: from rows by number to rows by position."""
         offsets = self._host().csr.offsets
         own = slice(int(offsets[self._below]), int(offsets[self._below + self.owned]))
         return np.concatenate([by_arc[own], by_arc[: own.start], by_arc[own.stop :]])
@@ -427,7 +428,7 @@ class ShardGraph(Graph):
             return kept
 
     def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
-        """Return the number of edges into, or out of, every vertex, by position; together."""
+        """Return the number of edges into, or out of, every vertex, by position; collective."""
         if incoming not in self._degrees:
             column = self._own_degrees(incoming=incoming)
             self._share_sums(column, incoming=incoming)
@@ -436,7 +437,7 @@ class ShardGraph(Graph):
         return column if on_device else as_host(column)
 
     def _own_degrees(self, *, incoming: bool) -> Array:
-        """Return the number of own arcs into, or out of, every position."""
+        """Return the number of this shard's arcs into, or out of, every position."""
         if not incoming:
             return self._by_position(self._host().out_degrees)
         column = np.zeros(self.length, np.int64)
@@ -444,7 +445,7 @@ class ShardGraph(Graph):
         return column
 
     def weight_sums(self, name: str | None, *, incoming: bool, on_device: bool = False) -> Any:
-        """Return sums of an edge column, by position, together; see `Graph.weight_sums`."""
+        """Return sums of an edge column, by position; collective; see `Graph.weight_sums`."""
         if name is None:
             counts = self.degrees(incoming=incoming, on_device=on_device)
             return counts.astype(np.float64)
@@ -460,26 +461,26 @@ class ShardGraph(Graph):
         return column if on_device else as_host(column)
 
     def _own_sums(self, name: str, *, incoming: bool) -> Array:
-        """Return the sums of a column over own arcs into, or out of, every position."""
+        """Return the sums of a column over this shard's arcs into, or out of, every position."""
         return self._by_position(self._host().weight_sums(name, incoming=incoming))
 
     def _share_sums(self, column: Array, *, incoming: bool) -> None:
-        """Make sums over own arcs those over all, together."""
+        """Turn sums over this shard's arcs into sums over all arcs; collective."""
         with np.errstate(over="ignore"):
             halo = self.halo_for(column)
-            if not incoming:  # all arcs into a vertex are with its owner, those out of it are not
+            if not incoming:  # its owner has all arcs into a vertex, but not all out of it
                 halo.reduce(column)
             halo.update(column)
 
     def _refuse_infinite(self, name: str, bad: int | None) -> None:
-        """Raise InputError for the first vertex whose sum is not finite, together.
+        """Raise InputError for the first vertex whose sum is not finite; collective.
 
         Parameters
         ----------
         name : str
-            What was added up.
+            The column summed.
         bad : int or None
-            The first such own vertex.
+            The first owned vertex whose sum is not finite.
         """
 
         def look() -> None:
@@ -492,26 +493,26 @@ class ShardGraph(Graph):
         in_order(self.comm, [([self.low + (bad or 0)], look)])
 
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
-        """Mark vertices, by position, together; see `Queries.members`."""
+        """Mark vertices, by position; collective; see `Queries.members`."""
         places = self.place(self.numbers(values, argument))
         marks = array_module(on_device).zeros(self.length, np.bool_)
         mark(marks, places[places >= 0])
         return marks
 
     def vertex_sum(self, values: Any) -> Any:
-        """Return the sum over all vertices of an array by position, together."""
+        """Return the sum over all vertices of an array by position; collective."""
         own = values[: self.owned].sum()
         shares = self.comm.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
         return np.sum(shares)
 
     def vertex_max(self, values: Any) -> Any:
-        """Return the greatest entry over all vertices of an array by position, together."""
+        """Return the greatest entry over all vertices of an array by position; collective."""
         own = values[: self.owned].max() if self.owned else np.float64(0.0)
         shares = self.comm.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
         return np.max(shares)
 
     def examples(self, *columns: Any) -> list[Any]:
-        """Return the entries of a few vertices of every member, together."""
+        """Return the entries of a few vertices of every rank; collective."""
         own = slice(0, min(self.owned, EXAMPLES))
         shown = [
             as_host(column[own] if len(column) == self.length else column) for column in columns
@@ -525,29 +526,29 @@ class ShardGraph(Graph):
         ]
 
     def any_member(self, truth: bool) -> bool:
-        """Tell whether something is so for any member, together."""
+        """Tell whether a condition is true on any rank; collective."""
         return any(self.comm.allgather(bool(truth)))
 
     def describe(self, number: int) -> str:
-        """Return the id of an own vertex, by position, as text for errors."""
+        """Return the id of an owned vertex, by position, as text for errors."""
         self._open()
         text: str = self._vertices.describe_own(number)
         return text
 
     def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
-        """Return the ids of any vertices as text, together; see `Queries.describe_vertices`."""
+        """Return the ids of any vertices as text; collective; see `Queries.describe_vertices`."""
         return [self._vertices.describe(number) for number in numbers]
 
     def value_columns(
         self, data: Any, argument: str, *, on_device: bool = False
     ) -> list[str] | None:
-        """Return the names of columns that are no ids, together; see `Graph.value_columns`."""
+        """Return the names of columns other than ids; collective; see `Graph.value_columns`."""
         if isinstance(data, Partitions):
             return self._beside_ids(Parts(self.comm, data, argument))
         return super().value_columns(data, argument, on_device=on_device)
 
     def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
-        """Return the least or greatest value, and the numbers of an edge's ends, together."""
+        """Return the least or greatest value, and the endpoints of its edge; collective."""
         self._check_carried(name)
         key = name, least
         if not self.number_of_arcs:
@@ -561,7 +562,7 @@ class ShardGraph(Graph):
         return self._extremes[key]
 
     def _own_extreme(self, name: str, *, least: bool) -> list[Any] | None:
-        """Return the least or greatest value of own arcs, and the numbers of an edge's ends."""
+        """Return the least or greatest value of this shard's arcs, and the endpoints of its arc."""
         arcs = self._host()
         if not arcs.csc.number_of_arcs:
             return None
@@ -570,20 +571,20 @@ class ShardGraph(Graph):
         return [value.item(), *map(int, ends)]
 
     def describe_edge(self, arc: Any) -> str:
-        """Return the ids of the ends of an edge that `_extreme` found, together."""
+        """Return the ids of the endpoints of an edge found by `_extreme`; collective."""
         source, destination = arc
         names = [self._vertices.describe(end) for end in (source, destination)]
         return " to ".join(names)
 
     @property
     def device_resident(self) -> bool:
-        """Whether the frames are on GPUs, where runs then compute."""
+        """Whether the frames, and so the runs, are on GPUs."""
         return self._kind.backend == "cudf"
 
     # ------------------------------------------------------------------------------- results
 
     def vertex_frame(self, columns: Mapping[str, Any]) -> Any:
-        """Return a frame of the own vertices, sorted, together; see `Graph.vertex_frame`.
+        """Return a frame of the owned vertices, sorted; collective; see `Graph.vertex_frame`.
 
         Parameters
         ----------
@@ -595,14 +596,14 @@ class ShardGraph(Graph):
         return self._kind.make(self._beside(ids, columns))
 
     def edge_frame(self, keep: Any = None, *, among: Any = None) -> Any:
-        """Return edges into own vertices as a frame, together; see `Graph.edge_frame`.
+        """Return edges into owned vertices as a frame; collective; see `Graph.edge_frame`.
 
         Parameters
         ----------
         keep : array of bool, shape (arcs,), optional
-            Which of the own arcs, in the order of the CSC.
+            Which of this shard's arcs to return, in the order of the CSC.
         among : array of bool, shape (length,), optional
-            Of positions, both ends of an edge that is kept.
+            By position; an edge is returned only if both endpoints are marked.
         """
         csc = self.csc
         rows = np.repeat(np.arange(self.owned), csc.degrees)
@@ -619,12 +620,12 @@ class ShardGraph(Graph):
         return self._frame_of_edges(sources, destinations, values)
 
     def edges_among(self, marks: Any) -> Any:
-        """Return the edges into own vertices whose ends are marked, together; see `Graph.edges_among`."""
+        """Return the owned edges between marked vertices; collective; see `Graph.edges_among`."""
         return self.edge_frame(among=self.with_ghosts(as_host(marks)))
 
     @property
     def report(self) -> GraphReport:
-        """What the build did; together."""
+        """What the build did; collective."""
         if self._self_loops is None:
             self._self_loops = total(self.comm, self._open().count_loops())
         if self._duplicates is None:
@@ -644,27 +645,27 @@ class ShardGraph(Graph):
     def _once(self) -> npt.NDArray[np.bool_]:
         """Mark one arc of each undirected edge, from the smaller vertex."""
         csc = self._host().csc
-        return csc.indices <= csc.rows()  # ranks are in the order of numbers
+        return csc.indices <= csc.rows()  # rows are in the order of numbers
 
     def _count(self, marked: npt.NDArray[np.bool_]) -> int:
-        """Count the edges among marked arcs, together."""
+        """Count the edges of marked arcs; collective."""
         return total(
             self.comm, np.count_nonzero(marked if self.directed else marked & self._once())
         )
 
     def _count_repeated(self) -> int:
-        """Count the edges beside the first between the same two vertices, together."""
+        """Count parallel edges, all but the first of each pair of vertices; collective."""
         return self._count(self._host().repeated())
 
     def _merge(self, policy: Merge | str) -> None:
-        """Apply a policy on parallel edges, together."""
+        """Merge or refuse parallel edges, as the policy says; collective."""
         arcs = self._host()
         repeated = arcs.repeated()
         surplus = self._duplicates = self._count(repeated)
         if surplus and policy == "error":
             self._refuse_repeated(arcs, repeated, surplus)
         if surplus:
-            # one member's sums may exceed int64
+            # a rank's sums may exceed int64
             attempt(self.comm, lambda: arcs.merge(policy, repeated))  # type: ignore[arg-type]
             self._all_arcs = total(self.comm, arcs.csc.number_of_arcs)
             self._edges -= surplus
@@ -672,7 +673,7 @@ class ShardGraph(Graph):
             self._refuse_infinite_weights(arcs, policy, self.weight)
 
     def _refuse_infinite_weights(self, arcs: Arcs, policy: str, name: str) -> None:
-        """Refuse merged edges whose weights are not finite, together."""
+        """Refuse merged edges whose weights are not finite; collective."""
         values = arcs.values(name, "csc")
         bad = arcs.first_infinite(values)
         own = None
@@ -686,7 +687,7 @@ class ShardGraph(Graph):
     def _refuse_repeated(
         self, arcs: Arcs, repeated: npt.NDArray[np.bool_], surplus: int
     ) -> NoReturn:
-        """Name a repeated edge, together."""
+        """Raise InputError that names a repeated edge; collective."""
         own = None
         if repeated.any():
             ends = arcs.ends(int(np.argmax(repeated)))

@@ -1,12 +1,12 @@
-"""Labels of trees at vertices that two ranks both hold, each as an owned vertex or as a ghost.
+"""Labels of trees at shared vertices: those that two ranks hold, as an owned vertex or as a ghost.
 
-Every rank shows the labels of its trees to those who hold their vertices too, and every tree takes the
-least that it is shown.  No label is less than 0, and most often the giant component has vertex 0, so most
-of what two ranks both hold is settled at once, by a bit that tells that the label is 0; no round looks at
-it again.
+Every rank sends the labels of its trees to the ranks that share their vertices, and every tree
+takes the least label received.  No label is less than 0, and the giant component usually contains
+vertex 0.  So a first message of one bit a vertex, whether its label is above 0, decides most
+shared vertices; later rounds skip them.
 
-Labels that have a long way to go need not take it: pairs of those that have met are joined by all ranks
-together, on the host.
+To avoid many rounds along long paths, all ranks join pairs of labels of the same component on the
+host.
 """
 
 from __future__ import annotations
@@ -27,32 +27,33 @@ Lower = Callable[[Array, Array, Array], None]
 Join = Callable[[Array, Array, int], Array]
 Side = tuple[int, Any]  # how many positions there are, and an array or a slice of them
 
-PACKED = 1 << 30  # marks made bits at a time: CuPy counts them in 32 bits
-FEW_BYTES = 8  # where no more than this part of all have a bit set
-NARROW = 1 << 31  # places below this are kept in half the bytes
+PACKED = 1 << 30  # entries packed to bits at a time: CuPy counts them in 32 bits
+FEW_BYTES = 8  # few: at most one byte in 8 has a bit set
+NARROW = 1 << 31  # indices below this are stored as int32
 
 
 class SharedLabels:
-    """The labels of a rank's trees, and those that it has shown and was shown; all is collective.
+    """The labels of a rank's trees, and those sent to other ranks; all methods are collective.
 
-    An end is what this rank and another one both hold.  Of each a bit is told, whether its label is above
-    0, and the labels of those alone.  Ends with label 0 here and there are settled, which both ranks know.
-    Nothing as long as all ends is kept.
+    An end is a vertex that this rank shares with another.  The first exchange sends one bit for
+    each end, whether its label is above 0, and the labels above 0.  An end is decided if its label
+    is 0 on both ranks; both then know it.  After the first exchange, no array is as long as all
+    ends.
 
     Parameters
     ----------
     part : Part
     trees : array of int32 or int64, shape (size,)
-        The root of each position's tree.
+        The root of the tree of each position.
     least : array of int32 or int64, shape (size,)
-        By position the label of each root; changed in place.
+        The label of each root, by position; modified in place.
     lower : callable
-        Lowers entries of such an array, given it, their positions, and values.
+        Lowers entries of an array like `least`; takes the array, positions and values.
 
     Attributes
     ----------
     shown : array, shape (ends,)
-        The label last shown of each end that is not settled, in the order of the ranks that it is shown to.
+        The label last sent for each undecided end, in the order of the ranks it is sent to.
     """
 
     def __init__(self, part: Part, trees: Array, least: Array, lower: Lower) -> None:
@@ -65,28 +66,29 @@ class SharedLabels:
         return len(self._roots)
 
     def round(self) -> int:
-        """Let labels go one rank farther; return how many of them another rank may know better."""
+        """Exchange labels once; return at how many ends they may still differ between ranks."""
         came, self._came = self._show() if self._came is None else self._came, None
         if len(came):
             self._lower(self._least, self._roots, came)
         before, self.shown = self.shown, self._xp.take(self._least, self._roots)
-        # A label lowered since it was shown is news to those it was shown to.
+        # A label lowered since it was sent is an update for the other rank.
         return int(self._xp.count_nonzero((self.shown != came) | (self.shown != before)))
 
     def meet(self) -> int:
-        """Find which labels have met here that differ; return how many pairs of them there are."""
+        """Find pairs of labels that differ at an end; return the number of distinct pairs."""
         there, here = self._show(), self.shown
-        lower = here > there  # so of two ranks one has the pair
+        lower = here > there  # so only one of the two ranks has the pair
         self._met = [as_host(one).astype(np.int64) for one in _distinct(there[lower], here[lower])]
         return len(self._met[0])
 
     def solve(self, join: Join) -> None:
-        """Replace labels that have met, by the least of those that they are joined with; for few pairs.
+        """Replace every paired label by the least label that pairs connect it with; for few pairs.
 
         Parameters
         ----------
         join : callable
-            Returns the least of `size` vertices that pairs join each with, given both ends and `size`.
+            Given both vertices of each pair, and `size`, returns for each of `size` vertices the
+            least vertex that pairs connect it with.
         """
         # Every rank joins all pairs.
         came = self._part.halo.exchange([self._met] * self._part.halo.comm.size)
@@ -96,16 +98,17 @@ class SharedLabels:
         self._rename(labels, labels[join(one, other, len(labels))])
 
     def hook(self) -> None:
-        """Put every label that has met a lower one under the least of those; then flatten all chains.
+        """Put every label with lower partners under the least of them; then flatten all chains.
 
-        At least half of the labels that have met others are gone after two calls, whatever the graph.  One
-        that is left was not hooked by the first, so all those that it had met were; and unless it was
-        the least of what each of them had met, it has met a lower one by the second.
+        Two calls remove at least half of the paired labels, whatever the graph.  A label that
+        remains was not put under another by the first call, so all its partners were.
+        Unless it was the least partner of each of them, it is paired with a lower label at the
+        second call.
         """
         halo, low, (lower, higher) = self._part.halo, self._part.low, self._met
         own = np.arange(low, low + self._part.owned)
         above = own.copy()
-        # Pairs ascend, so that the first of a label's has the least that it has met.
+        # Pairs are ascending, so a label's first pair has its least partner.
         hooked, first = np.unique(higher, return_index=True)
         hooked, under = halo.send_to_owners(hooked, lower[first])
         np.minimum.at(above, hooked - low, under)
@@ -119,17 +122,17 @@ class SharedLabels:
         self._rename(names, halo.fetch(above, names))
 
     def _rename(self, names: Array, others: Array) -> None:
-        """Replace labels, which are given ascending, by lower ones; the others stay."""
+        """Replace labels, given in ascending order, by lower ones; others are unchanged."""
         xp, labels = self._xp, self.shown
         if not len(names) or not len(labels):
             return
         known, given = xp.asarray(names, labels.dtype), xp.asarray(others, labels.dtype)
         places = xp.minimum(xp.searchsorted(known, labels), len(known) - 1)
         self.shown = xp.where(known[places] == labels, given[places], labels)
-        self._least[self._roots] = self.shown  # a tree without such ends has met no other
+        self._least[self._roots] = self.shown  # a tree without undecided ends is in no pair
 
     def _begin(self) -> Array:
-        """Show labels for the first time; return those that were shown of the ends not settled."""
+        """Send labels for the first time; return the labels received for undecided ends."""
         xp, halo, least = self._xp, self._part.halo, self._least
         sides = self._sides()
         above = xp.take(least != 0, self._trees)
@@ -142,26 +145,26 @@ class SharedLabels:
         here = xp.concatenate(bits)
         roots, bounds = self._roots_at(_set_places(here), sides, cuts)
         labels = xp.take(least, roots)
-        del bits, roots  # before there is room for what comes
+        del bits, roots  # freed before the receive buffers are allocated
         there, labels = halo.exchange_ranges((here, cuts), (labels, bounds))
         places = _set_places(here | there)
-        told = _are_set(there, places)
+        above_there = _are_set(there, places)
         self._roots, self._bounds = self._roots_at(places, sides, cuts)
         del places
         came = xp.zeros(len(self._roots), least.dtype)
-        came[told] = labels
+        came[above_there] = labels
         self.shown = xp.take(least, self._roots)
         return came
 
     def _show(self) -> Array:
-        """Show every rank the labels of what is not settled; return those shown, by end."""
+        """Send the labels of undecided ends; return the labels received, by end."""
         (came,) = self._part.halo.exchange_ranges((self.shown, self._bounds))
         return came
 
     def _sides(self) -> list[Side]:
-        """Return the positions of all ends, those owned and ghosts apart: two for each rank.
+        """Return the positions of all ends: for each rank those of owned vertices, and of ghosts.
 
-        Two ranks have what they both hold in the same order: first what the lower one of them owns.
+        Two ranks list their shared vertices in the same order: those owned by the lower rank first.
         """
         halo, sides = self._part.halo, list[Side]()
         for rank, (held, ghosts) in enumerate(zip(halo.boundaries, self._part.ghosts, strict=True)):
@@ -172,7 +175,7 @@ class SharedLabels:
     def _roots_at(
         self, places: Array, sides: list[Side], cuts: list[int]
     ) -> tuple[Array, list[int]]:
-        """Return the roots of the ends at places among all bits, and how many are before each rank's.
+        """Return the roots of the ends at given bits, and how many come before each rank's.
 
         Parameters
         ----------
@@ -180,10 +183,10 @@ class SharedLabels:
         sides : list of (int, array or slice)
             As `_sides` returns them.
         cuts : list of int
-            Bytes of bits before those of each rank.
+            Number of bytes before the bits of each rank.
         """
         xp, trees = self._xp, self._trees
-        firsts = []  # bits before those of each side
+        firsts = []  # number of bits before those of each side
         for cut, (length, _) in zip(cuts[:-1], sides[::2], strict=True):
             firsts += [8 * cut, 8 * cut + length]
         edges = xp.asarray([*firsts, 8 * cuts[-1]], places.dtype)
@@ -191,14 +194,14 @@ class SharedLabels:
         parts = []
         for (_, side), first, (low, high) in zip(sides, firsts, pairwise(bounds), strict=True):
             which = places[low:high] - first
-            # Ghosts are a range, so their roots are no copy.
+            # Ghosts are a range, so the slice of their roots is a view.
             one = trees[side][which] if isinstance(side, slice) else trees[xp.take(side, which)]
             parts.append(one)
         return xp.concatenate(parts), bounds[::2]
 
 
 def _distinct(ones: Array, others: Array) -> tuple[Array, Array]:
-    """Return each pair once, ascending."""
+    """Return the distinct pairs, ascending."""
     xp = _module_of(ones)
     if not len(ones):
         return ones, others
@@ -210,21 +213,21 @@ def _distinct(ones: Array, others: Array) -> tuple[Array, Array]:
 
 
 def _packed(marks: Array) -> Array:
-    """Return an array of bool as bits, in whole bytes."""
+    """Pack an array of bool to bits, in whole bytes."""
     xp = _module_of(marks)
     pieces = range(0, max(len(marks), 1), PACKED)
     return xp.concatenate([xp.packbits(marks[first : first + PACKED]) for first in pieces])
 
 
 def _are_set(bits: Array, places: Array) -> Array:
-    """Tell of places among bits whether they are set."""
+    """Tell which of the bits at given indices are set."""
     return (bits[places >> 3] >> (7 - (places & 7)).astype(np.uint8)) & 1 != 0
 
 
 def _set_places(bits: Array) -> Array:
-    """Return the places of the bits that are set, ascending, in few bytes.
+    """Return the ascending indices of set bits, as int32 if they fit.
 
-    Most often few are: then only the bytes that have any are spread out.
+    If few bytes have set bits, as usual, only those are unpacked.
     """
     xp, kind = _module_of(bits), np.int32 if 8 * len(bits) < NARROW else np.int64
     some = xp.flatnonzero(bits)

@@ -1,4 +1,4 @@
-"""The way of arcs to the owners of their destinations, column by column."""
+"""Shuffle arcs to the owners of their destinations, column by column."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Route:
-    """Which own arcs go where, and in what order they are put together there.
+    """The shuffle of one rank's arcs: which rank each is sent to, and in which order.
 
-    Arcs are in the order of the whole frame's rows wherever they arrive.  An undirected edge is two
-    arcs, to its destination and to its source, a self-loop one.
+    Every rank receives arcs in the order of the whole frame's rows.  An undirected edge is two
+    arcs, one to its destination and one to its source; an undirected self-loop is one arc.
 
     Parameters
     ----------
     sources, destinations : ndarray of integers, shape (rows,)
-        Vertex numbers of own rows, partition by partition.
+        Vertex numbers of this rank's rows, partition by partition.
     starts : ndarray of int64, shape (partitions + 1,)
-        At which row each own partition starts.
+        The first row of each of this rank's partitions, then the number of rows.
     places : sequence of int
-        The place of each own partition in the whole frame.
+        The place in the whole frame of each of this rank's partitions.
     loops : bool
         Whether self-loops are sent.
     directed : bool
@@ -50,12 +50,12 @@ class Route:
         self._loops, self._directed = loops, directed
         self._order: Array = np.empty(
             0, np.int64
-        )  # of arcs that are sent: twice the row, one more back
+        )  # arcs in the order sent: 2 · row, or 2 · row + 1 for the arc back to the source
         self._bounds: list[int] = []
         self._senders: list[Numbers] = []
 
     def targets(self) -> list[Array]:
-        """Return the destinations of own arcs."""
+        """Return the destinations of this rank's arcs."""
         if self._directed and self._loops:
             return [self._destinations]
         apart = self._sources != self._destinations
@@ -63,18 +63,18 @@ class Route:
         return [to] if self._directed else [to, self._sources[apart]]
 
     def aim(self, comm: Communicator, cuts: Numbers) -> int:
-        """Choose the order in which arcs are sent to the owners, together.
+        """Choose the order in which arcs are sent to owners; collective.
 
         Parameters
         ----------
-        crew : Communicator
-        cuts : ndarray of int64, shape (crew.size + 1,)
-            Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+        comm : Communicator
+        cuts : ndarray of int64, shape (comm.size + 1,)
+            Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
 
         Returns
         -------
         int
-            How many arcs will come here.
+            Number of arcs that this rank will receive.
         """
         if self._loops:
             rows = np.arange(len(self._sources))
@@ -103,28 +103,28 @@ class Route:
         return int(sum(one[1].sum() for one in self._senders))
 
     def send(self, comm: Communicator, column: Array) -> Array:
-        """Send a column of own rows with the arcs, together.
+        """Send the values of an edge column along the arcs; collective.
 
         Parameters
         ----------
-        crew : Communicator
+        comm : Communicator
         column : ndarray, shape (rows,)
 
         Returns
         -------
         ndarray
-            What has come, in the order of the whole frame's rows.
+            The values received, in the order of the whole frame's rows.
         """
         return self._exchange(comm, column[self._order >> 1])
 
     def send_ends(self, comm: Communicator) -> tuple[Array, Array]:
-        """Send the ends of arcs, together; own rows are forgotten.
+        """Send the endpoints of arcs, and release those of this rank's rows; collective.
 
         Returns
         -------
         sources, destinations : ndarray
-            Of the dtype of own rows.  Of an arc from an undirected edge's destination back to its source
-            v, the destination is marked as ~v.
+            Of the dtype of this rank's rows.  In an arc from an undirected edge's destination back
+            to its source v, the destination is marked as ~v.
         """
         rows = self._order >> 1
         tails, heads = self._sources[rows], self._destinations[rows]
@@ -139,7 +139,7 @@ class Route:
         return came, self._exchange(comm, heads)
 
     def _exchange(self, comm: Communicator, arcs: Array) -> Array:
-        """Send what every arc has, and put together what has come."""
+        """Send a value of every arc; return those received, in the order of the whole frame."""
         boxes = [[arcs[first:last]] for first, last in pairwise(self._bounds)]
         pieces = []
         for rank, (one,) in enumerate(comm.alltoall(boxes)):
@@ -154,9 +154,11 @@ class Route:
 
 
 def _by_owner(numbers: Array, cuts: Numbers) -> tuple[Array, list[int]]:
-    """Group vertices by owner, each's in their order; return their places, and how many each has."""
-    members = len(cuts) - 1
-    small = np.uint8 if members <= 255 else np.int64  # one that NumPy sorts by counting
+    """Group vertices by owner, stably; return their places, and the count of each owner."""
+    ranks = len(cuts) - 1
+    small = (
+        np.uint8 if ranks <= 255 else np.int64
+    )  # NumPy sorts small integers by radix: linear time
     owners = np.searchsorted(cuts[1:-1], numbers, side="right").astype(small)
     order = np.argsort(owners, kind="stable")
-    return order, np.bincount(owners, minlength=members).tolist()
+    return order, np.bincount(owners, minlength=ranks).tolist()

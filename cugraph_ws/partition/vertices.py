@@ -1,4 +1,4 @@
-"""The vertices of a graph that a crew holds together: every member's own, and its ghosts."""
+"""The vertices of a graph partitioned across ranks: ids, attributes and values, by owner."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ Numbers = npt.NDArray[np.int64]
 
 
 class ShardVertices(Vertices):
-    """All vertices of a graph, of which each member keeps its own; see `Vertices`.
+    """All vertices of a graph; each rank stores the ids of those it owns.  See `Vertices`.
 
-    Whatever asks for ids or numbers is asked by all members together.  Lists, dicts and frames of
-    vertices are the same for all members, but for `Partitions`, of which each has its own.
+    Methods that take or return ids or numbers are collective.  All ranks pass the same lists,
+    dicts and frames of vertices; a `Partitions` has only the partitions of its rank.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     sources : sequence of str
         Names of the edge frame's source columns.
     types : sequence of IdType
-        One for each column of the id, the same for all members.
+        One for each column of the id; the same on all ranks.
     ids : Distinct
-        All ids.
+        The ids of all vertices.
     """
 
     def __init__(
@@ -65,20 +65,20 @@ class ShardVertices(Vertices):
     # ------------------------------------------------------------------------------ building
 
     def keep_parts(self, parts: Parts, rows: Sequence[Numbers]) -> None:
-        """Copy the attributes of own partitions of a vertex frame, together.
+        """Copy the attributes in this rank's partitions of a vertex frame; collective.
 
-        They stay where they came in, and go to the vertices' owners when they are asked for.
+        Attributes stay on the rank that read them; `values` sends them to the vertices' owners.
 
         Parameters
         ----------
         parts : Parts
         rows : sequence of ndarray of int64
-            The vertex numbers of each own partition's rows.
+            The vertex numbers of the rows of each of this rank's partitions.
 
         Raises
         ------
         InputError
-            If a vertex has two rows.
+            If a vertex has more than one row.
         """
         self._kept_rows = np.concatenate([np.empty(0, np.int64), *rows])
         self._check_repeated(self._kept_rows, "vertices")
@@ -88,25 +88,25 @@ class ShardVertices(Vertices):
                 self._kept[name] = [(part.place, _copied(part, name)) for part in parts.own]
 
     def move(self, cuts: Numbers) -> None:
-        """Give ids to the owners of their vertices, together."""
+        """Send ids to the owners of their vertices; collective."""
         self.numbering = settle(self._comm, self.numbering, cuts)
 
     def settle(self, shard: ShardGraph) -> None:
-        """Remember the share, whose positions values are aligned to."""
+        """Set the shard whose positions values are aligned to."""
         self._shard = weakref.ref(shard)
 
     def join(self, comm: Communicator) -> ShardVertices:
-        """Return the same vertices as a member of another crew asks for them.
+        """Return a copy that uses another communicator.
 
         Parameters
         ----------
-        crew : Communicator
-            Of the same members, in the same order.
+        comm : Communicator
+            Of the same ranks, in the same order.
 
         Returns
         -------
         ShardVertices
-            To be settled with the share that it is of.
+            Without a shard: call its `settle`.
         """
         joined = copy(self)
         joined._comm, joined._shard = comm, None
@@ -116,27 +116,27 @@ class ShardVertices(Vertices):
     # ----------------------------------------------------------------------------- describing
 
     def _plain(self, number: int) -> list[Any]:
-        """Return the parts of an id as Python objects, together."""
+        """Return the parts of an id as Python objects; collective."""
         one = np.array([number])
         decoded = hasattr(self.numbering, "decode")
         parts = self.numbering.decode(one) if decoded else self.numbering.take(one)
         return [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
 
     def describe_own(self, place: int) -> str:
-        """Return the id of an own vertex, for errors, alone."""
+        """Return the id of an owned vertex as text for errors.  Not collective."""
         parts = self.numbering.own(np.array([place]))
         values = [kind.plain(one)[0].as_py() for kind, one in zip(self.types, parts, strict=True)]
         return repr(values[0] if len(values) == 1 else tuple(values))
 
     @property
     def attribute_bytes(self) -> int:
-        """Bytes of the attributes kept by this member."""
+        """Bytes of the attributes stored by this rank."""
         kept = [one for column in self._kept.values() for _, one in column]
         held = sum(self._bytes(one) for one in kept if isinstance(one, Column))
         return held + int(self._kept_rows.nbytes)
 
     def directory(self) -> Directory:
-        """Return what a client needs to know to look vertices up."""
+        """Return what a client needs to look vertices up."""
         ranges = None if self.numbering.renumbered == "no" else self.numbering.ranges
         return Directory(self.sources, self.types, self.size, ranges, list(self._kept))
 
@@ -155,12 +155,12 @@ class ShardVertices(Vertices):
         *,
         on_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Align numbers that are given for vertices to positions, together.
+        """Align values given for vertices to positions; collective.
 
         Parameters
         ----------
         data : frame, dict, number, str or Partitions
-            See `Graph.vertex_values`; the same for all members, but for `Partitions`.
+            See `Graph.vertex_values`; the same on all ranks, except `Partitions`.
         argument : str
         dtype : dtype
         default : number or None
@@ -176,25 +176,27 @@ class ShardVertices(Vertices):
         Raises
         ------
         InputError
-            As `Graph.vertex_values`, for all members.
+            As `Graph.vertex_values`; raised on all ranks.
         """
         shard = self._shard()
-        spread = isinstance(data, (str, Partitions))  # over members, who send it by the host
-        xp = array_module(on_device and not spread)
+        partitioned = isinstance(
+            data, (str, Partitions)
+        )  # partitioned across ranks, and sent through the host
+        xp = array_module(on_device and not partitioned)
         values, given = xp.zeros(shard.length, np.dtype(dtype)), xp.zeros(shard.length, np.bool_)
         if isinstance(data, (abstract.Real, np.generic)):
             values[:] = cast_numbers(open_values([data], argument), dtype)[0]
             given[:] = True
             return self._place(values, on_device), self._place(given, on_device)
-        if spread:
+        if partitioned:
             self._receive(*self._own_pairs(data, argument, column), dtype, values, given, argument)
         else:
             rows, source = self._pairs(data, argument, column)
-            told = cast_numbers(source, dtype)
+            numbers = cast_numbers(source, dtype)
             places = shard.place(rows)
             here = places >= 0
             which = xp.asarray(places[here])
-            values[which] = xp.asarray(told[here])
+            values[which] = xp.asarray(numbers[here])
             given[which] = True
         self._fill(values, given, argument, default)
         return self._place(values, on_device), self._place(given, on_device)
@@ -202,7 +204,7 @@ class ShardVertices(Vertices):
     def _own_pairs(
         self, data: str | Partitions, argument: str, column: str | None
     ) -> tuple[Numbers, list[tuple[Sequence[int], Column]]]:
-        """Return numbers of vertices, none twice anywhere, and columns of as many values."""
+        """Return vertex numbers, without repeats on any ranks, and columns of as many values."""
         if isinstance(data, str):
             if data not in self._kept:
                 self._refuse_name(data, argument, list(self._kept))
@@ -218,20 +220,20 @@ class ShardVertices(Vertices):
         def read(part: Part) -> tuple[Part, list[Column], list[Any], Column]:
             columns = [part.column(name, argument) for name in ids]
             read = map(read_ids, columns)
-            told = [conform(one, kind) for one, kind in zip(read, self.types, strict=True)]
-            return part, columns, told, part.column(chosen, argument)
+            converted = [conform(one, kind) for one, kind in zip(read, self.types, strict=True)]
+            return part, columns, converted, part.column(chosen, argument)
 
         own = in_order(self._comm, parts.steps(0, read)) if parts.rows else []
         rows = self._find([one[:3] for one in own], argument)
         self._check_repeated(rows, argument)
         return rows, [(part.place, values) for part, _, _, values in own]
 
-    def _find(self, told: Sequence[tuple[Part, list[Column], list[Any]]], argument: str) -> Numbers:
-        """Return the numbers of ids of own partitions, all of which must be vertices, together."""
+    def _find(self, read: Sequence[tuple[Part, list[Column], list[Any]]], argument: str) -> Numbers:
+        """Return the numbers of ids in this rank's partitions; refuse unknown ids; collective."""
         forms = [wire.form_of(kind) for kind in self.types]
         fitted = [
             [wire.fit(part, form) for part, form in zip(ids, forms, strict=True)]
-            for _, _, ids in told
+            for _, _, ids in read
         ]
         joined = [
             wire.join([one[which][0] for one in fitted], form) for which, form in enumerate(forms)
@@ -243,9 +245,9 @@ class ShardVertices(Vertices):
         unknown = np.flatnonzero(numbers < 0)
         own: Any = None
         if len(unknown):
-            ends = np.cumsum([len(columns[0]) for _, columns, _ in told])
+            ends = np.cumsum([len(columns[0]) for _, columns, _ in read])
             which = int(np.searchsorted(ends, unknown[0], side="right"))
-            part, columns, _ = told[which]
+            part, columns, _ = read[which]
             row = int(unknown[0] - ends[which]) + len(columns[0])
             own = [part.first_row + row, self._shown(columns, row)]
         count = total(self._comm, len(unknown))
@@ -263,12 +265,12 @@ class ShardVertices(Vertices):
         given: npt.NDArray[np.bool_],
         argument: str,
     ) -> None:
-        """Send values to the owners of their vertices, and from there to ghosts, together."""
-        told = in_order(
+        """Send values to the owners of their vertices, then update ghosts; collective."""
+        converted = in_order(
             self._comm, [(place, partial(cast_numbers, one, dtype)) for place, one in columns]
         )
         shard = self._shard()
-        sent = np.concatenate([np.empty(0, np.dtype(dtype)), *told])
+        sent = np.concatenate([np.empty(0, np.dtype(dtype)), *converted])
         owners = shard.owners(rows)
         order = np.argsort(owners, kind="stable")
         cuts = np.searchsorted(owners[order], np.arange(self._comm.size + 1))
@@ -279,7 +281,7 @@ class ShardVertices(Vertices):
         shard.halo_for(values, given).update(values, given)
 
     def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
-        """Give vertices without a value the default, or refuse them, together."""
+        """Set the default for vertices without a value, or refuse them; collective."""
         if default is not None:
             values[~given] = default
             return
@@ -293,7 +295,7 @@ class ShardVertices(Vertices):
             self._refuse_missing(min(shown), missing, argument)
 
     def _distinct(self, rows: Any, argument: str) -> Any:
-        """Return vertex numbers, the same for all members, having refused repeated ones."""
+        """Return vertex numbers, the same on all ranks; refuse repeated ones."""
         numbers, counts = np.unique(rows, return_counts=True)
         twice = np.flatnonzero(counts > 1)
         if len(twice):
@@ -301,9 +303,11 @@ class ShardVertices(Vertices):
         return rows
 
     def _check_repeated(self, rows: Numbers, argument: str) -> None:
-        """Refuse vertices that are given several times, by one member or several, together."""
+        """Refuse vertices given more than once, on one rank or several; collective."""
         comm, size = self._comm, max(1, self.size)
-        counters = rows * comm.size // size  # any member may count, if all say the same one
+        counters = (
+            rows * comm.size // size
+        )  # any rank may count a vertex, if all ranks choose the same one
         order = np.argsort(counters, kind="stable")
         cuts = np.searchsorted(counters[order], np.arange(comm.size + 1))
         boxes = [[rows[order[first:last]]] for first, last in pairwise(cuts.tolist())]
@@ -318,18 +322,18 @@ class ShardVertices(Vertices):
 
 
 def _copied(part: Part, name: str) -> Column | InputError:
-    """Return a copy of a column, or why it cannot be read: an error once it is asked for."""
+    """Return a copy of a column, or the error to raise when it is requested."""
     try:
         column = part.column(name, "vertices")
     except InputError as error:
         return error
-    if isinstance(column.values, np.ndarray):  # Arrow's are immutable
+    if isinstance(column.values, np.ndarray):  # Arrow's arrays are immutable
         return replace(column, values=column.values.copy())
     return column
 
 
 def _readable(place: Sequence[int], column: Column | InputError) -> tuple[Sequence[int], Column]:
-    """Return a column that could be read, or raise why it could not."""
+    """Return a column with its place, or raise the error of one that could not be read."""
     if isinstance(column, InputError):
         raise column
     return place, column

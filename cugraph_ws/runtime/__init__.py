@@ -1,1 +1,1 @@
-"""The machine: devices, drivers, compilers, threads, files, the communicator, and the table of providers."""
+"""The machine: devices, drivers, compilers, threads, files, communicators, the dispatch table."""

@@ -1,9 +1,9 @@
-"""Files that appear whole or not at all, and folders that nobody else can write to.
+"""Atomic writes of files, and folders that only this user can write to.
 
-A new content is written to a temporary file in the same folder, which then takes the place of the file.
-The temporary file has a random name, is opened exclusively and follows no link.  It is locked while
-it is written: a lock goes when its process does, so that what a killed run left behind can be told
-from what another run is writing.  This module imports nothing of the library.
+New content is written to a temporary file in the same folder, which then replaces the file.  The
+temporary file has a random name and is opened exclusively, without following links.  It is locked
+while it is written.  A lock ends with its process, so the file of a killed run can be
+distinguished from one that another run is writing.  This module imports nothing of the library.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = [
     "write_private",
 ]
 
-ABANDONED = 600  # seconds without a change; a lock may not be seen from another machine
+ABANDONED = 600  # seconds without a change; a lock may be invisible from another machine
 TEMPORARY = re.compile(r"\.cugraph_ws-[0-9a-f]{32}\.part")
 ATTEMPTS = 8
 
 
 def new_beside(path: Path) -> Path:
-    """Return a random name in the folder of a file, and so on the same disk.
+    """Return a random name in the folder of a file, so on the same disk.
 
     Parameters
     ----------
@@ -52,35 +52,34 @@ def new_beside(path: Path) -> Path:
     Returns
     -------
     Path
-        `.cugraph_ws-` and 32 hexadecimal digits: what `sweep` recognises.
+        `.cugraph_ws-`, 32 hexadecimal digits and `.part`; `sweep` recognises it.
     """
     return path.with_name(f".cugraph_ws-{secrets.token_hex(16)}.part")
 
 
 @contextmanager
 def replacing(path: Path, *, mode: int | None = None, durable: bool = True) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of `path` if the `with` block ends well.
+    """Open a new file that replaces `path` if the `with` block ends without an error.
 
     Parameters
     ----------
     path : Path
-        The file to write.  Where it is a link, the link is replaced.
+        The file to write.  If it is a link, the link is replaced.
     mode : int, optional
-        Permissions.  By default those of the file that is replaced, with its owner and group as far
-        as this process may set them; those that the umask leaves to a new file.
-
+        Permissions.  By default those of the replaced file, with its owner and group as far as this
+        process may set them, or for a new file those that the umask allows.
     durable : bool
         Whether to wait for the disk, so that the file survives a crash of the machine.
 
     Yields
     ------
     binary file
-        What is written to it is there, under the new name, when the block has ended.
+        Its content is in `path` when the block has ended.
 
     Raises
     ------
     OSError
-        If it cannot be written; what was there before is still there, and nothing else is.
+        If it cannot be written.  Then the old file is unchanged, and no temporary file is left.
     """
     before = _replaced(path)
     first = 0o666 if mode is None and before is None else 0o600
@@ -95,7 +94,7 @@ def replacing(path: Path, *, mode: int | None = None, durable: bool = True) -> I
                 _take_over(file.fileno(), before)
             if durable:
                 os.fsync(file.fileno())
-            os.replace(temporary, path)  # still locked: nobody takes it for abandoned
+            os.replace(temporary, path)  # still locked, so no sweep removes it
         if durable:
             _sync_folder(path.parent)
     except BaseException:
@@ -105,7 +104,7 @@ def replacing(path: Path, *, mode: int | None = None, durable: bool = True) -> I
 
 
 def _replaced(path: Path) -> os.stat_result | None:
-    """Return what is known of the regular file that `path` is, None if there is none."""
+    """Return the status of the regular file `path`, None if there is none."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -122,16 +121,16 @@ def _create(path: Path, mode: int) -> tuple[Path, int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            # A file system without locks; or a sweep looks at it: then age protects it.
+            # The file system has no locks, or a sweep has the lock; it removes no new file.
             return temporary, descriptor
         if os.fstat(descriptor).st_nlink:
             return temporary, descriptor
-        os.close(descriptor)  # swept between the two calls, on a clock far ahead
+        os.close(descriptor)  # a sweep with a clock far ahead removed it between the two calls
     raise OSError(f"no temporary file beside {path} stays there")
 
 
 def _take_over(descriptor: int, before: os.stat_result) -> None:
-    """Give a file the owner, the group and the permissions of the one that it replaces."""
+    """Set a file's owner, group and permissions to those of the replaced file."""
     mode = stat.S_IMODE(before.st_mode) & 0o777
     now = os.fstat(descriptor)
     if now.st_uid != before.st_uid:
@@ -146,15 +145,15 @@ def _take_over(descriptor: int, before: os.stat_result) -> None:
 
 
 def _set_mode(descriptor: int, mode: int) -> None:
-    """Set a file's permissions, where the file system has some."""
+    """Set a file's permissions, if the file system supports them."""
     if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
         with contextlib.suppress(OSError):
             os.fchmod(descriptor, mode)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have a folder's entries on the disk."""
-    with contextlib.suppress(OSError):  # some file systems sync no folder: the rename is done
+    """Flush a folder's entries to the disk."""
+    with contextlib.suppress(OSError):  # some file systems cannot sync a folder; the rename is done
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
@@ -165,18 +164,18 @@ def _sync_folder(folder: Path) -> None:
 def sweep(folder: Path) -> int:
     """Remove the temporary files that killed runs left in a folder.
 
-    A file is removed only if its name is one that `new_beside` makes, it is a regular file of this
-    user, nobody holds its lock, and it has not changed for ten minutes.
+    A file is removed only if its name has the form of `new_beside`, it is a regular file of this
+    user, no process holds its lock, and it has not changed for ten minutes.
 
     Parameters
     ----------
     folder : Path
-        Its subfolders are not looked at.
+        Its subfolders are not swept.
 
     Returns
     -------
     int
-        How many were removed.
+        Number of files removed.
     """
     removed = 0
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -188,7 +187,7 @@ def sweep(folder: Path) -> int:
 
 
 def _remove_abandoned(path: str) -> bool:
-    """Remove a temporary file unless somebody writes it."""
+    """Remove a temporary file unless a process is writing it."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path, flags)
     try:
@@ -207,23 +206,24 @@ def _remove_abandoned(path: str) -> bool:
 
 
 def private_folder(path: Path) -> bool:
-    """Make a folder of this user alone, or tell whether one that is there may be trusted.
+    """Make a folder that only this user can write to, or check an existing one.
 
     Parameters
     ----------
     path : Path
-        It is made, with permissions 0700, if it is missing; folders above it with the usual ones.
+        Made with permissions 0700 if it is missing; missing folders above it get the default
+        permissions.
 
     Returns
     -------
     bool
-        Whether it is a folder (no link to one) that belongs to this user and that neither its group
-        nor others can write to.
+        Whether it is a folder, not a link, that belongs to this user and that neither its group nor
+        others can write to.
 
     Raises
     ------
     OSError
-        If it cannot be made or written to.
+        If the folder cannot be made or written to.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
@@ -238,7 +238,7 @@ def private_folder(path: Path) -> bool:
 
 
 def is_private(path: Path) -> bool:
-    """Tell whether a path is a folder, no link, that this user alone can write to.
+    """Tell whether a path is a folder, not a link, that only this user can write to.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def is_private(path: Path) -> bool:
     Returns
     -------
     bool
-        False also if there is none.
+        False also if the path does not exist.
     """
     try:
         found = os.lstat(path)
@@ -258,7 +258,7 @@ def is_private(path: Path) -> bool:
 
 
 def read_private(path: Path) -> bytes:
-    """Read a regular file of this user; a link is not followed.
+    """Read a regular file of this user, without following a link.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def read_private(path: Path) -> bytes:
     Raises
     ------
     OSError
-        If there is none, or it is another user's or writable by others.
+        If there is no such file, it belongs to another user, or others can write to it.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -283,7 +283,7 @@ def read_private(path: Path) -> bytes:
 
 
 def write_private(path: Path, content: bytes) -> bool:
-    """Write a file that this user alone can read, as a whole.
+    """Write a file atomically that only this user can read.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def write_private(path: Path, content: bytes) -> bool:
     Returns
     -------
     bool
-        Whether it could be written; a full disk is no error here.
+        Whether it could be written; a full disk is not an error.
     """
     try:
         with replacing(path, mode=0o600, durable=False) as file:
@@ -307,17 +307,17 @@ _one_at_a_time = threading.Lock()
 
 
 def temporary_folder() -> Path:
-    """Return a private folder of this process, which goes when it ends.
+    """Return a private folder of this process, removed when the process ends.
 
     Returns
     -------
     Path
-        The same at every call, in a forked process another one.
+        The same at every call; a forked process has its own.
 
     Raises
     ------
     OSError
-        If no folder for temporary files can be written to.
+        If no temporary folder can be made.
     """
     with _one_at_a_time:
         return _temporary_folder(os.getpid())

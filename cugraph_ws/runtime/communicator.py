@@ -1,7 +1,7 @@
-"""A crew: the processes that hold a graph together, and what they say to each other.
+"""Communicators: the ranks of a partitioned graph, and their collectives.
 
-Every member runs the same program; what is here are meetings.  All members come to each meeting, in
-the same order; one that comes alone waits, until the others come or the run is given up.
+All ranks run the same program and call the same collectives in the same order.  A rank that calls
+one before the others waits until they call it or the run is abandoned.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Value = TypeVar("Value")
 
 
 class RunAbandonedError(Exception):
-    """The run has been given up elsewhere; the reason is told there."""
+    """The run was abandoned elsewhere; the reason is raised there."""
 
 
 class Communicator(Protocol):
-    """What one member knows of its crew.
+    """The collectives of a group of ranks, as one rank calls them.
 
     Attributes
     ----------
     rank : int
-        Its own place, from 0.
+        Index of this rank, from 0.
     size : int
-        Number of members.
+        Number of ranks.
     """
 
     rank: int
@@ -38,84 +38,84 @@ class Communicator(Protocol):
 
     @property
     def on_device(self) -> bool:
-        """Whether arrays on the GPU arrive on the GPU."""
+        """Whether arrays sent from the GPU are received on the GPU."""
 
     @property
     def wish(self) -> str | None:
-        """Why somebody outside wants the run to end: "interrupt" or "callback"."""
+        """A request from outside to end the run: "interrupt" or "callback"; else None."""
 
     def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
-        """Give every member arrays of its own.
+        """Send arrays to every rank, and return the arrays received.
 
         Parameters
         ----------
         boxes : sequence of sequence of ndarray
-            What goes to each member, by rank; the own box comes back as it is.
+            The arrays for each rank.  This rank's entry is returned as it is.
 
         Returns
         -------
         list of list of ndarray
-            What has come from each member, by rank; not to be written to.
+            The arrays from each rank; read-only.
         """
 
     def allgather(self, value: Value) -> list[Value]:
-        """Show every member a small value.
+        """Send a small value to every rank.
 
         Parameters
         ----------
         value : numbers, text, bytes, None, NumPy scalars, and lists, tuples and dicts of them
-            What the others are to see.
+            This rank's value.
 
         Returns
         -------
         list
-            What each member shows, by rank.
+            The value of each rank.
         """
 
 
 class Links(Protocol):
-    """Sends arrays between members; all of them call it, in the same order."""
+    """Sends device arrays between ranks; all methods are collective, but `mark` and `wait`."""
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        """Send arrays and receive into others; done, for the host too, when it returns.
+        """Send arrays and receive into others; complete when it returns, for the host too.
 
         Parameters
         ----------
         sent : sequence of sequence of device array
-            What goes to each member, by rank; none to oneself.
+            The arrays for each rank; none for this rank.
         taken : sequence of sequence of device array
-            What comes from each, of the lengths in which it is sent.
+            The receive buffers for each rank, of the lengths sent.
         """
 
     def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        """Queue what `exchange` does, behind all that is queued already; nobody waits.
+        """Queue an `exchange` after all work queued before; the host does not wait.
 
-        Arrays are neither changed nor given back before it is done.
+        Until it is complete, the arrays must be neither modified nor freed.
         """
 
     def gather(self, own: Any, everyone: Any) -> None:
-        """Queue showing all members an array; nobody waits.
+        """Queue an allgather of an array; the host does not wait.
 
         Parameters
         ----------
         own : device array
-            Of the same length for all.
-        everyone : device array, as long as those of all members together
-            Where they come, by rank.
+            Of the same length on all ranks.
+        everyone : device array, as long as the arrays of all ranks
+            Receives the arrays of all ranks, in the order of the ranks.
         """
 
     def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
-        """Give every other member a text, and return what each has given; no GPU takes part."""
+        """Send bytes to every other rank, and return the bytes from each, without the GPU."""
 
     def mark(self) -> Any:
-        """Return what stands for all that is queued so far; good until the next one is asked for."""
+        """Return a mark for `wait` of all work queued so far; valid until the next call."""
 
     def wait(self, mark: Any) -> None:
-        """Wait until that is done; raises if it never will be, since a member is gone."""
+        """Wait until the work before a mark is complete; raises if a rank is lost."""
 
 
 class SingleRank:
-    """A crew of one."""
+    """The communicator of a single rank."""
 
     rank = 0
     size = 1
@@ -123,20 +123,20 @@ class SingleRank:
     wish: str | None = None
 
     def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
-        """Return the own box."""
+        """Return this rank's arrays."""
         return [list(boxes[0])]
 
     def allgather(self, value: Value) -> list[Value]:
-        """Return the own value."""
+        """Return this rank's value."""
         return [value]
 
 
 def total(comm: Communicator, number: int | np.integer[Any]) -> int:
-    """Return the sum of one number of each member.
+    """Return the sum of one number from each rank; collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     number : int
 
     Returns
@@ -147,12 +147,12 @@ def total(comm: Communicator, number: int | np.integer[Any]) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as it looks after a journey: plain Python, sequences as tuples.
+    """Return a value as it is received: plain Python, with sequences as tuples.
 
     Parameters
     ----------
     value : object
-        What `Communicator.allgather` takes.
+        A value that `Communicator.allgather` takes.
 
     Returns
     -------

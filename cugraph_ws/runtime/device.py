@@ -1,7 +1,7 @@
-"""The device that the CUDA engine computes on: its arrays, its kernels.
+"""The device that the CUDA engine computes on: its arrays and its kernels.
 
-Everything above this module is written over `Device`.  There are two: the current GPU, with CuPy
-arrays, and in the tests an emulator, with NumPy arrays.
+All code above this module uses `Device`.  There are two implementations: the current GPU with CuPy
+arrays, and in the tests an emulator with NumPy arrays.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __all__ = [
     "mark",
 ]
 
-BLOCKS_A_MULTIPROCESSOR = 16  # of a loop over more items than threads
-FEW_PLACES = 4  # that are written to one by one
+BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
+FEW_PLACES = 4  # indices set one by one
 
 
 class Prepared(Protocol):
@@ -47,7 +47,7 @@ class Prepared(Protocol):
         """Launch the kernel."""
 
     def change(self, place: int, value: int) -> None:
-        """Let a whole number, the argument at a place, be another from the next launch on."""
+        """Replace the integer argument at an index from the next launch on."""
 
 
 class KernelModule(Protocol):
@@ -56,34 +56,34 @@ class KernelModule(Protocol):
     def launch(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
     ) -> None:
-        """Run a kernel, asynchronously; arguments are arrays, numbers, and tuples of them."""
+        """Launch a kernel asynchronously; arguments are arrays, numbers, and tuples of them."""
 
     def prepare(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
     ) -> Prepared:
-        """Return what launches a kernel again and again with the same arguments."""
+        """Return an object that launches a kernel repeatedly with the same arguments."""
 
     def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
-        """Return what launches a kernel whose blocks meet: all of them run at once.
+        """Return an object that launches a cooperative kernel: all blocks run at once.
 
-        A thread for each of `items`, as far as they fit; blocks of `block` threads, or of fewer if the
-        kernel's registers do not allow so many.
+        There is a thread for each of `items`, as far as they fit.  Blocks have `block` threads, or
+        fewer if the kernel needs too many registers.
         """
 
 
 class Device(Protocol):
-    """Where arrays lie and kernels run.
+    """The arrays and kernels of one device.
 
     Attributes
     ----------
     xp : module
         `cupy` or `numpy`.
     multiprocessors : int
-        How many blocks run side by side, about.
+        Number of multiprocessors.
     cache : int
-        Bytes of the L2.
+        Bytes of the L2 cache.
     downloads : int
-        Arrays copied to the host so far, by `to_host`.
+        Number of arrays copied by `to_host` so far.
     """
 
     xp: Any
@@ -92,16 +92,16 @@ class Device(Protocol):
     downloads: int
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
-        """Copy an array to the host; waits for what computes it."""
+        """Copy an array to the host; waits for the work that computes it."""
 
     def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
-        """Return an array of the host into which the device can copy by itself."""
+        """Return an array in pinned host memory, for asynchronous copies."""
 
     def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
-        """Queue the copying of a pinned array of the host into one of the device; nobody waits."""
+        """Queue a copy from pinned host memory to the device; the host does not wait."""
 
     def copy_out(self, array: Any, pinned: np.ndarray[Any, Any]) -> None:
-        """Queue the copying of an array into a pinned one; nobody waits."""
+        """Queue a copy from the device to pinned host memory; the host does not wait."""
 
     def module(self, name: str) -> KernelModule:
         """Return the kernels of `kernels/cuda/<name>.py`."""
@@ -115,24 +115,24 @@ class Device(Protocol):
         ----------
         name : str
         interface : str
-            What takes the interface's place.
+            The module that replaces the interface.
         loops : tuple of str
-            Modules of `kernels/cuda` that go with it.
+            Modules of `kernels/cuda` in the same text.
         write : callable
-            Returns the text of all of them.
+            Returns the text of all modules.
         """
 
     def blocks_for(self, items: int, block: int) -> int:
-        """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
+        """Return the blocks of a grid for a loop over `items`: a thread each, up to a full GPU."""
 
     def beside(self) -> AbstractContextManager[None]:
-        """Queue what is launched within a `with` block behind what is queued, beside what follows.
+        """Queue launches in the `with` block after all queued work, concurrent with later work.
 
-        It goes ahead of what follows where both could run.
+        They have priority over later work.
         """
 
     def rejoin(self) -> None:
-        """Let what follows wait for what was queued in `beside`."""
+        """Make later work wait for the work queued in `beside`."""
 
     def free_memory(self) -> int:
         """Return how many bytes can still be allocated."""
@@ -141,7 +141,7 @@ class Device(Protocol):
         """Wait until all launches are done."""
 
     def trim(self, *, everything: bool = False) -> None:
-        """Give back memory that is kept for the next arrays: what is more than a little, or all."""
+        """Free cached memory if it is above a limit, or in any case with `everything`."""
 
 
 class _Launch:
@@ -159,7 +159,7 @@ class _Launch:
     ) -> None:
         self._function = function
         self._shape = grid, block
-        self._arguments = arguments  # the parameters point into their memory
+        self._arguments = arguments  # kept alive: the parameters point into their memory
         self._cooperative = cooperative
         self._stream = stream
         self._parameters = Parameters(marshalled)
@@ -184,11 +184,11 @@ class _Kernels:
         self._device = owner
         self._text = text
         self._functions = functions
-        # Each with the most threads that its registers allow a block, 0 if there is no limit
+        # Functions, with the most threads of a block that registers allow; 0 without a limit
         self._loaded: dict[tuple[str, tuple[Kind, ...]], tuple[Function, int]] = {}
 
     def _load(self, name: str, kinds: tuple[Kind, ...]) -> tuple[Function, int]:
-        """Return a kernel for arguments of such types, loaded, and the most threads of its blocks."""
+        """Return the loaded kernel for argument types, and the most threads of its blocks."""
         found = self._loaded.get((name, kinds))
         if found is None:
             binary = load_or_compile(
@@ -232,9 +232,9 @@ class CudaDevice:
     xp : module
         CuPy.
     gpu : Gpu
-        What the driver says of it.
+        Its properties from the driver.
     pool : SharedPool, optional
-        Where arrays' memory comes from.
+        The memory pool of arrays.
     """
 
     def __init__(self, xp: Any, gpu: Gpu, pool: SharedPool | None = None) -> None:
@@ -248,25 +248,25 @@ class CudaDevice:
         self._programs: dict[tuple[str, str, tuple[str, ...]], _Kernels] = {}
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
-        """Copy an array to the host; waits for what computes it."""
+        """Copy an array to the host; waits for the work that computes it."""
         self.downloads += 1
         copied: np.ndarray[Any, Any] = self.xp.asnumpy(array)
         return copied
 
     def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
-        """Return an array of the host, in pages that stay where they are."""
+        """Return an array in pinned host memory."""
         kind = np.dtype(dtype)
         memory = self.xp.cuda.alloc_pinned_memory(max(count * kind.itemsize, 1))
         return np.frombuffer(memory, kind, count)
 
     def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
-        """Queue the copying of a pinned array of the host into one of the device."""
+        """Queue a copy from pinned host memory to the device."""
         array.data.copy_from_host_async(
             ctypes.c_void_p(pinned.ctypes.data), array.nbytes, self.xp.cuda.get_current_stream()
         )
 
     def copy_out(self, array: Any, pinned: np.ndarray[Any, Any]) -> None:
-        """Queue the copying of an array into a pinned one."""
+        """Queue a copy from the device to pinned host memory."""
         array.data.copy_to_host_async(
             ctypes.c_void_p(pinned.ctypes.data), array.nbytes, self.xp.cuda.get_current_stream()
         )
@@ -297,7 +297,7 @@ class CudaDevice:
         return found
 
     def blocks_for(self, items: int, block: int) -> int:
-        """Return a grid for a loop over `items`: a thread each, while the GPU has use for them."""
+        """Return the blocks of a grid for a loop over `items`: a thread each, up to a full GPU."""
         return max(1, min(-(-items // block), BLOCKS_A_MULTIPROCESSOR * self.multiprocessors))
 
     def most_blocks(self, function: Function, block: int) -> int:
@@ -306,14 +306,14 @@ class CudaDevice:
 
     @cached_property
     def _side(self) -> tuple[Any, Any, Any]:
-        """A stream that has priority, and events: of what it waits for, and of what waits for it."""
+        """A stream with priority, the event that it waits for, and the event that it records."""
         cuda = self.xp.cuda
         events = (cuda.Event(disable_timing=True) for _ in range(2))
         return cuda.Stream(non_blocking=True, priority=-1), *events
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Queue what is launched within a `with` block beside what follows."""
+        """Queue launches in the `with` block concurrent with later work."""
         stream, before, after = self._side
         before.record(self.xp.cuda.get_current_stream())
         stream.wait_event(before)
@@ -322,11 +322,11 @@ class CudaDevice:
         after.record(stream)
 
     def rejoin(self) -> None:
-        """Let what follows wait for what was queued in `beside`."""
+        """Make later work wait for the work queued in `beside`."""
         self.xp.cuda.get_current_stream().wait_event(self._side[2])
 
     def free_memory(self) -> int:
-        """Return how many bytes can still be allocated, in the pools that may be used included."""
+        """Return how many bytes can still be allocated, including free memory of pools."""
         free: int = self.xp.cuda.runtime.memGetInfo()[0]
         free += 0 if self._pool is None else self._pool.free_bytes()
         return free + kept_by_rmm(self.xp.cuda.runtime)
@@ -336,12 +336,12 @@ class CudaDevice:
         self.xp.cuda.get_current_stream().synchronize()
 
     def keep_pool(self) -> None:
-        """Let arrays' memory come from the own pool again, should that have changed."""
+        """Make CuPy allocate from this pool again, if its allocator was replaced."""
         if self._pool is not None:
             self._pool.insist()
 
     def trim(self, *, everything: bool = False) -> None:
-        """Give back memory that is kept for the next arrays: what is more than a little, or all."""
+        """Free cached memory if it is above a limit, or in any case with `everything`."""
         if self._pool is None:
             return
         if everything or self._pool.free_bytes() > kept_at_most(self.gpu.memory):
@@ -353,7 +353,7 @@ _substitute: Device | None = None
 
 @contextmanager
 def installed(substitute: Device) -> Iterator[Device]:
-    """Compute on another device than the current GPU, within a `with` block.
+    """Replace the current GPU by another device in a `with` block.
 
     Parameters
     ----------
@@ -374,12 +374,12 @@ def installed(substitute: Device) -> Iterator[Device]:
 
 
 def has_device() -> bool:
-    """Tell whether there is a device to compute on, without importing CuPy."""
+    """Tell whether there is a device, without importing CuPy."""
     return _substitute is not None or bool(installed_gpus())
 
 
 def as_host(array: Any) -> np.ndarray[Any, Any]:
-    """Return an array on the host; one that is there already is not copied.
+    """Return an array on the host; a host array is not copied.
 
     Parameters
     ----------
@@ -393,14 +393,14 @@ def as_host(array: Any) -> np.ndarray[Any, Any]:
 
 
 def mark(marks: Any, places: Any) -> None:
-    """Set an array of bool at some places.
+    """Set entries of an array of bool.
 
     Parameters
     ----------
     marks : ndarray or device array of bool
-        Written.
+        Modified in place.
     places : ndarray or device array of int64
-        A few of the host are set one by one: to bring them to the device takes longer.
+        Indices.  A few indices on the host are set one by one, which is faster than copying them.
     """
     if isinstance(places, np.ndarray) and not isinstance(marks, np.ndarray):
         if len(places) <= FEW_PLACES:
@@ -412,7 +412,7 @@ def mark(marks: Any, places: Any) -> None:
 
 
 def array_module(on_device: bool) -> Any:
-    """Return what makes arrays on the device, or on the host: `cupy` or `numpy`.
+    """Return the module that makes arrays on the device or the host: `cupy` or `numpy`.
 
     Parameters
     ----------
@@ -426,7 +426,7 @@ def array_module(on_device: bool) -> Any:
 
 
 def device() -> Device:
-    """Return the device to compute on: the current GPU.
+    """Return the device to compute on, the current GPU.
 
     Returns
     -------

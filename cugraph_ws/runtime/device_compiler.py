@@ -1,8 +1,8 @@
-"""From a kernel's Python to machine code, cached on disk.
+"""Compile kernels from Python to machine code, cached on disk.
 
-Numba makes PTX of it, nvJitLink machine code for one architecture; neither needs a GPU.  A binary
-is filed under the hash of everything that it depends on, so that a second process finds it without
-importing Numba at all.
+Numba compiles a kernel to PTX, and nvJitLink to machine code for one architecture; neither needs a
+GPU.  The key of a cached binary is a hash of everything that it depends on, so a second process
+loads it without importing Numba.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cugraph_ws.runtime.signature import Kind
 __all__ = ["Binary", "Capability", "compile_kernel", "load_or_compile"]
 
 Capability = tuple[int, int]
-FEWEST = 128  # threads of a block, for the sake of registers
+FEWEST = 128  # threads: a block's limit is not halved at or below this to avoid spills
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Binary:
     Attributes
     ----------
     name : str
-        Of the entry point.
+        Name of the entry point.
     registers : int
-        Of a thread.
+        Registers of a thread.
     spilled : int
-        Bytes that a thread keeps in local memory because registers ran out.
+        Bytes that a thread spills from registers to local memory.
     stack : int
         Bytes of a thread's stack frame.
     shared : int
@@ -50,7 +50,7 @@ class Binary:
     code : bytes
         An ELF file (cubin).
     threads : int
-        The most threads that a block may have; 0 where the kernel does not say.
+        Most threads of a block; 0 if the kernel sets no limit.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Binary:
 
 @lru_cache
 def _fingerprint() -> str:
-    """Hash what every kernel depends on: the compilers' versions and the primitives."""
+    """Hash what every kernel depends on: the compilers' versions and all kernel files."""
     kernels = kernels_folder() / "cuda"
     digest = hashlib.sha256()
     for path in [*sorted(kernels.glob("*.py")), Path(__file__)]:
@@ -85,20 +85,20 @@ def load_or_compile(
     text: str, name: str, kinds: tuple[Kind, ...], capability: Capability,
     function: Callable[[], Any],
 ) -> Binary:  # fmt: skip
-    """Return a kernel's machine code from the disk cache, or compile and file it.
+    """Return a kernel's machine code from the disk cache, or compile it and write it there.
 
     Parameters
     ----------
     text : str
-        Source of its module, for the key.
+        Source of its module, part of the key.
     name : str
-        Of the kernel.
+        Name of the kernel.
     kinds : tuple
         Its signature; see `cugraph_ws.runtime.signature`.
     capability : (int, int)
         Compute capability.
     function : callable
-        Returns the kernel; called only if it must be compiled.
+        Returns the kernel; called only to compile it.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def load_or_compile(
     folder = code_folder()
     path = None if folder is None else folder / "cuda" / f"{name}-{key[:24]}.cubin"
     binary = None if path is None else _read(path)
-    if binary is None:  # not there, or not whole
+    if binary is None:  # missing or damaged
         binary = compile_kernel(function(), kinds, capability)
         if path is not None:
             _write(path, binary)
@@ -116,7 +116,7 @@ def load_or_compile(
 
 
 def _read(path: Path) -> Binary | None:
-    """Return a binary that was filed whole."""
+    """Return a binary from the cache, None if it is missing or damaged."""
     content = read_entry(path) if is_private(path.parent) else None
     if content is None:
         return None
@@ -125,7 +125,7 @@ def _read(path: Path) -> Binary | None:
 
 
 def _write(path: Path, binary: Binary) -> None:
-    """File a binary, if the folder is ours and the disk has room."""
+    """Write a binary to the cache, if the folder is private and the disk has room."""
     facts = asdict(binary)
     code = facts.pop("code")
     with contextlib.suppress(OSError):
@@ -139,16 +139,16 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     Parameters
     ----------
     function : callable
-        What a kernel module marks with `@kernel`.
+        A function decorated with `@kernel`.
     kinds : tuple
         Its signature.
     capability : (int, int)
-        Compute capability, as (9, 0).
+        Compute capability, such as (9, 0).
 
     Returns
     -------
     Binary
-        The machine code, and what it takes of a multiprocessor.
+        The machine code, and the resources that it uses.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
             function, tuple(_numba_type(kind) for kind in kinds), cc=capability, device=False,
             abi="numba", output="ptx",
         )  # fmt: skip
-    except (NumbaError, KeyError) as error:  # the latter for a function that the GPU's Numba lacks
+    except (NumbaError, KeyError) as error:  # KeyError: a function that Numba's CUDA target lacks
         program = function.__module__.removeprefix("cugraph_ws_cuda_")
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise ProgramError(
@@ -185,7 +185,7 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     if lean and binary.spilled + binary.stack > 0:
         binary = _assemble(name, ptx, capability, most)
     while binary.spilled + binary.stack > 0 and most > FEWEST:
-        most //= 2  # twice the registers for each
+        most //= 2  # twice the registers for each thread
         binary = _assemble(name, ptx, capability, most)
     return binary
 
@@ -201,9 +201,9 @@ def _numba_type(kind: Kind) -> Any:
 
 
 def _assemble(name: str, ptx: str, capability: Capability, most: int, registers: int = 0) -> Binary:
-    """Make machine code of a kernel for blocks of `most` threads, with at most so many registers each.
+    """Assemble a kernel for blocks of at most `most` threads, with at most `registers` each.
 
-    Either is as the assembler likes it if it is 0.
+    A limit of 0 leaves the choice to the assembler.
     """
     from cuda.bindings import nvjitlink
 
@@ -230,7 +230,7 @@ def _assemble(name: str, ptx: str, capability: Capability, most: int, registers:
 
 
 def _figures(log: str) -> dict[str, int]:
-    """Read what the assembler says about a kernel."""
+    """Parse the assembler's log for the resources of a kernel."""
 
     def figure(pattern: str) -> int:
         found = re.search(pattern, log)

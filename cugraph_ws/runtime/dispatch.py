@@ -1,8 +1,8 @@
-"""What provides what: the one table by which the library reaches what is chosen when it runs.
+"""The table of modules that are chosen at run time.
 
-Files and kinds of frames, backends and clusters know the graph and the program, which do not know them.
-Where a choice is made, by the kind of a frame or by the engine, it is looked up here by name, and the
-module is imported then: neither cuDF nor Dask is needed by those who do not use them.
+Kinds of frames, backends and clusters import the graph and the program, not the reverse.  A choice
+by the kind of a frame or by the engine is looked up here by name, and its module is imported
+then.  So cuDF and Dask are imported only when they are used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PROVIDERS = {
 
 
 def provider(what: str) -> Any:
-    """Return the module that provides something.
+    """Return the module with a name in the table.
 
     Parameters
     ----------
@@ -53,6 +53,6 @@ def provider(what: str) -> Any:
 
 
 def is_dask_frame(frame: Any) -> bool:
-    """Tell whether something is a Dask frame, without importing Dask."""
+    """Tell whether an object is a Dask frame, without importing Dask."""
     home = type(frame).__module__.partition(".")[0]
     return home in ("dask", "dask_expr", "dask_cudf") and hasattr(frame, "npartitions")

@@ -1,7 +1,7 @@
-"""The CUDA driver, through ctypes: which GPUs there are, machine code in, launches out.
+"""The CUDA driver through ctypes: listing GPUs, loading machine code, launching kernels.
 
-A launch through it costs about 4 µs with the arguments kept, whatever their number; Numba's
-dispatcher takes 124 µs for a dozen arrays.  Memory and streams are CuPy's.
+A launch with prepared arguments costs about 4 µs, whatever their number; Numba's dispatcher takes
+124 µs for a dozen arrays.  Memory and streams are CuPy's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_CONTEXT = 201
 
 @dataclass(frozen=True)
 class Gpu:
-    """What the driver says of a GPU.
+    """Properties of a GPU from the driver.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class Gpu:
         Compute capability.
     multiprocessors : int
     cache : int
-        Bytes of the L2.
+        Bytes of the L2 cache.
     uuid : str
-        As NVIDIA's tools write it; empty if the driver does not tell.
+        As NVIDIA's tools write it; empty if the driver does not report it.
     pools : bool
-        Whether the driver keeps pools of memory, which take and give in the order of a stream.
+        Whether the driver supports stream-ordered memory pools.
     """
 
     name: str
@@ -75,20 +75,21 @@ def _check(result: int, what: str) -> None:
 
 
 def _insist(result: int, ask: Callable[[], int], what: str) -> None:
-    """Ask once more where only the thread was new, and had no context of the current GPU yet.
+    """Repeat a call that failed because the thread had no context of the current GPU.
 
-    The runtime binds one in a thread's first call of it; whoever finds all memory kept makes none.
+    The CUDA runtime binds a context at a thread's first call.  A thread whose allocations were all
+    served from the cache has made none.
     """
     if result == _NO_CONTEXT:
         from cupy.cuda import runtime
 
-        runtime.free(0)  # binds it
+        runtime.free(0)  # binds the context
         result = ask()
     _check(result, what)
 
 
 def installed_gpus() -> list[Gpu]:
-    """List the GPUs that the driver sees; none without a driver.
+    """Return the GPUs that the driver reports; none without a driver.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def installed_gpus() -> list[Gpu]:
 
 @lru_cache
 def _seen_by(library: Any) -> tuple[Gpu, ...]:
-    """Ask once: whoever works on a GPU looks for it again and again."""
+    """Query the GPUs once: `device` asks for them at every call."""
     number = ctypes.c_int()
     _check(library.cuDeviceGetCount(ctypes.byref(number)), "counting GPUs")
     return tuple(_gpu(library, place) for place in range(number.value))
@@ -130,7 +131,7 @@ def _gpu(library: Any, place: int) -> Gpu:
 
 
 def _uuid(library: Any, handle: ctypes.c_int) -> str:
-    """Return what tells a GPU, or an instance of one, from all others."""
+    """Return the UUID of a GPU, or of an instance of one."""
     sixteen = (ctypes.c_ubyte * 16)()
     ask = getattr(library, "cuDeviceGetUuid_v2", None)  # since CUDA 11.4
     if ask is None or ask(sixteen, handle):
@@ -139,12 +140,12 @@ def _uuid(library: Any, handle: ctypes.c_int) -> str:
 
 
 class Function:
-    """A kernel that is loaded on the current GPU.
+    """A kernel loaded on the current GPU.
 
     Parameters
     ----------
     module, handle : ctypes.c_void_p
-        The driver's.
+        The driver's handles.
     """
 
     def __init__(self, module: ctypes.c_void_p, handle: ctypes.c_void_p) -> None:
@@ -160,14 +161,14 @@ class Function:
         *,
         cooperative: bool = False,
     ) -> None:
-        """Start the kernel; it runs when the stream comes to it.
+        """Launch the kernel on a stream.
 
         Parameters
         ----------
         grid, block : int
-            Blocks, and threads of a block.
+            Number of blocks, and of threads of a block.
         parameters : ctypes array of void pointers
-            Where each parameter's value lies; they are copied before the call returns.
+            The addresses of the parameters; their values are copied before the call returns.
         stream : int
             The stream's handle.
         cooperative : bool
@@ -192,12 +193,12 @@ class Function:
             _insist(result, start, f"launching {grid} blocks of {block} threads")
 
     def resident_blocks(self, block: int) -> int:
-        """Return how many blocks one multiprocessor runs at once.
+        """Return how many blocks of the kernel one multiprocessor runs at once.
 
         Parameters
         ----------
         block : int
-            Threads of a block.
+            Number of threads of a block.
 
         Returns
         -------
@@ -216,17 +217,17 @@ class Function:
 
 
 def pool_of(pointer: int) -> int:
-    """Return which of the driver's pools some memory is from.
+    """Return the driver's pool that memory was allocated from.
 
     Parameters
     ----------
     pointer : int
-        Its address.
+        Address of the memory.
 
     Returns
     -------
     int
-        The pool's handle, 0 if the memory is from none.
+        The pool's handle, 0 if the memory is from no pool.
     """
     handle = ctypes.c_void_p()
     failed = _library().cuPointerGetAttribute(
@@ -243,7 +244,7 @@ def load_function(code: bytes, name: str) -> Function:
     code : bytes
         An ELF file (cubin).
     name : str
-        Of the kernel in it.
+        Name of the kernel in it.
 
     Returns
     -------
@@ -252,7 +253,7 @@ def load_function(code: bytes, name: str) -> Function:
     Raises
     ------
     EngineError
-        If the driver refuses it.
+        If the driver refuses the code.
     """
     library, module, handle = _library(), ctypes.c_void_p(), ctypes.c_void_p()
 

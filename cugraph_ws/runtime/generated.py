@@ -32,18 +32,18 @@ def kernel_file(hardware: Literal["cpu", "cuda"], name: str) -> Path:
 
 
 def import_text(name: str, text: str) -> types.ModuleType:
-    """Import a module of generated text, which is also written to a file for debuggers and tracebacks.
+    """Import a module of generated text; a file of it serves debuggers and tracebacks.
 
     Parameters
     ----------
     name : str
-        Of the module: ASCII, with a hash of the text.
+        Name of the module: ASCII, with a hash of the text.
     text : str
 
     Returns
     -------
     module
-        Executed from `text`, whatever the file contains; a disk that is full is no obstacle.
+        Executed from `text`, whatever the file contains, even if it could not be written.
     """
     folder = code_folder()
     path = Path(f"<{name}>") if folder is None else folder / f"{name}.py"
@@ -51,7 +51,7 @@ def import_text(name: str, text: str) -> types.ModuleType:
         _write_once(path, text.encode())
     module = types.ModuleType(name)
     module.__file__ = str(path)
-    sys.modules[name] = module  # compiled code on disk names its named tuples by their module
+    sys.modules[name] = module  # cached code refers to its named tuples by module
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102 - our own text
     except BaseException:
@@ -61,7 +61,7 @@ def import_text(name: str, text: str) -> types.ModuleType:
 
 
 def _write_once(path: Path, content: bytes) -> None:
-    """Write a module's file unless it is there; other processes see all of it or nothing."""
+    """Write a module's file atomically, unless it has this content."""
     try:
         whole = read_private(path) == content
     except OSError:

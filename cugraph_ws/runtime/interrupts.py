@@ -1,4 +1,4 @@
-"""Ctrl-C held back until a superstep is whole."""
+"""Delay Ctrl-C until a superstep is complete."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["HeldInterrupts"]
 
 
 class HeldInterrupts:
-    """While open, the first Ctrl-C is only noted in `pressed`; a second one breaks in at once.
+    """In its `with` block the first Ctrl-C only sets `pressed`; a second one interrupts at once.
 
-    Compiled loops cannot be interrupted, and a KeyboardInterrupt right after one would find the
-    state new and the frontier old.  Only the main thread gets signals; elsewhere, and where the
-    program has its own handler for SIGINT, nothing is changed.
+    Compiled loops cannot be interrupted.  A KeyboardInterrupt right after one would leave a new
+    state with an old frontier.  Only the main thread receives signals.  On another thread, or if
+    the program has its own handler for SIGINT, nothing is changed.
     """
 
     def __init__(self) -> None:

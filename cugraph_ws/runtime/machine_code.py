@@ -1,9 +1,10 @@
-"""Compiled code on disk: nobody else's, and nothing that has changed since it was written.
+"""The disk cache of compiled code, which reads only unchanged entries of this user.
 
-Every entry carries a digest of its name and its content, which is checked before anything else looks
-at the content.  An entry that is cut off, damaged or missing is compiled again; a disk that is full
-costs the next process some time, and this one nothing.  Folders are used only if they belong to this
-user and nobody else can write to them.  This module imports neither Numba nor the rest of the library.
+Every entry has a digest of its name and content, which is checked before the content is used.
+Code is compiled again if its entry is truncated, damaged or missing.  If the disk is full, entries
+are not written, and the next process compiles again.  A folder is used only if it belongs to this
+user and only this user can write to it.  This module imports Numba only in functions, and no
+files outside `runtime`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = ["CodeCache", "cache_folder", "code_folder", "file_stem", "read_entry"
 
 MAGIC = b"cugraph_ws entry 1\n"
 DIGEST = 32  # bytes
-STEM = 48  # characters of a name that a file's name keeps
+STEM = 48  # most characters of a program's name in a file's name
 
 _swept: set[Path] = set()
 _warned: list[Path] = []
@@ -43,13 +44,13 @@ _warned: list[Path] = []
 
 
 def cache_folder() -> Path:
-    """Return where compiled code is kept, if that folder can be used.
+    """Return the folder for compiled code, without checking whether it can be used.
 
     Returns
     -------
     Path
-        `CUGRAPH_WS_CACHE_DIR`, else `cugraph_ws` in the user's cache.  A user without a home has none,
-        and gets a temporary folder.
+        `CUGRAPH_WS_CACHE_DIR`, else `cugraph_ws` in the user's cache folder.  A user without a home
+        gets a temporary folder.
     """
     asked = os.environ.get("CUGRAPH_WS_CACHE_DIR")
     if asked:
@@ -67,20 +68,20 @@ def code_folder() -> Path | None:
     Returns
     -------
     Path or None
-        `cache_folder()` if it is this user's alone, else a temporary folder of this process; None if
-        there is no place for one.
+        `cache_folder()` if only this user can write to it, else a temporary folder of this process;
+        None if neither can be made.
 
     Warns
     -----
     RuntimeWarning
-        Once, if the folder is another user's, a link, or one that others can write to.
+        Once, if the folder belongs to another user, is a link, or is writable by others.
     """
     try:
         folder = cache_folder().absolute()
         if private_folder(folder):
             _sweep_once(folder)
             return folder
-    except OSError:  # a read-only home, or a full disk: each process compiles for itself
+    except OSError:  # a read-only home or a full disk: each process compiles again
         return _own_folder()
     if not _warned:
         _warned.append(folder)
@@ -108,12 +109,12 @@ def _sweep_once(folder: Path) -> None:
 
 
 def file_stem(name: str) -> str:
-    """Return what a file may be called after a name: short, and plain ASCII.
+    """Return a short ASCII file name for a program's name.
 
     Parameters
     ----------
     name : str
-        Of a program, which may be any Python identifier.
+        Name of a program: any Python identifier.
 
     Returns
     -------
@@ -144,8 +145,8 @@ def read_entry(path: Path) -> bytes | None:
     Returns
     -------
     bytes or None
-        Its content, exactly as `write_entry` was given it under this name; None if there is no such
-        entry, or if it is damaged, a link, or another user's.
+        The content written by `write_entry` under this name; None if the entry is missing,
+        damaged, a link, or another user's.
     """
     try:
         sealed = read_private(path)
@@ -159,7 +160,7 @@ def read_entry(path: Path) -> bytes | None:
 
 
 def write_entry(path: Path, content: bytes) -> bool:
-    """Write an entry of the cache, as a whole or not at all.
+    """Write an entry of the cache atomically.
 
     Parameters
     ----------
@@ -169,17 +170,17 @@ def write_entry(path: Path, content: bytes) -> bool:
     Returns
     -------
     bool
-        Whether it could be written; a full disk is no error here.
+        Whether it could be written; a full disk is not an error.
     """
     return write_private(path, MAGIC + _digest(path.name, content) + content)
 
 
-# ------------------------------------------------------------------------ what Numba compiles
+# ----------------------------------------------------------------------- Numba's functions
 
 
 @lru_cache
 def _kernels_digest() -> str:
-    """Hash what every compiled loop may contain: the CPU's kernels."""
+    """Hash the CPU kernels, any of which may be part of a compiled function."""
     digest = hashlib.sha256()
     for path in sorted((kernels_folder() / "cpu").glob("*.py")):
         digest.update(path.name.encode())
@@ -188,11 +189,11 @@ def _kernels_digest() -> str:
 
 
 class CodeCache:
-    """Numba's cache of one function; it takes the place of `numba.core.caching.FunctionCache`.
+    """Numba's cache of one function; it replaces `numba.core.caching.FunctionCache`.
 
-    Numba's own reads an index and a data file of each function by `pickle`, whatever they contain.
-    Here every overload is an entry of its own, named by all that it depends on and read only if its digest
-    is right.
+    Numba's own cache unpickles an index and a data file of each function, whatever they contain.
+    Here every overload is an entry of its own.  Its name is a hash of all that it depends on, and
+    it is read only if its digest is correct.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ class CodeCache:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder of the function's entries, None if there is no place for one."""
+        """The folder of the function's entries, None if none can be made."""
         if self._folder is None or not is_private(self._folder):
             self._folder = _folder_for(inspect.getfile(self._function))
             if self._folder is not None:
@@ -214,12 +215,12 @@ class CodeCache:
         return None if self._folder is None else str(self._folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for a signature, None if that is not known.
+        """Return the cached code for a signature, None if there is none.
 
         Parameters
         ----------
         sig : tuple of Numba types
-        target_context : Numba's context
+        target_context : Numba's target context
 
         Returns
         -------
@@ -233,15 +234,15 @@ class CodeCache:
         if content is None:
             return None
         try:
-            known, payload = pickle.loads(content)  # noqa: S301 - our own, whole by its digest
+            known, payload = pickle.loads(content)  # noqa: S301 - our own, unchanged by its digest
             if known != sig:
                 return None
             return CompileResult._rebuild(target_context, *payload)
-        except Exception:  # of another library's making: it is compiled again
+        except Exception:  # an error in Numba: compile again
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for a signature, if it can be kept.
+        """Write compiled code for a signature to the cache, if possible.
 
         Parameters
         ----------
@@ -257,21 +258,21 @@ class CodeCache:
             return
         try:
             content = dumps((sig, data._reduce()))
-        except Exception:  # a type that cannot be pickled: the next process compiles it too
+        except Exception:  # a type that cannot be pickled: the next process compiles again
             return
         write_entry(path, content)
 
     def enable(self) -> None:
-        """Do nothing: the cache is always in use."""
+        """Do nothing: the cache is always enabled."""
 
     def disable(self) -> None:
-        """Do nothing, as `enable`."""
+        """Do nothing: the cache is always enabled."""
 
     def flush(self) -> None:
-        """Do nothing: entries are named by what they depend on, and never go out of date."""
+        """Do nothing: an entry's name is a hash of its dependencies, so no entry is ever stale."""
 
     def _path(self, sig: Any, codegen: Any) -> Path | None:
-        """Name an entry by everything that it depends on."""
+        """Return the path of an entry, named by a hash of all that it depends on."""
         import llvmlite
         import numba
 
@@ -279,7 +280,7 @@ class CodeCache:
         if folder is None:
             return None
         path = inspect.getfile(function)
-        file = Path(path).name  # a generated module's has the hash of its text
+        file = Path(path).name  # the name of a generated module has a hash of its text
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         facts = (
             file, _file_digest(path), function.__qualname__, function.__code__.co_firstlineno, function.__code__.co_code,
@@ -292,7 +293,7 @@ class CodeCache:
 
 
 def _file_digest(path: str) -> str:
-    """Hash a source file, if there is one."""
+    """Return the hash of a source file, empty if there is none."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
@@ -300,10 +301,10 @@ def _file_digest(path: str) -> str:
 
 
 def _folder_for(file: str) -> Path | None:
-    """Return the folder for what is compiled of a source file.
+    """Return the folder for the compiled code of a source file.
 
-    Below `NUMBA_CACHE_DIR` if that is set, else beside the file, else in the folder of all compiled
-    code: the first that this user alone can write to.
+    It is the first that only this user can write to: in `NUMBA_CACHE_DIR` if that is set, in
+    `__pycache__` beside the file, in `code_folder`, or a temporary folder.
     """
     from numba.core import config
 

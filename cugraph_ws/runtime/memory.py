@@ -1,4 +1,4 @@
-"""How much memory this process may still take, and errors where that is not enough."""
+"""The memory available to this process, and errors if it is not enough."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int:
-    """Bytes that this process may still take: the machine's, its container's, or the set limit.
+    """Return the bytes available to this process: the least of machine, container and set limit.
 
     The environment variable `CUGRAPH_WS_MEMORY_LIMIT` sets a limit in bytes.
     """
@@ -29,26 +29,26 @@ def available_memory() -> int:
         if allowed.isdigit():
             limits.append(int(allowed) - int((_CGROUP / "memory.current").read_text("utf-8")))
     except (OSError, ValueError):
-        pass  # no control group, or one of another version: the machine's figure stands
+        pass  # no control group, or one of another version: no limit from it
     return max(0, min(limits))
 
 
 def check_room(what: str, needed: float, available: int) -> None:
-    """Raise GraphMemoryError if what is read from a file would not fit.
+    """Raise GraphMemoryError if the rows of a file would not fit in memory.
 
     Parameters
     ----------
     what : str
         The file, for the message.
     needed : float
-        Bytes that its rows take at least.
+        Least number of bytes of its rows.
     available : int
-        Bytes that there were before anything was read.
+        Bytes available before reading.
 
     Raises
     ------
     GraphMemoryError
-        With both numbers and the remedies.
+        Names both numbers and the remedies.
     """
     if needed > available:
         raise GraphMemoryError(
@@ -59,7 +59,7 @@ def check_room(what: str, needed: float, available: int) -> None:
 
 
 def format_bytes(size: float) -> str:
-    """Return a size for people: 1.5 MiB."""
+    """Format a number of bytes with a unit, such as 1.5 MiB."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"

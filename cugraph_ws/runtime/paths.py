@@ -1,8 +1,8 @@
-"""Names of files where the system's encoding cannot spell them.
+"""File names that the system's encoding cannot represent.
 
-In an ASCII locale Python encodes a path as ASCII, in which `ä` has no code; a name that comes from the
-system has a surrogate for each byte instead.  Arrow encodes paths as UTF-8, which has no surrogates.
-Names on disk are UTF-8 in either case.
+In an ASCII locale Python encodes paths as ASCII, which has no `ä`.  A name read from the system
+has a surrogate for each byte that is not ASCII.  Arrow encodes paths as UTF-8, which has no
+surrogates.  Names on disk are UTF-8 in either case.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["argument_text", "arrow_path", "kernels_folder", "native_path"]
 
 
 def native_path(path: str | os.PathLike[str]) -> Path:
-    """Return a path as Python's own functions take it, in any locale.
+    """Return a path that Python's own functions accept in any locale.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def native_path(path: str | os.PathLike[str]) -> Path:
     Returns
     -------
     Path
-        The same path, unless the system's encoding cannot spell it.
+        The same path, unless the system's encoding cannot represent it.
     """
     text = os.fspath(path)
     try:
@@ -36,12 +36,12 @@ def native_path(path: str | os.PathLike[str]) -> Path:
 
 
 def arrow_path(path: str | os.PathLike[str]) -> str:
-    """Return a path as Arrow takes it, in any locale.
+    """Return a path that Arrow accepts in any locale.
 
     Parameters
     ----------
     path : path-like
-        As `native_path` returns it.
+        A path of `native_path`.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def arrow_path(path: str | os.PathLike[str]) -> str:
 
 
 def argument_text(word: str) -> str:
-    """Return a word of the command line as what its bytes spell in UTF-8.
+    """Decode an argument of the command line as UTF-8.
 
     Parameters
     ----------
@@ -61,20 +61,20 @@ def argument_text(word: str) -> str:
     Returns
     -------
     str
-        The same, unless the system's encoding is ASCII.
+        The same text, unless the system's encoding is ASCII.
     """
     return _text(word)
 
 
 def _text(text: str) -> str:
-    """Decode what Python could not, if the system's encoding is ASCII."""
+    """Decode surrogates as UTF-8, if the system's encoding is ASCII."""
     if sys.getfilesystemencoding() != "ascii":
         return text
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
 def kernels_folder() -> Path:
-    """Return the folder of `cugraph_ws.kernels`, which is found without being imported."""
+    """Return the folder of `cugraph_ws.kernels`, without importing it."""
     spec = find_spec("cugraph_ws.kernels")
     assert spec is not None
     assert spec.submodule_search_locations

@@ -1,7 +1,7 @@
-"""Where the GPU's memory comes from, and how much of what is freed stays with us.
+"""The GPU's memory pools, and how much freed memory they keep.
 
-CuPy's arrays and cuDF's columns take it from one place, RMM, where that is installed: what one of them
-keeps, the other would lack.
+If RMM is installed, both CuPy's arrays and cuDF's columns allocate from it.  With separate pools,
+memory cached by one library would be unavailable to the other.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from cugraph_ws.runtime.driver import pool_of
 
 __all__ = ["SharedPool", "driver_pool", "kept_at_most", "kept_by_rmm", "shared_pool"]
 
-POOLED = 1 << 28  # bytes of an array above which its memory goes straight back
-KEPT = 1 << 30  # bytes of freed memory that are kept for the next arrays
-# The same as parts of the GPU's memory, where that is more and RMM has no pool of its own: one of the
-# driver's takes longer, of searches of 130 million vertices on two GPUs 2 to 6 % of the call
+POOLED = 1 << 28  # bytes; the memory of larger arrays is not cached
+KEPT = 1 << 30  # most bytes of freed memory that are cached
+# The limits as fractions of the GPU's memory; the larger applies if RMM has no pool of its own.
+# Then allocations from the driver cost 2 to 6 % of a search of 130 million vertices on two GPUs.
 POOLED_PART, KEPT_PART = 128, 16
-PROBE = 256  # bytes of an array whose pool is asked for
+PROBE = 256  # bytes of an allocation to find the driver's pool
 
 
 def _resource() -> Any:
-    """Return what RMM takes memory from, None where it is not in use.
+    """Return RMM's memory resource, None if RMM is not in use.
 
-    Resources that only count or report what another one gives are looked through.
+    Adaptors that only count or report another resource's allocations are skipped.
     """
     if "rmm" not in sys.modules:
         return None
@@ -35,13 +35,13 @@ def _resource() -> Any:
     return resource
 
 
-_asked: tuple[Any, int] = None, 0  # a resource of RMM's, and the driver's pool that it has
+_asked: tuple[Any, int] = None, 0  # a resource of RMM, and the driver's pool that it uses
 
 
 def driver_pool() -> int:
-    """Return the handle of the driver's pool that RMM takes memory from, 0 where there is none.
+    """Return the handle of the driver's pool that RMM allocates from, 0 if there is none.
 
-    Not all of RMM's resources tell it, but the driver does, of memory that comes from one.
+    Not all of RMM's resources report their pool, but the driver reports the pool of an allocation.
     """
     global _asked  # noqa: PLW0603 - one for the process, as what RMM takes memory from is
     resource = _resource()
@@ -57,12 +57,12 @@ def driver_pool() -> int:
 
 
 def _has_own_pool(resource: Any) -> bool:
-    """Tell whether one of RMM's resources gives from a pool that it keeps itself."""
+    """Tell whether a resource of RMM has its own pool."""
     return hasattr(resource, "pool_size")
 
 
 def kept_by_rmm(runtime: Any) -> int:
-    """Return how many bytes RMM has of the driver and can still give out; or more, for its own pool.
+    """Return the bytes that RMM has reserved and can still allocate; a bound for its own pool.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def kept_by_rmm(runtime: Any) -> int:
         `cupy.cuda.runtime`.
     """
     resource = _resource()
-    if _has_own_pool(resource):  # which does not tell how much of it is in use:
-        return int(resource.pool_size())  # nothing is refused for its sake
+    if _has_own_pool(resource):  # its used part is unknown:
+        return int(resource.pool_size())  # count all, so that no graph is refused wrongly
     pool = driver_pool()
     if not pool:
         return 0
@@ -83,12 +83,12 @@ def kept_by_rmm(runtime: Any) -> int:
 
 
 def kept_at_most(memory: int) -> int:
-    """Return how many bytes of freed memory may stay with us, of a GPU's."""
+    """Return how many bytes of freed memory may be cached, given the bytes of a GPU."""
     return KEPT if _has_own_pool(_resource()) else max(KEPT, memory // KEPT_PART)
 
 
 class SharedPool:
-    """Where arrays' memory comes from, and what of it is kept.
+    """The memory pool of CuPy's arrays.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class SharedPool:
         CuPy.
     pool : cupy.cuda.MemoryPool
     allocate, usual : callable, optional
-        What CuPy asks for memory since the pool is shared, and what it would ask if somebody put that back.
+        The allocator that uses this pool, and RMM's, which importing cuDF sets instead.
     """
 
     def __init__(self, xp: Any, pool: Any, allocate: Any = None, usual: Any = None) -> None:
@@ -105,25 +105,25 @@ class SharedPool:
         self._allocate, self._usual = allocate, usual
 
     def insist(self) -> None:
-        """Let CuPy ask here again.
+        """Set CuPy's allocator to this pool again.
 
-        Whoever imports cuDF has CuPy ask RMM for every array, and through it the driver: where that came
-        last, a fifth of what was seen of a member's time in a search went there.
+        Importing cuDF makes CuPy allocate every array from RMM, and so from the driver.  When cuDF
+        was imported last, that took a fifth of a rank's measured time in a search.
         """
         if self._allocate is not None and self._cuda.get_allocator() == self._usual:
             self._cuda.set_allocator(self._allocate)
 
     def free_bytes(self) -> int:
-        """Return how much is kept that nobody uses."""
+        """Return the bytes of cached free memory."""
         return int(self._pool.free_bytes())
 
     def free_all_blocks(self) -> None:
-        """Give all of that back."""
+        """Free all cached memory."""
         self._pool.free_all_blocks()
 
 
 def shared_pool(xp: Any, memory: int) -> SharedPool | None:
-    """Let CuPy take memory from RMM where that is installed, blocks up to a size to be kept a while.
+    """Make CuPy allocate from RMM if it is installed, and cache freed blocks up to a size.
 
     Parameters
     ----------
@@ -135,12 +135,12 @@ def shared_pool(xp: Any, memory: int) -> SharedPool | None:
     Returns
     -------
     SharedPool or None
-        None where somebody has set an allocator, which stays.
+        None if the user has set an allocator; it is left in place.
 
     Notes
     -----
-    RMM's usual resource asks the driver for every array, which takes as long as a small graph's
-    superstep; where it has its own pool, blocks above `POOLED` are its matter.
+    RMM's default resource allocates every array from the driver, which takes as long as a
+    superstep of a small graph.  If RMM has its own pool, that pool serves blocks above `POOLED`.
     """
     most = max(POOLED, memory // POOLED_PART)
     usual = xp.get_default_memory_pool()
@@ -159,7 +159,7 @@ def shared_pool(xp: Any, memory: int) -> SharedPool | None:
     def allocate(size: int) -> Any:
         try:
             return attempt(size)
-        except MemoryError:  # RMM's, of which CuPy does not know that something may be given back
+        except MemoryError:  # RMM's error, at which CuPy does not free its cache
             pool.free_all_blocks()
             return attempt(size)
 

@@ -1,7 +1,7 @@
-"""What a checkpoint brings, distrusted: every array is asked for with what it must be.
+"""Checks of a checkpoint's arrays.
 
-Compiled code takes what it is given, and uses some of it as indices.  So a loop says of each array which
-type, length and range it has before it goes on from it.
+Compiled code does not check its arrays and uses some as indices.  So a loop gives the type, length
+and range of each array before it resumes from it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Array = npt.NDArray[Any]
 
 
 class SavedState:
-    """The arrays of a checkpoint, each checked as it is asked for.
+    """The arrays of a checkpoint, each checked when it is read.
 
     Parameters
     ----------
     arrays : mapping of ndarray, each of shape (length,)
         By name.
     origin : str
-        For messages: the argument and the file.
+        The argument and the file, for error messages.
     """
 
     def __init__(self, arrays: Mapping[str, Array], origin: str) -> None:
@@ -39,14 +39,14 @@ class SavedState:
         return name in self._arrays
 
     def integers(self, name: str, length: int, least: Any, most: Any) -> Array:
-        """Return signed integers of a range.
+        """Return signed integers in a range.
 
         Parameters
         ----------
         name : str
         length : int
         least, most : int, or ndarray of shape (length,)
-            The range, both ends included; where it differs, for each entry.
+            The inclusive range, for all entries or for each.
 
         Returns
         -------
@@ -55,7 +55,7 @@ class SavedState:
         Raises
         ------
         InputError
-            If there is no such array, or it is something else.
+            If the array is missing or does not match.
         """
         array = self._of_kind(name, length, "i", "integers")
         outside = (array < least) | (array > most)
@@ -72,14 +72,14 @@ class SavedState:
     def floats(
         self, name: str, length: int, least: float = -math.inf, most: float = math.inf
     ) -> Array:
-        """Return floats of a range, none of them NaN.
+        """Return floats in a range; NaN is refused.
 
         Parameters
         ----------
         name : str
         length : int
         least, most : float
-            The range, both ends included.
+            The inclusive range.
 
         Returns
         -------
@@ -88,7 +88,7 @@ class SavedState:
         Raises
         ------
         InputError
-            If there is no such array, or it is something else.
+            If the array is missing or does not match.
         """
         array = self._of_kind(name, length, "f", "floats")
         outside = ~((array >= least) & (array <= most))
@@ -102,14 +102,14 @@ class SavedState:
         return self._of_kind(name, length, "b", "booleans")
 
     def like(self, name: str, length: int, dtype: Any) -> Array:
-        """Return an array whose values another type holds.
+        """Return an array whose values fit a dtype.
 
         Parameters
         ----------
         name : str
         length : int
         dtype : dtype
-            That of the array which the values go to.
+            The dtype that the values are converted to later.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class SavedState:
         Raises
         ------
         InputError
-            If there is no such array, or its values do not fit.
+            If the array is missing or its values do not fit.
         """
         dtype = np.dtype(dtype)
         array = self._of_kind(name, length, dtype.kind, f"values for {dtype}")
@@ -129,7 +129,7 @@ class SavedState:
         return array
 
     def any(self, name: str, length: int) -> Array:
-        """Return an array of so many rows, of whatever type; see `integers`."""
+        """Return an array of a length and any type; see `integers`."""
         self._asked.add(name)
         if name not in self._arrays:
             self.refuse(name, "is missing")
@@ -139,14 +139,14 @@ class SavedState:
         return array
 
     def require(self, name: str, truth: Any, what: str) -> None:
-        """Refuse an array unless something is true of it.
+        """Refuse an array unless a condition is true.
 
         Parameters
         ----------
         name : str
         truth : bool
         what : str
-            What is wrong with it, for the message.
+            The end of the error message.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class SavedState:
             self.refuse(name, what)
 
     def close(self) -> None:
-        """Refuse arrays that nobody has asked for.
+        """Refuse arrays that have not been read.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class SavedState:
             self.refuse(unknown[0], "is not known here")
 
     def refuse(self, name: str, what: str) -> None:
-        """Raise the error about an array.
+        """Raise an error about an array.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What a kernel is launched with: its types, and its parameters as the driver takes them."""
+"""The arguments of a launch: their types, and their values as the driver reads them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Kind", "Marshalled", "Parameters", "kind_of", "marshal"]
 
 Kind = Any  # "float64" for a number, "float64*" for an array, a tuple of kinds for a tuple
 
-# How `struct` writes numbers, each into eight bytes of its own
+# The formats of numbers for `struct`, each in eight bytes
 _FORMATS = {
     "bool": "?7x",
     "int32": "i4x",
@@ -33,16 +33,16 @@ _NUMBERS: dict[type, str] = {
     np.ulonglong: "uint64",
     **{np.dtype(name).type: name for name in _FORMATS},
 }
-# Kernels compare with 0 what is of bool.
+# Kernels see bool as uint8 and compare with 0.
 _ARRAYS = {np.dtype(name): f"{name}*" for name in (*_FORMATS, "uint8", "int8")} | {
     np.dtype("bool"): "uint8*"
 }
-# The strides of arrays of one dimension without gaps, by kind: asked for sooner than flags
+# Strides of contiguous arrays of one dimension, by kind: faster to read than flags
 _STRIDES = {kind: (dtype.itemsize,) for dtype, kind in _ARRAYS.items()}
 
 
 def kind_of(value: Any) -> Kind:
-    """Return the type that a kernel is compiled for.
+    """Return the type that a kernel is compiled for, given an argument.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def kind_of(value: Any) -> Kind:
     Raises
     ------
     TypeError
-        If it is nothing that a kernel takes: an array of another shape or dtype, an object.
+        If a kernel cannot take it: an array of another shape or dtype, or another object.
     """
     if isinstance(value, tuple):
         return tuple([kind_of(one) for one in value])
@@ -74,16 +74,16 @@ def _kind_of_array(value: Any) -> str:
 
 
 class Marshalled(NamedTuple):
-    """A launch's arguments, tuples taken apart.
+    """A launch's arguments, with tuples flattened.
 
     Attributes
     ----------
     kinds : tuple
-        Of each argument; see `kind_of`.
+        The kind of each argument; see `kind_of`.
     values : list of numbers
-        Pointers for arrays, numbers as they are.
+        A pointer for each array, and the numbers.
     starts : list of int
-        For each argument the place of its first value.
+        For each argument the index of its first value.
     """
 
     kinds: tuple[Kind, ...]
@@ -92,12 +92,12 @@ class Marshalled(NamedTuple):
 
 
 def marshal(arguments: Sequence[Any]) -> Marshalled:
-    """Take a launch's arguments apart, and tell of which kinds they are.
+    """Flatten a launch's arguments and return their kinds.
 
     Parameters
     ----------
     arguments : sequence
-        Arrays of the device, numbers, and tuples of such.
+        Device arrays, numbers, and tuples of these.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def marshal(arguments: Sequence[Any]) -> Marshalled:
     Raises
     ------
     TypeError
-        As `kind_of`.
+        As in `kind_of`.
     """
     values: list[Any] = []
     starts, kinds = [], []
@@ -117,7 +117,7 @@ def marshal(arguments: Sequence[Any]) -> Marshalled:
 
 
 def _take(value: Any, values: list[Any]) -> Kind:
-    """Append the numbers that stand for an argument; return its kind."""
+    """Append the values of an argument; return its kind."""
     kind = _NUMBERS.get(type(value))
     if kind is not None:
         values.append(value)
@@ -130,7 +130,7 @@ def _take(value: Any, values: list[Any]) -> Kind:
 
 
 class Parameters:
-    """A launch's parameters in memory: eight bytes for each, and then where each lies.
+    """A launch's parameters in memory: eight bytes for each value, then the address of each.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Parameters:
     Attributes
     ----------
     table : ctypes.c_void_p
-        The first of the addresses, as the driver takes them.
+        Pointer to the array of addresses, for the driver.
     """
 
     def __init__(self, marshalled: Marshalled) -> None:
@@ -152,14 +152,14 @@ class Parameters:
         self.table = ctypes.c_void_p(base + 8 * count)
 
     def change(self, place: int, value: int) -> None:
-        """Put another number in the place of an argument that is one."""
+        """Replace the value of an argument that is a number."""
         first = self._starts[place]
         pack_into(f"={self._formats[first]}", self._memory, 8 * first, value)
 
 
 @lru_cache(maxsize=4096)
 def _layout(kinds: tuple[Kind, ...]) -> tuple[Struct, tuple[str, ...]]:
-    """Return how parameters of such kinds are written, with their addresses, and how each is."""
+    """Return the format of parameters with their addresses, and the format of each."""
     formats = tuple(_FORMATS.get(kind, _POINTER) for kind in _apart(kinds))
     return Struct(f"={''.join(formats)}{len(formats)}{_POINTER}"), formats
 

@@ -1,8 +1,8 @@
-"""Run compiled loops on all cores: a shared pool, and work cut into ranges of equal cost.
+"""Run compiled loops on all cores: a shared pool, and work split into ranges of equal cost.
 
-The kernels in `cugraph_ws.kernels.cpu` are serial loops over a range that release the GIL;
-this module is the only one that starts threads.  That keeps compile times and the disk cache
-those of serial code, and is safe to call from several Python threads and after a fork.
+The kernels in `cugraph_ws.kernels.cpu` are serial loops over a range that release the GIL; only
+this module starts threads for them.  So compile times and cache entries are those of serial code.
+Calls are safe from several Python threads and after a fork.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from cugraph_ws.errors import InputError
 __all__ = ["cut_evenly", "cut_offsets", "number_of_threads", "parallel", "threads_at_most"]
 
 VARIABLE = "CUGRAPH_WS_THREADS"
-LEAST_LIMIT = 64  # threads that may be asked for on any machine
-THREADS_A_CORE = 4  # and on one of more cores
+LEAST_LIMIT = 64  # threads that may be requested on any machine
+THREADS_A_CORE = 4  # threads a core that may be requested, if that is more
 
 _limit: ContextVar[int | None] = ContextVar("most threads", default=None)
 _pool: ThreadPoolExecutor | None = None
@@ -34,12 +34,12 @@ _pool_owner = -1  # the process that made the pool: threads do not survive a for
 
 @contextmanager
 def threads_at_most(limit: int) -> Iterator[None]:
-    """Use no more threads than that for what this thread starts inside.
+    """Limit the threads of calls from this thread in the `with` block.
 
     Parameters
     ----------
     limit : int
-        At least 1.
+        Most threads, at least 1.
     """
     token = _limit.set(limit)
     try:
@@ -49,7 +49,7 @@ def threads_at_most(limit: int) -> Iterator[None]:
 
 
 def number_of_threads() -> int:
-    """Return how many cores this process may use, or `CUGRAPH_WS_THREADS` where that is set.
+    """Return the number of cores of this process, or `CUGRAPH_WS_THREADS` if that is set.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def _cores_there() -> int:
 def parallel(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
     """Return `[function(*task) for task in tasks]`, computed on all cores.
 
-    The caller's thread works too: a single task costs no hand-over.
+    The caller's thread works too, so a single task needs no other thread.
     """
     global _pool, _pool_owner  # noqa: PLW0603 - one pool for the process
     todo = list(tasks)
@@ -112,15 +112,15 @@ def parallel(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> li
 
 
 def cut_evenly(size: int, pieces: int) -> list[tuple[int, int]]:
-    """Cut `range(size)` into at most `pieces` ranges of about equal length, none empty."""
+    """Split `range(size)` into at most `pieces` ranges of about equal length, none empty."""
     bounds = np.linspace(0, size, max(1, min(pieces, size)) + 1).astype(np.int64).tolist()
     return [(low, high) for low, high in pairwise(bounds) if high > low]
 
 
 def cut_offsets(offsets: npt.NDArray[np.int64], pieces: int) -> list[tuple[int, int]]:
-    """Cut the rows of `offsets` into at most `pieces` ranges of about equal work, none empty.
+    """Split the rows of `offsets` into at most `pieces` ranges of about equal work, none empty.
 
-    Work is a row's edges plus one, so that runs of empty rows are shared out as well.
+    The work of a row is its number of edges plus one, so that empty rows are distributed too.
     """
     rows = len(offsets) - 1
     if rows <= 0:

@@ -1,4 +1,4 @@
-"""Warnings that point to the line that has called into the library."""
+"""Warnings located at the line that called the library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 def warn_caller(message: str) -> None:
-    """Give a GraphWarning at the line of the caller's that has called into the library.
+    """Issue a GraphWarning located at the line that called the library.
 
     Parameters
     ----------
