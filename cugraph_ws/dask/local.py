@@ -82,8 +82,7 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
             options["rmm_async"] = all(gpu.pools for gpu in installed_gpus())
         started = LocalCUDACluster(n_workers=workers, **options)
     else:
-        if workers is not None:
-            options.setdefault("threads_per_worker", 1)
+        options.setdefault("threads_per_worker", 1)  # so that there is a worker for each core
         options.setdefault("preload", [DEAF])
         started = LocalCluster(n_workers=workers, processes=True, **options)
     with started as cluster, Client(cluster) as client:

@@ -977,6 +977,22 @@ def test_a_local_cluster():
         pass
 
 
+def test_without_gpus_there_is_a_worker_of_one_thread_for_each_core(monkeypatch):
+    """Which Dask makes of one thread a worker, and no number of workers."""
+    asked = {}
+
+    def cluster(**options):
+        asked.update(options)
+        return contextlib.nullcontext("cluster")
+
+    monkeypatch.setattr(devices, "has_device", lambda: False)
+    monkeypatch.setattr("distributed.LocalCluster", cluster)
+    monkeypatch.setattr("distributed.Client", contextlib.nullcontext)
+    with ws.local_cluster():
+        pass
+    assert (asked["n_workers"], asked["threads_per_worker"]) == (None, 1)
+
+
 @pytest.mark.parametrize(
     ("given", "pools", "lacking", "expected"),
     [
