@@ -22,8 +22,8 @@ from cugraph_ws.algorithms.components import weakly_connected_components
 from cugraph_ws.algorithms.core import core_number, k_core
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
 from cugraph_ws.cli import info as cli_info
-from cugraph_ws.cli import options as cli_options
 from cugraph_ws.cli import main as cli
+from cugraph_ws.cli import options as cli_options
 from cugraph_ws.frames.readers import read_frame
 from cugraph_ws.runtime import driver
 
