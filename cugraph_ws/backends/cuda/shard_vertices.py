@@ -267,7 +267,7 @@ class DeviceShardVertices(ShardVertices):
         """Fill in the ids of remote vertices, each requested once.  Collective."""
         xp = device().xp
         distinct = numbers = wanted[strange]
-        if len(strange):  # runs of equal numbers are common, as in labels: few are left to be sorted
+        if len(strange):  # equal numbers are often adjacent, as in labels: few are left to sort
             new = xp.ones(len(numbers), np.bool_)
             new[1:] = numbers[1:] != numbers[:-1]
             distinct = xp.unique(numbers[new])

@@ -23,9 +23,9 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 
 class SymmetrisedRows(ShardGraph):
-    """A share in which the rows of own vertices hold all of their neighbours, on the device; together.
+    """A shard in which the rows of owned vertices hold all neighbours, on the device.  Collective.
 
-    It has no edge columns, and is asked for nothing but its geometry and `laid_out`.
+    It has no edge columns, only its geometry and `laid_out`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class SymmetrisedRows(ShardGraph):
     Raises
     ------
     GraphMemoryError
-        If a member's would not fit on its GPU; for all members.
+        If the rows of a rank would not fit on its GPU; on all ranks.
     """
 
     def __init__(self, shard: ShardGraph) -> None:
@@ -67,7 +67,7 @@ class SymmetrisedRows(ShardGraph):
         device().trim()
 
     def laid_out(self) -> tuple[DeviceGraph, DeviceArray, list[DeviceArray]]:
-        """Return the share as the CUDA engine reads it; see `ShardGraph.laid_out`."""
+        """Return the shard as the CUDA engine reads it; see `ShardGraph.laid_out`."""
         return self._laid
 
 
