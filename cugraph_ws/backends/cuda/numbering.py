@@ -36,14 +36,14 @@ __all__ = [
 ]
 
 DeviceArray = Any  # of the device's array library
-Column = Any  # a device array, or what `frames_cudf` makes of text
+Column = Any  # a device array, or text as `cudf_frames` codes it
 
-KEPT_IDS = 1 << 14  # ids at most that the host keeps of all
-READ_IDS = 2  # ids at most that the host looks up by itself, with a transfer for each
+KEPT_IDS = 1 << 14  # size of the host's sample of all ids, at most
+READ_IDS = 2  # ids at most that the host looks up itself, with a transfer for each
 
 _INT64_MAX = np.iinfo(np.int64).max
 _BLOCK = 256
-_CHUNK = 1 << 26  # rows that are looked up at once, so that 64-bit places are not kept for all
+_CHUNK = 1 << 26  # rows that are looked up at once, which bounds the memory for 64-bit places
 
 
 class DeviceNumbering(Protocol):
@@ -200,12 +200,12 @@ class Integers:
         return first + place if place < len(near) and near[place] == same else -1
 
     def encode(self, columns: Sequence[Column]) -> DeviceArray:
-        """Return the numbers of ids of any integer dtype; -1 where unknown."""
+        """Return the numbers of ids of any integer dtype; -1 if unknown."""
         xp, (wanted,) = device().xp, columns
         if not self.size:
             return xp.full(len(wanted), -1, np.int64)
         lowest, highest = self.ends
-        # Compared within the dtype that came: int64 and uint64 together would become float64.
+        # Compared in the given dtype: a mix of int64 and uint64 would become float64.
         limits = np.iinfo(wanted.dtype)
         if lowest > limits.max or highest < limits.min:
             return xp.full(len(wanted), -1, np.int64)

@@ -11,9 +11,9 @@ from cugraph_ws.program.binding import BoundProgram
 
 __all__ = ["CudaPlan"]
 
-FIRST_BATCH = 4  # supersteps before the host looks for the first time; then twice as many
+FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as many each time
 MOST = RECORDS // 2
-# Part of all arcs: a frontier with more is left for a gather, which reads an arc much faster
+# Part of all arcs: a frontier with more is gathered, since a gather reads an arc much faster
 HEAVY = 4
 # The same before the first gather: nearly every message changes a state then, and a push takes two to
 # four times as long per arc
@@ -97,7 +97,7 @@ class CudaPlan:
         self._heavy = self._heavy_later = 0  # arcs of a heavy frontier; 0 if none is
         self._dense: Direction = "gather"  # direction for a heavy frontier
         if swaps:
-            # By itself a frontier takes everybody: gathers make up for more than an order saves.
+            # With "auto" priorities are not used: gathers save more than an order does.
             in_order = priorities and direction == "push" and "priority" in program.functions
             self.strategy = Strategy(
                 "frontier",
@@ -110,7 +110,7 @@ class CudaPlan:
             one: Direction = "pull" if direction == "pull" else "push"
             self._direction: Direction = "fused" if fused else one
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
-            # Where nobody settles, and no residual would end the run too early
+            # Only if no vertex settles, and no residual would end the run too early
             free = program.combine in ("min", "max") and program.residual is None
             if free and direction == "auto" and "settled" not in program.functions:
                 self._heavy = max(1, arcs // GROWING)
@@ -124,7 +124,7 @@ class CudaPlan:
             )
             self._direction = "fused" if fused else "push"
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
-            # Of `any`, a pull within the launch ends early.
+            # With `any`, a pull within the launch ends early.
             if direction == "auto" and program.combine != "any":
                 self._heavy = self._heavy_later = max(LEAST_HEAVY, arcs // HEAVY)
                 self._dense = "pull"

@@ -72,16 +72,16 @@ class SymmetrisedRows(ShardGraph):
 
 
 def _both_ends(shard: ShardGraph) -> tuple[DeviceArray, DeviceArray]:
-    """Return for every arc at an own vertex where that is among those, and the other end's number.
+    """Return, for every arc at an owned vertex, that vertex's place and the other end's number.
 
-    Arcs within the share are there twice, from each of their ends.  Together.
+    Arcs between owned vertices occur twice, once from each end.  Collective.
     """
     xp, low, owned = device().xp, shard.low, shard.owned
     there, numbers, _ = shard.laid_out()
     csc = there.csc
     rows = arc_rows(csc.offsets, there.arcs)
     strange = csc.indices >= owned
-    # Ghosts of one owner lie together: sorted by position, so do the arcs that go there.
+    # Ghosts of one owner are adjacent, so sorting by position groups their arcs by owner.
     leaving = xp.flatnonzero(strange)
     leaving = leaving[xp.argsort(csc.indices[leaving])]
     begins = np.array([first for first, _ in shard.ghosts] + [shard.length])
