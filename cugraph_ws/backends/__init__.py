@@ -1,7 +1,7 @@
-"""What computes: `cpu` and `cuda`, under the same names, so that algorithms are written once.
+"""The backends `cpu` and `cuda`: the same names in both, so that algorithms are written once.
 
-A loop of its own needs of each backend a module in `loops` of the algorithm's name, with the same
-functions or classes in both; nothing is registered.
+An algorithm with a loop of its own has a module in the `loops` of each backend, with the algorithm's
+name and the same functions or classes in both.  Nothing is registered.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ __all__ = ["loops"]
 
 
 def loops(algorithm: str, *, on_device: bool) -> Any:
-    """Return a backend's small loops of an algorithm.
+    """Return a backend's module with the loops of an algorithm.
 
     Parameters
     ----------
     algorithm : str
-        The module's name.
+        Name of the module.
     on_device : bool
         Whether arrays are on the GPU.
 

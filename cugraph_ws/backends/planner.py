@@ -1,6 +1,6 @@
-"""What runs next, and why: the direction of a superstep, from the work that each would cost.
+"""Choose the direction of each superstep by the work that each direction would take.
 
-Everything chosen here can be forced by an argument of `run()`.
+Arguments of `run()` can force every choice made here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Plan:
     arcs : int
         Number of arcs of the graph.
     direction : {"auto", "push", "pull", "gather"}
-        A direction to hold to. `gather` reads all in-neighbours of every vertex each superstep.
+        The direction that all supersteps must use.  `gather` reads all in-neighbours of every vertex.
     fused : bool
         Whether supersteps may be fused.
     priorities : bool
@@ -80,7 +80,7 @@ class Plan:
         self._wanted = direction
         self._fused = fused
         self._one_by_one = bound.accumulates
-        # Only a push keeps vertices for later.
+        # Only a push can postpone vertices.
         pushes = not dense and bound.accumulates and direction in ("auto", "push")
         self.strategy = Strategy(
             "dense" if dense else "frontier",
@@ -102,11 +102,11 @@ class Plan:
         Parameters
         ----------
         counts : Counts
-            What the last superstep left.
+            Counts of the last superstep.
         number : int
             Number of the next superstep, from 0.
         left : int
-            How many supersteps are allowed still.
+            How many supersteps are still allowed.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class Plan:
         """
         if not self.strategy.active_only:
             return Choice("gather", number=number)
-        # A vertex of a program that settles is active once: what is left is what was not read.
+        # If the program settles, a vertex is active once, so the remaining arcs are the unread ones.
         self._unexplored -= counts.read if self._last == "fused" else self._sent
         self._sent = counts.arcs
         self._last = self._direction(counts)
@@ -127,7 +127,7 @@ class Plan:
         if self._wanted == "pull":
             return "pull"
         if not self._one_by_one:
-            # One thread scatters; beyond a share of all arcs every core reading is faster.
+            # One thread scatters; above a part of all arcs a gather on all cores is faster.
             heavy = counts.arcs > max(FUSED_ARCS, self._arcs // 8)
             return "pull" if self._wanted == "auto" and heavy else "scatter"
         if self._wanted == "auto" and not self.strategy.ordered and self._should_pull(counts):
@@ -142,14 +142,14 @@ class Plan:
 
 
 def gathers_only(bound: BoundProgram, direction: str) -> InputError:
-    """Return the error for a direction that needs messages of active vertices alone.
+    """Return the error for a direction that reads messages of active vertices only.
 
     Parameters
     ----------
     bound : BoundProgram
         The program and its traits.
     direction : str
-        What was asked for.
+        The requested direction.
     """
     program = bound.program
     why = ""
@@ -166,7 +166,7 @@ def gathers_only(bound: BoundProgram, direction: str) -> InputError:
 
 
 def gathers_from_all(bound: BoundProgram) -> bool:
-    """Tell whether every superstep has to gather from all in-neighbours.
+    """Return whether every superstep must gather from all in-neighbours.
 
     Parameters
     ----------
@@ -179,8 +179,8 @@ def gathers_from_all(bound: BoundProgram) -> bool:
 
     Notes
     -----
-    Where messages may come in any order, gathering from all or from the active ones leads to the same
-    states, and the plan is free.
+    If messages may be applied in any order, a gather from all and one from active in-neighbours give
+    the same states, and the planner may choose.
     """
     if bound.order_free or bound.program.combine == "any":
         return False

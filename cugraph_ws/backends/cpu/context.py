@@ -1,4 +1,4 @@
-"""What all parts of one CPU executor share: the program, the partition, the state, the threads."""
+"""The data that all parts of one CPU executor use: program, partition, state and threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Array", "Context", "running"]
 Array = npt.NDArray[Any]
 
 SMALL_WORK = 1 << 16  # arcs and vertices below which a second thread costs more than it helps
-RANGES_A_THREAD = 8  # to even out what each costs
+RANGES_A_THREAD = 8  # to balance the load
 
 
 def _serial(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
@@ -31,7 +31,7 @@ def _serial(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> lis
 
 @contextmanager
 def running(program: VertexProgram) -> Iterator[None]:
-    """Run loops of a program: arithmetic as in IEEE 754, compile errors in the user's terms.
+    """Run loops of a program with IEEE 754 arithmetic, and translate compile errors for the user.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def running(program: VertexProgram) -> Iterator[None]:
     Raises
     ------
     ProgramError
-        If a function is Python, but not what Numba compiles.
+        If Numba cannot compile one of the user's functions.
     """
     try:
         with np.errstate(all="ignore"):
@@ -62,18 +62,18 @@ class Context:
     plain : bool
         Whether to run as plain Python, in one thread.
     threads : int, optional
-        Most threads; all cores if not given.
+        Most threads; by default one per core.
 
     Attributes
     ----------
     loops : module
         The loops of `kernels/cpu`, instantiated for the program.
     run : callable
-        Calls a loop for each of some tasks, on all threads.
+        Calls a loop for each task of a list, on all threads.
     state : tuple of ndarray, each of shape (partition.size,)
         The state fields.
     sums : ndarray of float64
-        The program's aggregates over all partitions, as they were before the superstep.
+        The program's aggregates over all partitions, from before the superstep.
     number : int
         Number of the superstep.
     """
@@ -101,7 +101,7 @@ class Context:
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """What the program reads as `p`: parameters, aggregates, and what every program gets."""
+        """What the program reads as `p`: parameters, aggregates, and the values that all programs get."""
         sums = tuple(np.float64(value) for value in self.sums)
         vertices, number = np.int64(self.part.vertices), np.int64(self.number)
         return (*self.bound.values, *sums, vertices, number)
@@ -120,7 +120,7 @@ class Context:
         return self._row_ranges
 
     def pieces(self, work: int) -> int:
-        """Into how many ranges to cut work: enough to even out, not so many that calls add up."""
+        """Return into how many ranges to cut work: enough to balance it, but few calls."""
         if self.threads == 1 or work < SMALL_WORK:
             return 1
         return min(RANGES_A_THREAD * self.threads, max(self.threads, work // SMALL_WORK))

@@ -1,4 +1,4 @@
-"""The CPU engine: one program on one partition, by the loops in `kernels/cpu` on all cores.
+"""The CPU engine: runs one program on one partition, by the loops in `kernels/cpu`, on all cores.
 
 `engine="python"` is this engine with the loops and the user's functions as plain Python, in one
 thread.
@@ -43,11 +43,11 @@ class CpuExecutor:
     in_place : bool
         Whether dense supersteps write into the state that they read.
     ordered : bool
-        Whether vertices go by the program's priority.
+        Whether the program's priorities are honoured.
     plain : bool
         Whether to run as plain Python.
     threads : int, optional
-        Most threads; all cores if not given.
+        Most threads; by default one per core.
     """
 
     tells_at_once = True
@@ -84,7 +84,7 @@ class CpuExecutor:
         return self._context.state
 
     def start(self) -> None:
-        """Give every vertex, ghosts too, its first state and find out who is active."""
+        """Initialise every vertex, ghosts included, and find the active ones."""
         context, part, values = self._context, self._part, self._context.values
         tasks = [
             (*bounds, part.numbers, context.state, part.constants, values)
@@ -97,7 +97,7 @@ class CpuExecutor:
     # -------------------------------------------------------------------------------- supersteps
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
-        """Run what the plan chose; `sums` are the aggregates over all partitions."""
+        """Run the planned supersteps; `sums` are the aggregates over all partitions."""
         self._context.sums = sums
         self._context.number = choice.number
         self._news = None
@@ -115,7 +115,7 @@ class CpuExecutor:
                 self._did = supersteps[choice.direction]()
 
     def counts(self) -> Counts:
-        """Return what the last superstep did and, ghosts' arcs included, left to do."""
+        """Return the counts of the last superstep and of the next frontier, ghosts' arcs included."""
         counts, self._did = self._did, Counts()
         if not self._gathered:
             counts.active, counts.arcs = self._frontier.count()
@@ -124,7 +124,7 @@ class CpuExecutor:
         return counts
 
     def _sum_terms(self) -> npt.NDArray[np.float64]:
-        """Return this partition's share of each of the program's aggregates."""
+        """Return this partition's part of each of the program's aggregates."""
         context, part = self._context, self._part
         aggregates = len(context.bound.program.aggregates)
         if not aggregates:
@@ -142,7 +142,7 @@ class CpuExecutor:
         return shares
 
     def _gather(self) -> Counts:
-        """Every vertex reads all its in-neighbours."""
+        """Gather: every vertex reads all of its in-neighbours."""
         context, part = self._context, self._part
         rows = context.rows("csc")
         fresh = context.state if self._in_place else self._fresh_state()
@@ -164,7 +164,7 @@ class CpuExecutor:
             self._gather_long_row(vertex, fresh, outbox, totals[place])
         if not self._in_place:
             for old, new in zip(context.state, fresh, strict=True):
-                new[part.owned :] = old[part.owned :]  # ghosts that no inbox brings anew
+                new[part.owned :] = old[part.owned :]  # ghosts that no message updates
             context.state, self._fresh = fresh, context.state
         return Counts(
             active=int(totals[:, 0].sum()),
@@ -176,13 +176,13 @@ class CpuExecutor:
         )
 
     def _rows_longer_than(self, longest: int) -> list[int]:
-        """List the owned vertices with more arcs in than that."""
+        """List the owned vertices with more than `longest` in-arcs."""
         if self._hubs is None:
             self._hubs = np.flatnonzero(np.diff(self._context.rows("csc")[0]) > longest).tolist()
         return self._hubs
 
     def _prepare(self) -> tuple[Array, ...]:
-        """Compute once for each vertex, not for each arc, what it sends; empty if arcs differ."""
+        """Compute the message of each vertex once, not per arc; empty if messages differ by arc."""
         context, part = self._context, self._part
         if not self._outbox:
             size = part.size if self._prepares else 0
@@ -203,7 +203,7 @@ class CpuExecutor:
         outbox: tuple[Array, ...],
         totals: npt.NDArray[np.float64],
     ) -> None:
-        """Compute a hub: its row in parts, one for each thread."""
+        """Compute a hub, with a part of its row on each thread."""
         context, part = self._context, self._part
         offsets, indices = context.rows("csc")
         first, values = int(offsets[vertex]), context.values
@@ -255,7 +255,7 @@ class CpuExecutor:
         return Counts(read=read, history=[(sent, read)])
 
     def _push(self) -> Counts:
-        """Active vertices change their out-neighbours, in place."""
+        """Push: active vertices change their out-neighbours, in place."""
         context, part, queues = self._context, self._part, self._open_queues()
         rows = context.rows("csr")
         frontier = self._frontier.as_list()
@@ -305,7 +305,7 @@ class CpuExecutor:
         return Counts(read=sum(arcs for _, arcs in rows), history=rows)
 
     def _scatter(self) -> Counts:
-        """Active vertices fill inboxes, receivers empty them."""
+        """Scatter: active vertices fill inboxes, receivers empty them."""
         context, part, queues = self._context, self._part, self._open_queues()
         sent, arcs = self._frontier.count()
         inbox = tuple(np.empty(part.owned, kind) for kind in context.bound.types.message)
@@ -337,7 +337,7 @@ class CpuExecutor:
     def pack(
         self, boundary: npt.NDArray[np.int64], *, refine: bool | None, forest: bool = False
     ) -> Parcel:
-        """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""
+        """Return the message with the state of `boundary`, owned vertices that a peer has as ghosts."""
         if forest:
             return Parcel(None, (self._forest.is_attached(boundary),))
         places = active = None
@@ -362,11 +362,11 @@ class CpuExecutor:
         return Parcel(places, fields, active, useful)
 
     def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
-        """Return the parcels as they are: they have been filled."""
+        """Return the messages unchanged: they have been filled."""
         return list(parcels)
 
     def _is_news(self) -> npt.NDArray[np.bool_]:
-        """Tell for every position whether ghosts of it are out of date; found out once a superstep."""
+        """Return for every position whether its ghosts are out of date; computed once per superstep."""
         if self._news is not None:
             return self._news
         self._news = news = np.zeros(self._part.size, np.bool_)
@@ -380,7 +380,7 @@ class CpuExecutor:
         return news
 
     def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
-        """Bring the ghosts at positions [first, last) up to date; those that came are active."""
+        """Update the ghosts at positions [first, last); received ghosts become active."""
         ghosts = np.arange(first, last, dtype=self._context.index)
         if forest:
             self._forest.attach_ghosts(ghosts[parcel.fields[0]])
@@ -401,7 +401,7 @@ class CpuExecutor:
             return self._forest.begin()
 
     def grow_forest(self) -> int:
-        """Attach undecided owned vertices to what has been attached since; return how many."""
+        """Attach undecided owned vertices to attached ones; return how many."""
         return self._forest.grow()
 
     def predecessors(self) -> npt.NDArray[np.int64]:
@@ -414,7 +414,7 @@ class CpuExecutor:
         return {name: column[: self._part.owned] for name, column in fields}
 
     def queue(self) -> npt.NDArray[np.int64]:
-        """Return for each owned vertex its place in the frontier from 1, −1 if later, else 0."""
+        """Return each owned vertex's place in the frontier, from 1; −1 if postponed; else 0."""
         queue = np.zeros(self._part.size, np.int64)
         if self._queues is not None:
             queue[self._queues.later()] = -1
@@ -423,7 +423,7 @@ class CpuExecutor:
         return queue[: self._part.owned]
 
     def schedule(self) -> npt.NDArray[np.float64]:
-        """Return the numbers of the priority piles."""
+        """Return the scalars of the priority queues, for a checkpoint."""
         return self._open_queues().numbers()
 
     def restore(
@@ -432,7 +432,7 @@ class CpuExecutor:
         queue: npt.NDArray[np.int64],
         schedule: npt.NDArray[np.float64],
     ) -> None:
-        """Go on from a checkpoint; columns and queue are by position, ghosts included."""
+        """Resume from a checkpoint; columns and queue are by position, ghosts included."""
         fields = zip(self._context.bound.program.state, self._context.state, strict=True)
         for name, column in fields:
             if name not in columns:
@@ -445,5 +445,5 @@ class CpuExecutor:
         later: Array = np.flatnonzero(queue < 0).astype(self._context.index)
         if self._ordered:
             self._open_queues().restore(schedule, later[later < self._part.owned], self._frontier)
-        else:  # this run takes no notice of priorities
+        else:  # this run ignores priorities
             self._frontier.add(later)

@@ -1,4 +1,4 @@
-"""The active vertices of a partition, as a list or as a bitmap, whichever was asked for last."""
+"""The active vertices of a partition, as a list or as a bitmap, whichever was requested last."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Bitmap = npt.NDArray[np.uint32]
 
 
 class Frontier:
-    """Active vertices; a list keeps its order, a bitmap is ascending.
+    """Active vertices; a list keeps its order, a bitmap gives ascending order.
 
     Parameters
     ----------
@@ -31,15 +31,15 @@ class Frontier:
         self._bitmap: Bitmap | None = None
 
     def set_list(self, vertices: Array) -> None:
-        """Make these the active vertices."""
+        """Set the active vertices to a list."""
         self._list, self._bitmap = vertices, None
 
     def set_bitmap(self, bitmap: Bitmap) -> None:
-        """Make those whose bits are set the active vertices."""
+        """Set the active vertices to the bits of a bitmap."""
         self._list, self._bitmap = None, bitmap
 
     def add(self, vertices: Array) -> None:
-        """Make vertices active that are not yet."""
+        """Add vertices that are not active yet."""
         if self._list is not None:
             self.set_list(np.concatenate([self._list, vertices]))
         elif self._bitmap is not None:
@@ -56,7 +56,7 @@ class Frontier:
         return self._list
 
     def as_bitmap(self) -> Bitmap:
-        """Return the active vertices as a bitmap, 32 a word."""
+        """Return the active vertices as a bitmap of 32-bit words."""
         if self._bitmap is None:
             assert self._list is not None
             self._bitmap = np.zeros((self._context.part.size + 31) // 32, np.uint32)
@@ -64,7 +64,7 @@ class Frontier:
         return self._bitmap
 
     def count(self) -> tuple[int, int]:
-        """Return the number of active owned vertices, and of the out-arcs of all active ones."""
+        """Return the number of active owned vertices, and of out-arcs of all active vertices."""
         part = self._context.part
         offsets = part.csr.offsets
         if self._list is not None:
@@ -87,12 +87,12 @@ class Frontier:
 
 
 def on_words(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Move the bounds of ranges of vertices to whole words of a bitmap.
+    """Align the bounds of vertex ranges to words of a bitmap.
 
     Parameters
     ----------
     ranges : list of (int, int)
-        Ranges that follow each other from 0.
+        Adjacent ranges, the first from 0.
 
     Returns
     -------

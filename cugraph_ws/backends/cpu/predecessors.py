@@ -12,12 +12,12 @@ __all__ = ["PredecessorForest"]
 
 
 class PredecessorForest:
-    """Predecessors of a partition's vertices; see `kernels/cpu/tree.py` for what they are.
+    """Predecessors of a partition's vertices; `kernels/cpu/tree.py` defines them.
 
     Parameters
     ----------
     context : Context
-        The program and the partition, the run at its end.
+        The program and the partition; the run has ended.
     """
 
     def __init__(self, context: Context) -> None:
@@ -25,7 +25,7 @@ class PredecessorForest:
         self._parents = np.full(context.part.size, UNDECIDED, np.int64)
         self._levels = np.empty(0, np.int64)
         self._level = 0
-        self._attached: Array = np.empty(0, context.index)  # since the forest last grew
+        self._attached: Array = np.empty(0, context.index)  # since the last `grow`
 
     def begin(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
@@ -41,7 +41,7 @@ class PredecessorForest:
         return int(sum(context.run(context.loops.choose_strictly_better, tasks)))
 
     def grow(self) -> int:
-        """Attach undecided vertices to what has been attached since; return how many."""
+        """Attach undecided vertices to attached ones; return how many."""
         context = self._context
         part = context.part
         if self._level == 0:
@@ -53,7 +53,7 @@ class PredecessorForest:
         begun = len(self._attached)
         queue = np.empty(part.size, context.index)
         queue[:begun] = self._attached
-        # Ghosts attach between levels; without any, all levels go at once.
+        # Ghosts are attached between levels; without ghosts one call does all levels.
         most = 1 if part.ghosted else part.size
         size, last = context.loops.search_ties(
             part.numbers, context.rows("csr"), part.edges("csr"), context.state, part.constants,
@@ -64,20 +64,20 @@ class PredecessorForest:
         return int(size - begun)
 
     def is_attached(self, vertices: Array) -> npt.NDArray[np.bool_]:
-        """Tell which of some owned vertices have their place in the forest."""
+        """Return which of some owned vertices are attached to the forest."""
         attached: npt.NDArray[np.bool_] = self._parents[vertices] != UNDECIDED
         return attached
 
     def attach_ghosts(self, ghosts: Array) -> None:
-        """Take note of ghosts that have their place in the forest."""
+        """Mark ghosts as attached to the forest."""
         new = ghosts[self._parents[ghosts] == UNDECIDED]
-        self._parents[new] = 0  # anything decided: nobody reads a ghost's own predecessor
+        self._parents[new] = 0  # any value that means decided: a ghost's predecessor is not read
         self._attached = np.concatenate([self._attached, new])
 
     def predecessors(self) -> npt.NDArray[np.int64]:
         """Return each owned vertex's predecessor as a vertex number, −1 for none.
 
-        What is left undecided got its state from several messages together.
+        Vertices that are still undecided got their state from several messages combined.
         """
         parents = self._parents[: self._context.part.owned]
         numbers = self._context.part.numbers

@@ -1,4 +1,4 @@
-"""Marks, locks and priority piles: which vertices are queued, and for when."""
+"""Marks, locks and priority piles: the queued vertices, by their turn."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["Queues", "check_piles", "empty_piles"]
 
-BUCKET_GOAL = 1024  # vertices that a priority bucket should hold about; measured on two cores
+BUCKET_GOAL = 1024  # target number of vertices in a priority bucket; measured on two cores
 
 
 def empty_piles(*, ordered: bool) -> npt.NDArray[np.float64]:
-    """Return the numbers of piles that hold nothing yet.
+    """Return the scalars of empty piles.
 
     Parameters
     ----------
     ordered : bool
-        Whether there are any; without, every vertex is near.
+        Whether there are piles; without piles every vertex is near.
 
     Returns
     -------
@@ -35,17 +35,18 @@ def empty_piles(*, ordered: bool) -> npt.NDArray[np.float64]:
 
 
 def check_piles(state: SavedState, name: str) -> None:
-    """Refuse numbers that no piles have, in a checkpoint.
+    """Check the scalars of piles in a checkpoint.
 
     Parameters
     ----------
     state : SavedState
     name : str
-        Of the array.
+        Name of the array.
 
     Raises
     ------
     InputError
+        If no piles can have these scalars.
     """
     numbers = state.floats(name, buckets.NUMBERS)
     state.require(name, numbers[buckets.GOAL] == BUCKET_GOAL, "has another size of the buckets")
@@ -54,7 +55,7 @@ def check_piles(state: SavedState, name: str) -> None:
 
 
 class Queues:
-    """What `push` needs beside the frontier.
+    """The arrays that `push` needs beside the frontier.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class Queues:
     marks, locks : ndarray of uint8, shape (partition.size,)
         See `kernels/cpu/buckets.py` and `kernels/cpu/push.py`.
     piles : tuple of ndarray
-        The middle pile, the far pile, and their numbers.
+        The middle pile, the far pile, and their scalars.
     """
 
     def __init__(self, context: Context, *, ordered: bool) -> None:
@@ -86,16 +87,16 @@ class Queues:
 
     @property
     def limit(self) -> float:
-        """Greatest rank that is near; without piles all are."""
+        """Greatest rank that is near; without piles every rank is."""
         return float(self._numbers[buckets.LIMIT]) if self.ordered else np.inf
 
     @property
     def waiting(self) -> int:
-        """Number of entries in the piles, those that have moved on included."""
+        """Number of entries in the piles, stale ones included."""
         return int(self._numbers[[buckets.MIDDLE_SIZE, buckets.FAR_SIZE]].sum())
 
     def file(self, pending: Array, frontier: Frontier) -> None:
-        """Put the vertices that a push found to come later on their piles."""
+        """Put the vertices that a push has postponed on their piles."""
         context = self._context
         near = np.empty(len(pending), context.index)
         size = context.loops.file_pending(
@@ -106,7 +107,7 @@ class Queues:
             frontier.add(near[:size])
 
     def balance(self, frontier: Frontier) -> None:
-        """Bring the frontier to a good size: the next bucket, or a part of this one."""
+        """Adjust the frontier's size: take the next bucket, or split this one."""
         context = self._context
         listed = frontier.as_list()
         near = np.empty(context.part.size, context.index)
@@ -119,15 +120,15 @@ class Queues:
             frontier.set_list(near[:size].copy())
 
     def later(self) -> Array:
-        """Return the vertices that wait in the piles, ascending."""
+        """Return the vertices in the piles, ascending."""
         return np.flatnonzero(self.marks > buckets.NEAR)
 
     def numbers(self) -> npt.NDArray[np.float64]:
-        """Return the numbers of the piles, for a checkpoint."""
+        """Return the scalars of the piles, for a checkpoint."""
         return self._numbers.copy()
 
     def restore(self, numbers: npt.NDArray[np.float64], later: Array, frontier: Frontier) -> None:
-        """Go on with the numbers of a checkpoint, and these vertices on the piles."""
+        """Restore the scalars of a checkpoint, and put `later` on the piles."""
         self._numbers[:] = numbers
         self._numbers[[buckets.MIDDLE_SIZE, buckets.FAR_SIZE]] = 0
         self.marks[frontier.as_list()] = buckets.NEAR

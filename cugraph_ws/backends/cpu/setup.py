@@ -1,4 +1,4 @@
-"""What a run on the CPU is made of: the plan, the parts of the graph, an executor for each, their exchange."""
+"""Set up a run on the CPU: the plan, the parts of the graph, an executor for each, and the exchange."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def set_up(
     graph : Graph
     options : Options
     in_place : bool or None
-        Whether supersteps write into the state that they read, where that was decided.
+        Whether supersteps write into the state that they read; None to choose.
     plain : bool
         Whether the program's functions run as plain Python.
     threads : int, optional
-        The most; all cores if not given.
+        Most threads; by default one per core.
     tol : float, optional
-        Not needed here: the loop compares residuals.
+        Ignored: the loop compares residuals.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def set_up(
     Raises
     ------
     InputError
-        If an option is for GPUs, or is for whole graphs.
+        If an option is for GPUs only, or for whole graphs only.
     """
     for name, value in options.given("gpu").items():
         what = "schedule" if name == "method" else "choice"
@@ -67,7 +67,7 @@ def set_up(
         graph.number_of_arcs,
         direction=options.direction,
         priorities=options.priorities,
-        # A fused call sends nothing between its supersteps.
+        # A fused call has no exchange between its supersteps.
         fused=options.fused and options.partitions == 1 and graph.comm.size == 1,
         in_place=bool(in_place),
     )

@@ -1,4 +1,4 @@
-"""Who is active before the first superstep."""
+"""Find the vertices that are active before the first superstep."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from cugraph_ws.runtime.threads import cut_evenly
 
 __all__ = ["FEW", "FEW_SHARE", "SAMPLE", "first_frontier", "may_be_quiet"]
 
-FEW = 32  # vertices of an exceptional state, or a share of all
+FEW = 32  # vertices with an exceptional state, or a part of all
 FEW_SHARE = 8
-SAMPLE = 9  # vertices of which the most common state is taken
+SAMPLE = 9  # vertices among which the most frequent state is taken
 
 
 def first_frontier(context: Context) -> Array:
     """List the vertices that a program starts from.
 
-    Without a `starts` function everyone is active at first.  Where nearly all vertices have the
-    same state, as before a search, it is often plain that they have nothing to tell each other:
-    one pass over the edge attributes proves it, and only the others are listed.
+    Without a `starts` function every vertex is active at first.  If nearly all vertices have the same
+    state, as before a search, messages between these often change nothing.  One pass over the edge
+    attributes proves that, and then only the other vertices are listed.
 
     Parameters
     ----------
     context : Context
-        The program and the partition, the state initialised.
+        The program and the partition; the state is initialised.
 
     Returns
     -------
@@ -54,14 +54,14 @@ def first_frontier(context: Context) -> Array:
 
 
 def _common_vertex(context: Context) -> int:
-    """Return a vertex whose state is shared by most of a sample, if any state is."""
+    """Return a vertex with the most frequent state of a sample."""
     places = np.linspace(0, context.part.size - 1, SAMPLE).astype(np.int64)
     rows = [tuple(column[place].item() for column in context.state) for place in places]
     return int(places[rows.index(max(rows, key=rows.count))])
 
 
 def reads_constants(program: VertexProgram) -> bool:
-    """Tell whether what a vertex sends, or takes, or is active by, depends on more than its state."""
+    """Return whether messages, updates or activity depend on more of a vertex than its state."""
     read = (
         program.sources[name].attributes.values()
         for name in ("compute", "apply", "active")
@@ -71,21 +71,21 @@ def reads_constants(program: VertexProgram) -> bool:
 
 
 class Whole(Protocol):
-    """What tells a whole graph from a part of one."""
+    """The attributes that tell a whole graph from a part of one."""
 
     vertices: int
     owned: int
 
 
 def may_be_quiet(bound: BoundProgram, part: Whole) -> bool:
-    """Tell whether it is worth asking who has nothing to send at first, and safe.
+    """Return whether it is safe, and pays, to look for vertices with nothing to send at first.
 
     Parameters
     ----------
     bound : BoundProgram
         The program and its traits.
     part : Partition
-        A part of a graph does not show the arcs into other parts, so there everyone is active.
+        A part of a graph lacks the arcs into other parts, so there every vertex is active.
 
     Returns
     -------
@@ -96,12 +96,12 @@ def may_be_quiet(bound: BoundProgram, part: Whole) -> bool:
 
 
 def _is_quiet(context: Context, example: int, others: Array) -> bool:
-    """Tell whether vertices like `example` have nothing new to say to anyone."""
+    """Return whether messages of vertices with `example`'s state change no vertex."""
     part, state, values = context.part, context.state, context.values
     edges = part.edges("csr")
     arcs = len(part.csr.indices)
     if not any(len(column) for column in edges):
-        arcs = min(arcs, 1)  # all arcs are alike
+        arcs = min(arcs, 1)  # all arcs are equal
     tasks = [
         (low, high, edges, state, part.constants, values, example)
         for low, high in cut_evenly(arcs, context.pieces(arcs))

@@ -1,7 +1,7 @@
-"""The edges of a graph on the device, as those ask for them who count vertices by number.
+"""The edges of a graph on the device, by vertex number.
 
-Engines read `DeviceGraph` itself, which has vertices at positions by falling in-degree.  What is here
-is for reports, frames of edges, the constants of programs, and copies on the host.
+Engines read `DeviceGraph` itself, which has vertices at positions by falling in-degree.  This module
+serves reports, frames of edges, programs' constants, and copies to the host.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ class DeviceArcs:
 
     @property
     def both_ways(self) -> int:
-        """Pairs of vertices that an undirected graph has edges between which were given both ways."""
+        """Pairs of vertices of an undirected graph with edges given in both directions."""
         return int(self.graph.both_ways)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all that is held on the device now, and of copies on the host."""
+        """Bytes held now on the device, and in copies on the host."""
         return int(self.graph.nbytes) + (0 if self._host is None else self._host.nbytes)
 
     def host(self) -> Arcs:
-        """Return a copy on the host, made when first asked for, then kept."""
+        """Return a copy on the host, made when first requested, then kept."""
         with self._lock:
             if self._host is None:
                 here = device()
@@ -112,7 +112,7 @@ class DeviceArcs:
 
     @staticmethod
     def first_infinite(values: DeviceArray) -> int | None:
-        """Return the first place where an array is not finite, None where it is everywhere."""
+        """Return the first place where an array is not finite, or None."""
         bad = ~device().xp.isfinite(values)
         return first_true(bad) if _count(bad) else None
 
@@ -150,13 +150,13 @@ class DeviceArcs:
         return _count(csc.indices == arc_rows(csc.offsets, self.graph.arcs))
 
     def count_repeated(self) -> int:
-        """Count the edges beside the first between the same two vertices."""
+        """Count repeated edges: all but the first between two vertices."""
         graph, csc = self.graph, self.graph.csc
         if graph.arcs < 2:
             return 0
         rows = arc_rows(csc.offsets, graph.arcs)
         repeated = (csc.indices[1:] == csc.indices[:-1]) & (rows[1:] == rows[:-1])
-        if self._mirrored:  # one of an edge's two arcs counts
+        if self._mirrored:  # count one of an edge's two arcs
             numbers = self._numbers()
             repeated &= numbers[csc.indices[1:]] <= numbers[rows[1:]]
         return _count(repeated)

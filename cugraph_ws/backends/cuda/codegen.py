@@ -1,9 +1,9 @@
-"""From a checked program and `kernels/cuda/superstep.py` to one module of CUDA kernels.
+"""Generate one module of CUDA kernels from a checked program and `kernels/cuda/superstep.py`.
 
-As on the CPU (`cugraph_ws.program.codegen`): the program's functions take the place of the names in
-`kernels/cuda/interface.py`.  Here the text also fixes what the CPU decides at run time, because a
-kernel's registers count: whether messages are kept in an outbox, whether only active vertices are
-heard, whether state is read while it is written.
+As on the CPU (`cugraph_ws.program.codegen`), the program's functions replace the names in
+`kernels/cuda/interface.py`.  To save registers, the text here also fixes what the CPU decides at run
+time: whether messages are kept in an outbox, whether only active vertices send, and whether state is
+read while it is written.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 ]  # fmt: skip
 
 LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
-# Where states are changed by compare-and-swap, and where only its own thread changes a vertex
+# For states changed by compare-and-swap, and for vertices that only their own thread changes
 FRONTIER_LOOPS = (*LOOPS, "branch", "ties", "parents", "pull", "frontier", "border")
 RELAY_LOOPS = (*LOOPS, "relay")
-FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of one that has none
+FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of a state without a code
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ class Variant:
     Attributes
     ----------
     outbox : bool
-        Whether what a vertex sends is the same on every arc, and computed once for each vertex.
+        Whether a vertex sends the same message along every arc, computed once per vertex.
     frontier : bool
         Whether only the messages of active vertices are gathered.
     in_place : bool
-        Whether state is written where others read it in the same superstep.
+        Whether state is written where other threads read it in the same superstep.
     lanes : int
-        Of a virtual warp.
+        Lanes of a virtual warp.
     swaps : bool
-        Whether the state, which is one number, is changed by whoever has news for it.
+        Whether senders change the receiver's state, one number, by compare-and-swap.
     ordered : bool
-        Whether the program's priorities are honoured, where states are changed so.
+        Whether the program's priorities are honoured; requires `swaps`.
     """
 
     outbox: bool = False
@@ -69,14 +69,17 @@ class Variant:
 
 
 class _DeviceAccess(Access):
-    """Bare pointers; bools in bytes; what is read once, or while others write it, past the L1."""
+    """Access by bare pointers.
+
+    Bools are bytes.  What is read once, or while other threads write it, bypasses the L1 cache.
+    """
 
     def __init__(
         self, variant: Variant, *, once: bool = False, cached: bool = False, near: bool = False
     ) -> None:
         self._in_place = variant.in_place
         self._once = once
-        self._near = near  # whether a lane reads what is beside an edge's value soon
+        self._near = near  # whether a lane soon reads the values next to an edge's value
         self._fresh = "load_cached" if cached else "load_fresh"
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
@@ -98,7 +101,7 @@ class _DeviceAccess(Access):
 
 
 class _CodedAccess(_DeviceAccess):
-    """State is known by its code."""
+    """Access that computes the state from its code."""
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
         if role == "state":
@@ -114,7 +117,7 @@ def module_source(interface: str, loops: tuple[str, ...] = LOOPS) -> str:
     Parameters
     ----------
     interface : str
-        What `interface_source` wrote.
+        Text written by `interface_source`.
     loops : tuple of str
         Names of modules in `kernels/cuda`, in the order in which they use each other.
 
@@ -136,7 +139,7 @@ def program_kernels(
     device : Device
     program : VertexProgram
     interface : str
-        What `interface_source` wrote.
+        Text written by `interface_source`.
     loops : tuple of str
         As in `module_source`.
 
@@ -149,21 +152,21 @@ def program_kernels(
 
 
 def interface_source(program: VertexProgram, types: Types, variant: Variant) -> str:
-    """Write what takes the place of `kernels/cuda/interface.py` for a program.
+    """Write the text that replaces `kernels/cuda/interface.py` for a program.
 
     Parameters
     ----------
     program : VertexProgram
         The checked program.
     types : Types
-        Its types on the graph at hand.
+        Its types on this graph.
     variant : Variant
         What else is fixed.
 
     Returns
     -------
     str
-        Python source, the same for the same arguments: it is written once.
+        Python source; cached, so the same for the same arguments.
     """
     key = "interface on a GPU", types, variant
     if key not in program.memory:
@@ -173,8 +176,8 @@ def interface_source(program: VertexProgram, types: Types, variant: Variant) -> 
 
 
 def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
-    # Lanes combine before they know who has heard anything, so `any` needs a neutral message: of
-    # messages that are all as good, the greatest is taken.
+    # Lanes combine before they know which lanes have a message, so `any` needs a neutral message.
+    # Any message will do, so the greatest is taken.
     combined = replace(program, combine="max") if program.combine == "any" else program
     parts = [
         f'"""CUDA kernels of the vertex program {program.name}, generated."""',
@@ -187,7 +190,7 @@ def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
 
 
 def sent_fields(program: VertexProgram) -> tuple[int, ...]:
-    """Return which state fields of a ghost are read, and so have to be sent.
+    """Return which state fields of a ghost are read, and so must be sent.
 
     Parameters
     ----------
@@ -197,8 +200,8 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
     Returns
     -------
     tuple of int
-        Places among the state fields: those that `compute` reads, or all if predecessors are asked
-        for, which compare states.
+        Places among the state fields: those that `compute` reads.  All fields if predecessors are
+        requested, since these compare states.
     """
     if "sent fields" not in program.memory:
         program.memory["sent fields"] = _read_elsewhere(program)
@@ -217,7 +220,7 @@ def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
 def _fields_read(
     program: VertexProgram, function: str, parameters: tuple[str, ...]
 ) -> set[str] | None:
-    """Return what a function reads of some of its parameters; None if one may be taken apart."""
+    """Return the fields that a function reads of some parameters; None if they cannot be known."""
     tree = parse(program.sources[function].text)
     names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id in parameters]
     reads = [
@@ -227,19 +230,19 @@ def _fields_read(
 
 
 def reads_states_alone(program: VertexProgram, function: str) -> bool:
-    """Tell whether one of a program's functions reads nothing of vertices but their states.
+    """Return whether one of a program's functions reads only states of vertices, no constants.
 
     Parameters
     ----------
     program : VertexProgram
         The checked program.
     function : str
-        One whose parameters are vertices, and the run's parameters; that there is none reads nothing.
+        Its parameters are vertices, and the run's parameters.  A missing function reads nothing.
 
     Returns
     -------
     bool
-        False also where a parameter may be taken apart, so that it is not known.
+        False also if the fields that the function reads cannot be known.
     """
     key = "states alone", function
     if key not in program.memory:
@@ -256,7 +259,7 @@ def _reads_states_alone(program: VertexProgram, function: str) -> bool:
 
 
 def has_codes(types: Types) -> bool:
-    """Tell whether states may have codes of one byte, of which the GPU's cache holds more.
+    """Return whether states may have one-byte codes, of which more fit the GPU's cache.
 
     Parameters
     ----------
@@ -265,7 +268,7 @@ def has_codes(types: Types) -> bool:
     Returns
     -------
     bool
-        Where the state is one number; whether that is a small whole one shows for each vertex.
+        Whether the state is one number.  A vertex has a code if its number is a small whole one.
     """
     return len(types.state) == 1 and types.state[0] in (*INFINITY, "float32", "float64")
 
@@ -355,7 +358,7 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
 
 
 def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
-    """Write what reads states by their codes, or does without where they have none."""
+    """Write functions that read states by their codes, or directly if states have none."""
     coded = has_codes(types)
     code = at = f"np.uint8({UNCODED})"
     known = whole = "load(state, constants, vertex)"

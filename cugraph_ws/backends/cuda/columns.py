@@ -1,7 +1,7 @@
-"""Columns on the device: checked and converted as their like on the host, with the same messages.
+"""Columns on the device: checked and converted as columns on the host are, with the same errors.
 
-Numbers without nulls are device arrays, of the frame's own memory where it can be; everything else
-stays a cuDF Series, which `cudf_series` knows how to read.
+Numbers without nulls are device arrays, which share the frame's memory if possible.  All else stays a
+cuDF Series, which `cudf_series` reads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 @dataclass(frozen=True)
 class DeviceColumn(Column):
-    """A column on the device: an array where it holds numbers without nulls, else a Series.
+    """A column on the device: an array if it holds numbers without nulls, else a Series.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ def device_values(data: Any, argument: str) -> DeviceColumn:
     Raises
     ------
     InputError
-        If it is not one-dimensional, or its values are no numbers.
+        If it is not one-dimensional, or its values are not numbers.
     """
     xp = device().xp
     try:
@@ -112,7 +112,7 @@ def device_values(data: Any, argument: str) -> DeviceColumn:
 
 
 def first_true(flags: DeviceArray) -> int:
-    """Return the place of the first true value, of which there must be one."""
+    """Return the place of the first true value; there must be one."""
     return int(read_scalars(flags.argmax())[0])
 
 
@@ -124,9 +124,9 @@ def id_values(column: Column, arrow: pa.DataType, *, categorical: bool) -> Any:
     column : Column
         On the device.
     arrow : pyarrow.DataType
-        Of a value; of a categorical, of its categories.
+        Type of the values; of a categorical, type of its categories.
     categorical : bool
-        Whether the column is one.
+        Whether the column is categorical.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def id_values(column: Column, arrow: pa.DataType, *, categorical: bool) -> Any:
     codes = coded(column.values)
     if text:
         return codes
-    if not len(codes):  # nor may there be any category
+    if not len(codes):  # then there may be no categories either
         return device().xp.empty(0, _width(arrow))
     integers = (
         device().xp.asarray(codes.values) if pt.is_integer(arrow) else time_counts(codes.values)
@@ -153,7 +153,7 @@ def id_values(column: Column, arrow: pa.DataType, *, categorical: bool) -> Any:
 
 
 def widened(values: DeviceArray) -> DeviceArray:
-    """Return integers as kernels take ids: those of fewer than 32 bits as int32.
+    """Return integers in a dtype that kernels take for ids: below 32 bits, int32.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def widened(values: DeviceArray) -> DeviceArray:
     Returns
     -------
     device array of int32, uint32, int64 or uint64
-        The same array where it is one of these.
+        The same array if it has one of these dtypes.
     """
     return values.astype(np.int32) if values.dtype.itemsize < 4 else values
 
@@ -181,11 +181,11 @@ def convert_ids(column: Column, values: Any, old: pa.DataType, new: pa.DataType)
     Parameters
     ----------
     column : Column
-        Where they are from, for errors.
+        The column of the ids, for errors.
     values : device array of integers, or text
-        As `id_values` gives them; of no type, if there are none.
+        Returned by `id_values`; of any type if empty.
     old, new : pyarrow.DataType
-        What they are, and are to be.
+        The present type and the wanted one.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def convert_ids(column: Column, values: Any, old: pa.DataType, new: pa.DataType)
     Raises
     ------
     InputError
-        If a value is beyond what the new type holds.
+        If a value does not fit the new type.
     """
     text = pt.is_string(new) or pt.is_large_string(new)
     if pt.is_null(old):
@@ -240,7 +240,7 @@ def read_device_numbers(column: Column, *, finite: bool) -> DeviceArray:
     column : Column
         On the device.
     finite : bool
-        Refuse infinite values too.
+        Whether to refuse infinite values too.
 
     Returns
     -------
@@ -281,7 +281,7 @@ def cast_device_numbers(column: Column, dtype: npt.DTypeLike) -> DeviceArray:
     column : Column
         On the device.
     dtype : dtype
-        Of integers, floats or bool.
+        An integer dtype, a float dtype, or bool.
 
     Returns
     -------
@@ -295,7 +295,7 @@ def cast_device_numbers(column: Column, dtype: npt.DTypeLike) -> DeviceArray:
     xp, dtype, values = device().xp, np.dtype(dtype), _numeric(column)
     if values.dtype.kind == "f":
         _refuse_nan(column, values)
-    with np.errstate(all="ignore"):  # what does not fit is found below, by comparing
+    with np.errstate(all="ignore"):  # the comparison below finds values that do not fit
         cast = values.astype(dtype)
         if dtype.kind == "f":
             changed = xp.isinf(cast) & ~xp.isinf(values.astype(np.float64, copy=False))

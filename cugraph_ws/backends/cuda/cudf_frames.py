@@ -1,8 +1,8 @@
-"""cuDF frames: columns read where they are, ids that only cuDF can compare, frames of results.
+"""cuDF frames: columns read in place, ids that only cuDF can compare, frames of results.
 
-Loaded only for callers who came with one, or with arrays on a GPU.  Everything stays on the device;
-what is used of cuDF is what it has in common with pandas, so that a stand-in made of pandas can take
-its place in tests.
+This module is imported only if a caller passes a cuDF frame, or arrays on a GPU.  Everything stays on
+the device.  Only the part of cuDF that pandas has too is used, so that tests can replace cuDF by a
+stand-in made of pandas.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 DeviceArray = Any
 Series = Any
 
-MASK_BYTES = 64  # a mask is a multiple of so many
+MASK_BYTES = 64  # the size of a mask is a multiple
 
 
 class CudfFrame(Frame):
@@ -56,7 +56,7 @@ class CudfFrame(Frame):
     argument : str
         The caller's name for it, for errors.
     proxy : bool
-        Whether it came as a `cudf.pandas` proxy.
+        Whether the caller passed a `cudf.pandas` proxy.
     """
 
     on_device = True
@@ -78,7 +78,7 @@ class CudfFrame(Frame):
         return [name for name in self.native.columns if name not in self._released]
 
     def kind_like(self, name: str) -> FrameKind:
-        """Return the kind to make results in."""
+        """Return the kind of frame for results."""
         return FrameKind("cudf", proxy=self.proxy)
 
     def on_host(self) -> Frame:
@@ -87,7 +87,7 @@ class CudfFrame(Frame):
         return Frame(self.native, table, "cudf", self.argument)
 
     def release(self, names: Sequence[str]) -> None:
-        """Remove columns from the caller's own frame, and forget them here."""
+        """Remove columns from the caller's frame, and drop them here."""
         for name in dict.fromkeys(names):
             if name in self.names:
                 self._released.add(name)
@@ -98,7 +98,7 @@ class CudfFrame(Frame):
 
 
 class SortedText:
-    """Distinct text in ascending order, in a Series; an id's number is its place."""
+    """Distinct text, ascending, in a Series; an id's number is its place."""
 
     renumbered: Renumbered = "sorted"
 
@@ -143,20 +143,20 @@ def device_column(series: Series, name: str, argument: str) -> DeviceColumn:
     Returns
     -------
     DeviceColumn
-        An array of the Series' own memory where it holds numbers without nulls.
+        An array that shares the Series' memory if it holds numbers without nulls.
     """
     if not hasattr(series, "iloc"):  # an Index
         series = cudf_module().Series(series)
     arrow = _arrow_type(series)
     if not len(series) and (pt.is_string(arrow) or pt.is_large_string(arrow)):
-        arrow = pa.null()  # what cuDF makes of no values at all
+        arrow = pa.null()  # cuDF's type of no values at all
     numeric = pt.is_integer(arrow) or pt.is_floating(arrow) or pt.is_boolean(arrow)
     if not numeric or series.null_count:
         return DeviceColumn(name, argument, series, series.dtype, arrow)
     xp = device().xp
     if len(series):
         values = xp.asarray(series)
-    else:  # an empty Series may have no memory to show
+    else:  # an empty Series may have no memory
         values = xp.empty(0, arrow.to_pandas_dtype())
     return DeviceColumn(name, argument, values, series.dtype, arrow)
 
@@ -167,12 +167,12 @@ def move_to_device(column: Column) -> DeviceColumn:
     Parameters
     ----------
     column : Column
-        Of the host; one of the device is returned as it is.
+        On the host; a column on the device is returned unchanged.
 
     Returns
     -------
     DeviceColumn
-        Whose dtype is of another library.
+        Its dtype belongs to another library.
     """
     if isinstance(column, DeviceColumn):
         return column
@@ -195,7 +195,7 @@ def move_to_device(column: Column) -> DeviceColumn:
 
 
 def number_text(columns: Sequence[Coded]) -> DeviceNumbered:
-    """Give numbers to text by its distinct values, sorted: only those are ever compared.
+    """Assign numbers to text by its sorted distinct values; only distinct values are compared.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def number_text(columns: Sequence[Coded]) -> DeviceNumbered:
         dtype = index_dtype(len(ids))
         numbers = []
         for column in columns:
-            # values that no row has are found somewhere, and looked up by no row
+            # a value that no row has gets some number, which no row uses
             ranks = xp.asarray(ids.searchsorted(column.values.astype(ids.dtype)))
             numbers.append(ranks.astype(dtype)[column.codes])
     return DeviceNumbered(numbers, 0, None, SortedText(ids))
@@ -227,9 +227,9 @@ class Validity:
     ----------
     rows : int
     nulls : int
-        How many are.
+        Number of nulls.
     mask : device array of uint32, shape (words of an `empty_mask`,), or None
-        A bit for each row, set if it is not null; None only where none is.
+        A bit for each row, set if it is not null; None only without nulls.
     """
 
     rows: int
@@ -238,7 +238,7 @@ class Validity:
 
     @classmethod
     def of(cls, valid: Any) -> Validity:
-        """Return the same as an array of bool tells, of the host or the device."""
+        """Return the validity that an array of bool, on the host or the device, describes."""
         xp = device().xp
         valid = xp.asarray(valid)
         nulls, mask = len(valid) - int(xp.count_nonzero(valid)), None
@@ -249,7 +249,7 @@ class Validity:
 
     @classmethod
     def below(cls, values: DeviceArray, limit: float) -> Validity:
-        """Return which numbers are below a limit, in one pass over them; a NaN is."""
+        """Return which numbers are below a limit, in one pass; a NaN counts as below."""
         rows, mask = len(values), empty_mask(len(values))
         nulls = device().xp.zeros(1, np.int64)
         run(device(), "mark_below", rows, values, rows, limit, mask, nulls, module="results")
@@ -264,30 +264,30 @@ class Validity:
 
 
 def empty_mask(rows: int) -> DeviceArray:
-    """Return a mask without a bit set, of as many bytes as cuDF wants.
+    """Return a mask of zeros, of the size that cuDF requires.
 
-    Made here, since RMM's usual resource asks the driver for each array that libcudf would need.
+    It is allocated here, since RMM's default resource calls the driver for each of libcudf's arrays.
     """
     words = MASK_BYTES // 4
     return device().xp.zeros(-(-rows // (32 * words)) * words, np.uint32)
 
 
 def id_column(values: Any, valid: Validity | None, kind: IdType, *, fresh: bool = False) -> Any:
-    """Return ids in the dtype that they came in as.
+    """Return ids in their original dtype.
 
     Parameters
     ----------
     values : device array of integers, or Series of text
     valid : Validity, or None
-        Which are not null; all without.
+        Which are not null; None if all are.
     kind : IdType
     fresh : bool
-        Whether nobody else has the array, so that its memory may become the column's.
+        Whether there is no other reference to the array, so that the column may take its memory.
 
     Returns
     -------
     pylibcudf.Column or cudf.Series
-        A part of what `make_frame` takes.
+        For `make_frame`.
     """
     with own_rules():
         column, dtype = values, values.dtype
@@ -298,7 +298,7 @@ def id_column(values: Any, valid: Validity | None, kind: IdType, *, fresh: bool 
             else:
                 column = _restored(values, kind.arrow, fresh=fresh)
                 dtype = column.dtype
-        if valid is not None and valid.nulls:  # before a cast: what is there may be no category
+        if valid is not None and valid.nulls:  # before a cast: a null's value may be no category
             column = _with_nulls(column, valid)
         if kind.dtype is not None and dtype != kind.dtype:
             column = as_series(column).astype(kind.dtype)
@@ -311,14 +311,14 @@ def ids_of_range(ids: DeviceArray | None, first: int, last: int, kind: IdType) -
     Parameters
     ----------
     ids : device array of integers, shape (last - first,), or None
-        None where every id is its own number.
+        None if every id is its own number.
     first, last : int
     kind : IdType
 
     Returns
     -------
     pylibcudf.Column or cudf.Series
-        With memory of its own; a part of what `make_frame` takes.
+        With memory of its own; for `make_frame`.
     """
     if ids is not None:
         return id_column(ids, None, kind)
@@ -360,20 +360,20 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
             return cudf_module().DataFrame({name: as_series(one) for name, one in made.items()})
         from pylibcudf import Table
 
-        # What cuDF does with a dict of Series takes longer than many a search.
+        # cuDF's constructor from a dict of Series is slower than many searches.
         table = Table(list(made.values()))
         return cudf_module().DataFrame.from_pylibcudf(table, {"columns": list(made)})
 
 
 def as_series(column: Any) -> Series:
-    """Return a part of what `make_frame` takes as a Series."""
+    """Return a column that `make_frame` takes as a Series."""
     if isinstance(column, cudf_module().Series):
         return column
     return cudf_module().Series.from_pylibcudf(column)
 
 
 def _column(column: Any) -> Any:
-    """Return numbers as libcudf has them, without cuDF around them; a Series of all else."""
+    """Return numbers as a libcudf column, without cuDF; anything else as a Series."""
     if isinstance(column, Masked):
         if isinstance(column, Below) and isinstance(column.values, device().xp.ndarray):
             valid = Validity.below(column.values, column.limit)
@@ -394,11 +394,11 @@ def _column(column: Any) -> Any:
 
     if isinstance(column, PlainColumn):
         return column
-    return _numbers(device().xp.array(column))  # a copy: the frame is the caller's to write to
+    return _numbers(device().xp.array(column))  # a copy: the caller may write to the frame
 
 
 def _with_nulls(column: Any, valid: Validity) -> Any:
-    """Return a column with nulls; numbers stay where they are, and a mask is put beside them."""
+    """Return a column with nulls; numbers are not copied, but get a mask."""
     if isinstance(column, cudf_module().Series):
         return column.where(_series(valid.spread()))
     from pylibcudf import gpumemoryview
@@ -411,7 +411,7 @@ def _with_nulls(column: Any, valid: Validity) -> Any:
 
 
 def _numbers(values: DeviceArray) -> Any:
-    """Return numbers as a column of libcudf's, of the same memory; a Series where it is not as cuDF's."""
+    """Return numbers as a libcudf column without a copy; as a Series if cuDF's layout differs."""
     if not len(values) or not _is_plain(values.dtype):
         return cudf_module().Series(values, nan_as_null=False)
     from pylibcudf import Column as PlainColumn
@@ -420,17 +420,17 @@ def _numbers(values: DeviceArray) -> Any:
 
 
 def _series(values: DeviceArray | list[Any]) -> Series:
-    """Return numbers as a Series, of the same memory, in which a NaN is no null."""
+    """Return numbers as a Series without a copy; NaNs are not nulls."""
     return as_series(_numbers(values))
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Tell whether a column of a dtype is numbers alone, which libcudf has as cuDF does."""
+    """Return whether a dtype is of plain numbers, which libcudf stores as cuDF does."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
 def _restored(values: DeviceArray, arrow: pa.DataType, *, fresh: bool) -> Series:
-    """Return numbers as a Series of the times that they stand for, or of nothing."""
+    """Return numbers as a Series of the times that they stand for; no times, an empty Series."""
     if pt.is_null(arrow):
         return _series([])
     counts = _series(values.astype(np.int64, copy=not fresh))

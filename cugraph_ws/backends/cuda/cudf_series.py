@@ -1,4 +1,4 @@
-"""What cuDF alone knows of a Series: its nulls, its distinct values, its times as numbers."""
+"""Properties of a Series that only cuDF can read: nulls, distinct values, times as numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Coded:
     ----------
     codes : device array of integers, shape (rows,)
     values : Series
-        None is null; a categorical may list some that no row has.
+        Without nulls; a categorical may list values that no row has.
     """
 
     codes: DeviceArray
@@ -46,7 +46,7 @@ class Coded:
 
 
 def missing(series: Series) -> DeviceArray | None:
-    """Return which rows are null, or None where none is; a NaN is not null.
+    """Return which rows are null, or None without nulls; a NaN is not null.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def missing(series: Series) -> DeviceArray | None:
         return xp.asarray(series.isna())
     if hasattr(series.dtype, "categories"):
         values = cudf_module().Series(series.dtype.categories)
-        if values.null_count:  # null is a category, which no count of null codes shows
+        if values.null_count:  # null is a category, so the codes of null rows are not null
             rows = xp.asarray(values.isna())[xp.asarray(series.cat.codes)]
             return rows if read_scalars(rows.any())[0] else None
     return None
@@ -89,7 +89,7 @@ def coded(series: Series) -> Coded:
 
 
 def no_text() -> Coded:
-    """Return text of no rows."""
+    """Return text without rows."""
     empty = cudf_module().Series.from_arrow(pa.array([], pa.large_string()))
     return Coded(device().xp.empty(0, np.int64), empty)
 
@@ -112,11 +112,11 @@ def time_counts(series: Series) -> DeviceArray:
 
 @contextmanager
 def own_rules() -> Iterator[None]:
-    """Keep cuDF from following pandas where it has no types of its own, as `cudf.pandas` asks."""
+    """Switch off cuDF's pandas-compatible mode, which `cudf.pandas` switches on."""
     with cudf_module().option_context("mode.pandas_compatible", False):
         yield
 
 
 def cudf_module() -> Any:
-    """Return cuDF, which is imported only for callers who came with it."""
+    """Return cuDF, which is imported only if a caller uses it."""
     return importlib.import_module("cudf")

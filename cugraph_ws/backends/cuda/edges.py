@@ -1,7 +1,7 @@
-"""From an edge frame on the device to a graph on the device: `cugraph_ws.graph.edges` without the host.
+"""Build a graph on the device from an edge frame on the device; see `cugraph_ws.graph.edges`.
 
-The rows of neighbours are built at once, not when first needed: the ids may be the caller's own
-memory, which the caller may change as soon as `Graph(...)` has returned.
+The rows of neighbours are built at once, not when first needed.  The ids may share the caller's memory,
+which the caller may change as soon as `Graph(...)` has returned.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def read_device_edges(
     frame : Frame
         On the device.
     sources, destinations, carried : sequence of str
-        Columns of the ends, and of what edges carry.
+        Names of the id columns, and of the edge columns to keep.
     weight : str, optional
-        Which of `carried` must be finite.
+        The one of `carried` that must be finite.
     both : bool
         Whether every edge goes both ways.
     extra : Frame, optional
-        Of vertices; of any kind.
+        Frame of vertices, of any kind.
     self_loops, duplicates, consume
         See `Graph`.
 
@@ -103,7 +103,7 @@ def read_device_edges(
     if consume:
         frame.release([*sources, *destinations, *carried])
     del frame, numbered
-    # Taken out of the list and the dictionary, the builder's are our only references.
+    # They leave the list and the dictionary, so that the builder has the only references.
     graph = build(ends.pop(), values, size, undirected=both)
     return ReadEdges(kind, told, DeviceArcs(graph, carried), number_of_edges, loops, merged)
 
@@ -115,7 +115,7 @@ def _number(
     extra: Frame | None,
     both: bool,
 ) -> tuple[list[IdType], DeviceNumbered]:
-    """Give numbers to the ids of sources, destinations and perhaps a vertex frame together."""
+    """Assign one numbering to the ids of sources, destinations and, if given, a vertex frame."""
     extra_names = [] if extra is None else id_columns(extra, sources)
     types, parts = [], []
     for which, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
@@ -136,7 +136,7 @@ def _number(
 def _refuse_or_drop_loops(
     numbered: DeviceNumbered, values: dict[str, DeviceArray], policy: Loops, told: DeviceVertices
 ) -> int:
-    """Apply a policy on self-loops to columns and values, in place; return how many there were."""
+    """Apply the self-loop policy to columns and values, in place; return the number of self-loops."""
     sources, destinations = numbered.columns
     kept = sources != destinations
     loops = len(kept) - int(read_scalars(kept.sum())[0]) if len(kept) else 0
@@ -161,11 +161,11 @@ def _merge(
     both: bool,
     weight: str | None,
 ) -> int:
-    """Make one edge of all that join the same two vertices, in place; return how many went."""
+    """Merge parallel edges into one, in place; return how many edges were removed."""
     xp, (sources, destinations) = device().xp, ends
     if not len(sources):
         return 0
-    if both:  # an edge and the same one turned around are one
+    if both:  # an edge and its reverse are the same edge
         low = xp.minimum(sources, destinations)
         sources, destinations = xp.maximum(sources, destinations), low
     order = sort_ends(destinations, sources, size)
@@ -185,7 +185,7 @@ def _merge(
         for name, array in values.items():
             values[name] = _reduce(name, array, order, starts, policy)
             bad = None if name != weight else DeviceArcs.first_infinite(values[name])
-            if bad is not None:  # the frame had none
+            if bad is not None:  # the frame had no infinite values
                 numbers = device().to_host(xp.stack([end[bad] for end in ends]))
                 value = float(device().to_host(values[name][bad : bad + 1])[0])
                 edge = " to ".join(told.describe(int(number)) for number in numbers)

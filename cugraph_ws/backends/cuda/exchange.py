@@ -1,9 +1,9 @@
-"""The exchange of a crew whose members have a GPU each: one wait a superstep, and nothing told twice.
+"""The exchange of a communicator whose ranks have a GPU each: the host waits once per superstep.
 
-What a superstep did, and how much of each boundary has changed, is in a header that the GPU fills and
-shows to all.  From all headers each member knows all counts, what comes to it, and also what everybody
-will send next: `Refinement` decides by numbers that all have seen.  So parcels travel without a word
-about themselves, behind the headers on the same stream, and nobody waits for them.
+The GPU fills a header with the superstep's counts and the number of changed vertices of each boundary.
+The headers are gathered on all ranks.  From them each rank knows all counts, what it will receive, and
+what each rank will send next, since `Refinement` decides by numbers that all ranks have.  So messages
+carry no header of their own.  They follow the headers on the same stream, and no host waits for them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from cugraph_ws.runtime.device import device
 
 __all__ = ["DeviceRankExchange"]
 
-LEVELS = 8  # of a forest's ties that are queued before the host looks whom they have attached
-LEAST_APART = 1 << 18  # vertices that travel, from which most of them leave before a superstep ends
+LEVELS = 8  # levels of tree growth that are queued before the host reads how many were attached
+LEAST_APART = 1 << 18  # vertices sent to a rank, from which most are sent before a superstep ends
 
 
 def _extents(shard: ShardGraph, part: DevicePartition, *, outward: bool) -> npt.NDArray[np.int64]:
-    """Return how much each member has: own vertices, arcs, arcs of news, vertices of each boundary.
+    """Return each rank's counts: owned vertices, arcs, arcs of updates, vertices of each boundary.
 
-    They are told once, together; `outward` arcs of news are those out of own vertices, or else all.
+    Collective on the first call; the result is kept.  The arcs of updates are those out of owned
+    vertices if `outward`, else all.
     """
     name = f"extents {outward}"
     if name not in shard.learned:
@@ -53,21 +54,21 @@ class DeviceRankExchange(RankExchange):
     Parameters
     ----------
     shard : ShardGraph
-        The own share.
+        This rank's shard.
     part : DevicePartition
-        The same on the device.
+        The same shard on the device.
     links : Links
-        To the other members' GPUs.
+        To the other ranks' GPUs.
     swaps : bool
-        Whether those who have news tell it along their arcs: then they count which lead out of them.
+        Whether active vertices push along their out-arcs.  Then their out-arcs are counted.
     figures : int
-        How many numbers a member tells of a superstep.
+        How many numbers of a superstep a rank puts into its header.
     method : {"auto", "vr", "ms", "all"}
         What is sent; see `Refinement`.
     frontier : bool
-        Whether only active vertices are heard.
+        Whether only active vertices send messages.
     in_place : bool
-        Whether nobody can tell what has changed.
+        Whether supersteps run in place, so that changed vertices cannot be found.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class DeviceRankExchange(RankExchange):
         told = _extents(shard, part, outward=swaps)
         self._owned, self._arcs, self._inner = told[:, :3].sum(axis=0).tolist()
         held = told[:, 3:]
-        # By sender and receiver: how many vertices may travel, and which of the lengths is theirs.
+        # By sender and receiver: how many vertices may be sent, and the place of their length.
         self._whole, slots = held, np.maximum(np.cumsum(held > 0, axis=1) - 1, 0)
         if self._sender.everything:
             self._whole, slots = np.repeat(told[:, :1], size, axis=1), np.zeros_like(held)
@@ -109,24 +110,24 @@ class DeviceRankExchange(RankExchange):
         self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
         self._known = False
         self._choose(np.full((size, size), self._chosen.first))
-        self._active = 0  # after the superstep before
-        # By sender and receiver: of the vertices that may travel, how many are computed at last.
+        self._active = 0  # after the previous superstep
+        # By sender and receiver: how many of the vertices that may be sent are computed last.
         self._heads: npt.NDArray[np.int64] | None = None
-        self._apart = False  # whether the others have left already
+        self._apart = False  # whether the others have been sent already
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
-        """Take note of which members send which others only what has changed."""
+        """Store which ranks send which others changed vertices only."""
         rank = self._comm.rank
         self._refines: list[bool] = refines[rank].tolist()
         self._listed = refines & self._flows
-        self._bits = np.zeros_like(self._flows)  # who sends whom bits instead, once that is known
+        self._bits = np.zeros_like(self._flows)  # which rank sends which bits instead; set later
         if self._in_place:
             self._listed[:] = False
         self._known = not (self._listed[rank].any() or self._listed[:, rank].any())
 
     def _plan_next(self, executor: CudaExecutor) -> None:
-        """Have most of what the next superstep sends leave while it goes on, where that pays."""
-        # All members find the same, of what all know.
+        """Send most of the next superstep's updates while it still runs, where that pays."""
+        # All ranks decide the same, since they decide by the same numbers.
         if (
             self._listed.any()
             or self._frontier
@@ -144,7 +145,7 @@ class DeviceRankExchange(RankExchange):
         executor.midway = partial(self._send_tails, executor)
 
     def _send_tails(self, executor: CudaExecutor) -> None:
-        """Send what has been computed of a superstep, while the rest of it runs."""
+        """Send the vertices that a superstep has computed, while the rest of it runs."""
         assert self._heads is not None
         rank, refinement = self._comm.rank, executor.refinement
         boundaries = self._sender.boundaries
@@ -164,7 +165,7 @@ class DeviceRankExchange(RankExchange):
         self._apart = True
 
     def _pack(self, executor: CudaExecutor) -> dict[int, Parcel]:
-        """Have what goes to each member packed, or what of it has not gone yet."""
+        """Queue the packing of the message for each rank, without what has been sent already."""
         if not self._apart:
             return self._sender.pack(executor, refines=self._refines)
         assert self._heads is not None
@@ -178,15 +179,15 @@ class DeviceRankExchange(RankExchange):
         return packed
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
-        """Return the counts of all members, ghosts' arcs included."""
+        """Return the counts of all ranks, with the arcs of ghosts."""
         merged = super().merge(counts)
         self._active = merged.active
         return merged
 
     def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
-        """Bring ghosts up to date after a superstep; return the counts of all, and what was sent.
+        """Update ghosts after a superstep; return the counts of all ranks, and what was sent.
 
-        Ghosts' new values may still be on their way: the next superstep is queued behind them.
+        The ghosts' new values may not have arrived yet: the next superstep is queued behind them.
         """
         (executor,) = executors
         assert isinstance(executor, CudaExecutor)
@@ -197,7 +198,7 @@ class DeviceRankExchange(RankExchange):
         executor.hear(self._headers, self._comm.size)
         if self._known:  # the GPU need not wait for the host
             self._swap(executor, packed, self._whole)
-            if self._apart and not choice.last:  # nor does the next superstep wait for the host
+            if self._apart and not choice.last:  # neither must the next superstep
                 executor.begin_next()
         self._apart = False
         self._links.wait(told)
@@ -219,24 +220,24 @@ class DeviceRankExchange(RankExchange):
         return self._counts(executor), Traffic(int(sent.sum()), int(useful.sum()) * width)
 
     def deliver_forest(self, executors: Sequence[Executor]) -> None:
-        """Tell which ghosts have got their place in the predecessor forest.
+        """Send which boundary vertices have been attached to the predecessor forest.
 
-        Both sides know of which that is told: nothing is said about what travels.
+        Sender and receiver keep the same list of vertices, so the messages carry no header.
         """
         (executor,) = executors
         assert isinstance(executor, CudaExecutor)
         self._post_news(*executor.forest.news())
-        # Who hears waits for the GPU, and shall not wait so for a member that is gone.
+        # `hear` waits for the GPU.  A lost rank must raise here, not block there.
         self._links.wait(self._links.mark())
         executor.forest.hear()
 
     def _post_news(self, *news: Sequence[Any]) -> None:
-        """Queue the journey of what members tell of a forest: an array to each, and one from each."""
+        """Queue the exchange of forest updates: one array to each rank, and one from each."""
         going, coming = ([[told] if len(told) else [] for told in one] for one in news)
         self._links.post(going, coming)
 
     def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
-        """Find the predecessors that are missing; where branches grow, the host looks after many levels."""
+        """Find the missing predecessors; with tree growth the host reads counts once in `LEVELS`."""
         (executor,) = executors
         if not (isinstance(executor, CudaBorderExecutor) and executor.branches):
             super().grow_forest(executors, missing)
@@ -262,32 +263,32 @@ class DeviceRankExchange(RankExchange):
             branches.leave_out()
 
     def _counts(self, executor: CudaExecutor) -> Counts:
-        """Return the counts of all members, of their headers; see `Counts.merged`."""
+        """Return the counts of all ranks, read from their headers; see `Counts.merged`."""
         records = self._table.reshape(self._comm.size, -1)[:, : -self._comm.size]
         who = self._active if self._frontier else self._owned
         counts = executor.together(records, who if self._owned else None, self._arcs)
         self._active = counts.active
         executor.advance(records[self._comm.rank])
-        # Of those who have news, members count arcs within the own share: others have about as many.
+        # Ranks count the arcs of active vertices within their shard only, so the sum is scaled up.
         counts.arcs = counts.arcs * self._arcs // max(1, self._inner)
         return counts
 
     def rest(self) -> None:
-        """Wait until nothing is on its way any more."""
+        """Wait until all queued exchanges are done."""
         self._links.wait(self._links.mark())
 
     def _swap(
         self, executor: CudaExecutor, packed: dict[int, Parcel], lengths: npt.NDArray[np.int64]
     ) -> None:
-        """Queue the parcels' journey, and their unpacking.
+        """Queue the exchange of messages, and their unpacking.
 
         Parameters
         ----------
         executor : CudaExecutor
         packed : dict of int to Parcel
-            What goes to each member, not yet cut.
-        lengths : ndarray of int64, shape (members, members)
-            How many vertices each member sends each other one.
+            The message for each rank, not yet cut to its length.
+        lengths : ndarray of int64, shape (ranks, ranks)
+            How many vertices each rank sends each other rank.
         """
         rank, size, refinement = self._comm.rank, self._comm.size, executor.refinement
         in_bits = refinement if isinstance(refinement, FrontierRefinement) else None
@@ -305,7 +306,7 @@ class DeviceRankExchange(RankExchange):
         come = [(peer, count) for peer, count in enumerate(lengths[:, rank].tolist()) if count]
         straight = not self._frontier and not self._sender.everything
         for peer, ghosts in enumerate(self._ghosts):
-            if listed[peer]:  # maybe nothing comes
+            if listed[peer]:  # even if nothing is received
                 refinement.catch_up(peer, ghosts)
         for peer, count in come:
             most, (first, last) = int(self._whole[peer, rank]), self._ghosts[peer]

@@ -1,8 +1,8 @@
 """The CUDA engine: one program on a partition in device memory, by the kernels in `kernels/cuda`.
 
-On a whole graph supersteps are launched several at a time and decide on the device whether the run
-is over; the host reads what they did once for all of them.  Where there are other partitions, each
-superstep is followed by an exchange, and the host reads what was packed together with the counts.
+On a whole graph several supersteps are launched at a time.  They decide on the device whether the run
+has converged, and the host reads their counts once.  On a partitioned graph an exchange follows each
+superstep, and the host reads the lengths of the messages and the counts in one copy.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from cugraph_ws.runtime.device import Device, Prepared, device
 __all__ = ["CudaExecutor", "counts_of"]
 
 CONTROL = 4  # numbers that a run keeps on the device
-NARROW_TOL = 1e-7  # of a residual; a finer one is not left to fields that are kept in fewer bits
+NARROW_TOL = 1e-7  # of a residual; below it no field is stored in fewer bits than declared
 _METHODS = {"auto": 0, "ws": 0, **{f"vwc-{lanes}": lanes for lanes in (2, 4, 8, 16, 32)}}
 _NORMS = {"l1": layout.L1, "max": layout.MAXIMUM}
 
@@ -49,8 +49,8 @@ _NORMS = {"l1": layout.L1, "max": layout.MAXIMUM}
 class CudaExecutor:
     """One program on one partition; see `cugraph_ws.contract.Executor` for the interface.
 
-    Columns, predecessors and queues are in the order that the partition has outside: by vertex number,
-    if it is the whole graph.  Boundaries are given as the partition's own, by position.
+    Columns, predecessors and queues are in the partition's order outside, which on a whole graph is by
+    vertex number.  Boundaries are given by position.
 
     Parameters
     ----------
@@ -59,19 +59,19 @@ class CudaExecutor:
     part : DevicePartition
         Adjacency, edge attributes and constants.
     frontier : bool
-        Whether only active vertices are heard.
+        Whether only active vertices send messages.
     in_place : bool
         Whether supersteps write into the state that they read.
     swaps : bool
         Whether states are changed by compare-and-swap; see `CudaFrontierExecutor`.
     ordered : bool
-        Whether the program's priorities are honoured, which takes `swaps`.
+        Whether the program's priorities are honoured; requires `swaps`.
     relays : bool
-        Whether active vertices call those who gather; see `CudaRelayExecutor`.
+        Whether active vertices call the vertices that gather; see `CudaRelayExecutor`.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
     tol : float, optional
-        Bound of the residual at which supersteps stop by themselves; a frontier has none.
+        Bound of the residual at which supersteps stop on the device; a frontier has none.
 
     Raises
     ------
@@ -81,9 +81,9 @@ class CudaExecutor:
     Attributes
     ----------
     refinement : DeviceRefinement
-        Which packs for peers, and unpacks what comes.
+        Packs updates for peers, and unpacks theirs.
     midway : callable, optional
-        Called in the next superstep once the positions from `cut` on are queued; the others follow.
+        Called in the next superstep after the positions from `cut` on are queued, and before the others.
     """
 
     tells_at_once = False  # lengths are counted while the superstep runs
@@ -123,7 +123,7 @@ class CudaExecutor:
             ),
         )
         self._types = types
-        # What peers read as messages must be the same on all partitions, those without arcs too.
+        # All partitions must agree on what peers read, those without arcs too.
         prepared = program.predecessor is None if part.divided else part.arcs > 0
         self._outbox = bound.prepares_ahead and not in_place and not relays and prepared
         variant = Variant(
@@ -141,7 +141,7 @@ class CudaExecutor:
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
         kept = n if self._outbox else 0
         self._outboxes = [tuple(xp.empty(kept, kind) for kind in types.message) for _ in range(2)]
-        # Who is active, for either copy of the state; frontiers that push keep bitmaps from the first on.
+        # Active flags for each copy of the state; frontiers that push use bitmaps after the first.
         again = n if frontier and not swaps else 0
         self._flags = [xp.empty(n if frontier else 0, np.uint8), xp.zeros(again, np.uint8)]
         self._frontier = frontier
@@ -149,7 +149,7 @@ class CudaExecutor:
         terms = len(program.aggregates)
         self._width = layout.FIGURES + terms
         self._sums = xp.zeros(terms, np.float64)
-        # What the host reads, in one piece: control, lengths of parcels, records.
+        # What the host reads in one copy: control, lengths of messages, records.
         cuts = np.cumsum([CONTROL, len(part.boundaries), layout.RECORDS * self._width]).tolist()
         self._report = xp.zeros(cuts[-1], np.int64)
         self._cuts = cuts[:-1]
@@ -159,7 +159,7 @@ class CudaExecutor:
         self._told: list[npt.NDArray[np.int64]] | None = None
         self._tellings: dict[int, Callable[[], None]] = {}
         self._agreement: Callable[[], None] | None = None
-        self._agreed = False  # whether the device has the aggregates of all
+        self._agreed = False  # whether the device has the aggregates of all ranks
         self._launches: list[Callable[[], None]] = []
         self.midway: Callable[[], None] | None = None
         self._begun = False  # whether the first part of the next superstep is queued
@@ -171,7 +171,7 @@ class CudaExecutor:
 
     @cached_property
     def refinement(self) -> DeviceRefinement:
-        """What is sent to other partitions."""
+        """Packs what is sent to other partitions, and unpacks what they send."""
         sent = self._outboxes if self._outbox else [
             tuple(self._states[copy % len(self._states)][place] for place in sent_fields(self._bound.program))
             for copy in range(2)
@@ -183,12 +183,12 @@ class CudaExecutor:
 
     @cached_property
     def _header(self) -> Any:
-        """What other GPUs read: the latest record, and lengths."""
+        """What other GPUs read: the latest record, and the lengths of messages."""
         return self._device.xp.zeros(self._width + len(self._lengths), np.float64)
 
     @cached_property
     def _schedule(self) -> Schedule:
-        """Which vertices gather by which schedule."""
+        """The schedule of each class of vertices."""
         return plan_schedule(self._device, self._part, self._bound.types.message)
 
     @cached_property
@@ -198,14 +198,14 @@ class CudaExecutor:
 
     @cached_property
     def _tallies(self) -> Any:
-        """Room for what each block of a superstep counts."""
+        """Scratch for the counts of each block of a superstep."""
         rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * self._part.size)[0])
         return self._device.xp.empty(rows * self._width, np.float64)
 
     # -------------------------------------------------------------------------------- supersteps
 
     def start(self) -> None:
-        """Give every vertex, ghosts too, its first state and find out who is active."""
+        """Initialise every vertex, ghosts included, and find the active ones."""
         part, flags = self._part, self._flags[0]
         if part.size == 0:
             return
@@ -221,7 +221,7 @@ class CudaExecutor:
         self._take_stock()
 
     def _take_stock(self) -> None:
-        """Make ready for the first superstep, from the states and flags that are there."""
+        """Prepare the first superstep from the present states and flags."""
         self._now = self._read = self._number = 0
         self._told = None
         self._agreed = False
@@ -247,7 +247,7 @@ class CudaExecutor:
         return self._edge_arrays("csc")
 
     def _edge_arrays(self, order: Order) -> tuple[Any, ...]:
-        """Return the program's edge attributes; empty arrays where a constant stands in."""
+        """Return the program's edge attributes; arrays of constants are empty."""
         return self._part.edges(order)
 
     def _prepare(self) -> None:
@@ -267,21 +267,21 @@ class CudaExecutor:
 
     @cached_property
     def _half_launches(self) -> list[list[Prepared]]:
-        """The same in two launches, marshalled when a superstep is first cut."""
+        """Supersteps in two launches each, marshalled when a superstep is first cut."""
         halves = self._schedule.parts(self._device, self.cut)
         rows = sum(half.launch[0] for half in halves)
         tallies = self._device.xp.empty(rows * self._width, np.float64)
         return [[self._by_schedule(half, now, tallies) for half in halves] for now in range(2)]
 
     def _by_schedule(self, schedule: Schedule, now: int, tallies: Any) -> Prepared:
-        """Marshal a launch of a superstep, or of a part of one, that reads a copy of the state."""
+        """Marshal a launch of a superstep, or of a part of one, that reads copy `now` of the state."""
         return self._kernels.prepare(
             "superstep", *schedule.launch, schedule.shape, schedule.hubs,
             *self._arguments(now, tallies),
         )  # fmt: skip
 
     def _arguments(self, now: int, tallies: Any) -> tuple[Any, ...]:
-        """Return what kernels of a superstep take, whatever the schedule."""
+        """Return the kernel arguments that all schedules share."""
         program, part, after = self._bound.program, self._part, 1 - now
         norm = 0
         if part.divided:
@@ -297,14 +297,14 @@ class CudaExecutor:
         )  # fmt: skip
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
-        """Queue as many supersteps as the plan chose; they stop by themselves when all is done."""
+        """Queue the number of supersteps in the plan; they stop at convergence."""
         if self._part.size == 0:
             return
         self._told = None
         resumed = choice.number != self._number
         if resumed:
             self._control[layout.NUMBER] = self._number = choice.number
-        alone = self._part.divided and not self._agreed  # the device knows its own share
+        alone = self._part.divided and not self._agreed  # the device has its own rank's sums only
         if len(self._sums) and (resumed or alone):
             self._sums[:] = self._device.xp.asarray(sums)
         if self._part.divided:
@@ -323,7 +323,7 @@ class CudaExecutor:
             self._launches[(self._now + number) % 2]()
 
     def counts(self) -> Counts:
-        """Return what the supersteps since the last call did."""
+        """Return the counts of the supersteps since the last call."""
         if self._part.size == 0:
             return Counts(sums=np.zeros(len(self._sums)))
         control, _, told = self._tell()
@@ -353,29 +353,29 @@ class CudaExecutor:
         return self._states[self._now % len(self._states)]
 
     def _tell(self) -> list[npt.NDArray[np.int64]]:
-        """Return the report on the host, read once a superstep: control, lengths, records."""
+        """Return control, lengths and records on the host; copied once per superstep."""
         if self._told is None:
             self._told = np.split(self._device.to_host(self._report), self._cuts)
         return self._told
 
     def begin_next(self) -> None:
-        """Queue the first part of the superstep after the one that is queued.
+        """Queue the first part of the superstep after the queued one.
 
-        Should there be none, nothing is lost: it writes into the older copy of the state.
+        If that superstep is never run, the state is intact: this part writes into the older copy.
         """
         if self._part.size:
             self._half_launches[1 - self._now][0]()
             self._begun = True
 
-    # --------------------------------------------------------------------- meetings of GPUs alone
+    # --------------------------------------------------------------------- exchange between GPUs
 
     def tell(self) -> Any:
-        """Queue the filling of the header with what the last superstep did, and what it has packed.
+        """Queue the filling of the header with the last superstep's record and message lengths.
 
         Returns
         -------
         device array of float64, shape (figures and aggregates + parcels,)
-            The same in every superstep; zeros where there are no vertices.
+            The same array in every superstep; zeros if there are no vertices.
         """
         if self._part.size:
             now = self.refinement.now
@@ -391,13 +391,14 @@ class CudaExecutor:
         return self._header
 
     def hear(self, headers: Any, members: int) -> None:
-        """Queue the adding up of aggregates: the next superstep reads those of all members.
+        """Queue the sum of aggregates over all ranks, which the next superstep reads.
 
         Parameters
         ----------
         headers : device array of float64, shape (members * words,)
-            What all have told, by rank; the same array in every superstep.
+            The headers of all ranks, by rank; the same array in every superstep.
         members : int
+            Number of ranks.
         """
         if self._part.size == 0 or not len(self._sums):
             return
@@ -410,28 +411,28 @@ class CudaExecutor:
         self._agreed = True
 
     def together(self, records: npt.NDArray[np.float64], active: int | None, arcs: int) -> Counts:
-        """Return the counts of all members, of one superstep; the same for all of them.
+        """Return the counts of one superstep over all ranks; the same on all ranks.
 
         Parameters
         ----------
-        records : ndarray of float64, shape (members, figures and aggregates)
-            What each has told.
+        records : ndarray of float64, shape (ranks, figures and aggregates)
+            The record of each rank.
         active : int or None
-            Vertices that sent; None without any vertex.
+            Number of vertices that sent; None if the graph has no vertices.
         arcs : int
-            Of the whole graph.
+            Number of arcs of the whole graph.
         """
         merged = reduce(np.add, records)
         merged[layout.GREATEST] = records[:, layout.GREATEST].max()
         return counts_of(merged, arcs, [] if active is None else [(active, arcs)])
 
     def advance(self, record: npt.NDArray[np.float64]) -> None:
-        """Take note of one superstep that the host has read of elsewhere than in `counts`.
+        """Count one superstep whose record the host has read from a header, not by `counts`.
 
         Parameters
         ----------
         record : ndarray of float64, shape (figures and aggregates,)
-            Its own record.
+            This rank's record.
         """
         if self._part.size:
             self._read += 1
@@ -447,21 +448,21 @@ class CudaExecutor:
         return not self._lanes and not self._frontier and not self._in_place
 
     def pack(self, boundary: Any, *, refine: bool | None, forest: bool = False) -> Parcel:
-        """Return the state of the owned vertices `boundary`, which one peer holds as ghosts."""
+        """Return the message with the state of `boundary`, owned vertices that a peer has as ghosts."""
         if forest:
             return Parcel(None, (self.forest.is_attached(boundary),))
         assert self._told is None, "parcels are sealed together, before counts() is asked for"
         return self.refinement.pack(boundary, refine=bool(refine))
 
     def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
-        """Return the parcels of the length that is filled; waits for the superstep."""
+        """Return the messages cut to the filled lengths; waits for the superstep."""
         if self._part.size == 0 or not parcels:
             return list(parcels)
         lengths = self._tell()[1]
         return [self.refinement.cut(parcel, lengths) for parcel in parcels]
 
     def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
-        """Bring the ghosts at positions [first, last) up to date; those that came are active."""
+        """Update the ghosts at positions [first, last); received ghosts become active."""
         if forest:
             self.forest.attach_ghosts(first, last, parcel.fields[0])
             return
@@ -471,7 +472,7 @@ class CudaExecutor:
 
     @property
     def forest(self) -> DeviceForest:
-        """The predecessor forest, once it is begun."""
+        """The predecessor forest; valid after `begin_forest`."""
         assert self._forest is not None
         return self._forest
 
@@ -486,11 +487,11 @@ class CudaExecutor:
 
     @property
     def _forward(self) -> tuple[tuple[Any, Any], tuple[Any, ...]] | None:
-        """What a forest needs that is not to read all arcs; None if it has to; see `DeviceForest`."""
+        """Out-rows that let the forest read fewer arcs, or None; see `DeviceForest`."""
         return None
 
     def grow_forest(self) -> int:
-        """Attach undecided vertices to what has been attached since; return how many."""
+        """Attach undecided vertices to attached ones; return how many."""
         return self.forest.grow()
 
     def predecessors(self) -> Any:
@@ -511,7 +512,7 @@ class CudaExecutor:
         return places
 
     def schedule(self) -> npt.NDArray[np.float64]:
-        """Return the numbers of empty priority piles, for an engine that has some."""
+        """Return empty priority queues; this engine has none."""
         return empty_piles(ordered=True)
 
     def restore(
@@ -520,7 +521,7 @@ class CudaExecutor:
         queue: npt.NDArray[np.int64],
         schedule: npt.NDArray[np.float64],
     ) -> None:
-        """Go on from a checkpoint; columns and queue are in the order outside, ghosts included."""
+        """Resume from a checkpoint; columns and queue are in the order outside, ghosts included."""
         xp = self._device.xp
         for name, column in zip(self._bound.program.state, self._states[0], strict=True):
             if name not in columns:
@@ -537,15 +538,15 @@ class CudaExecutor:
 
 
 def counts_of(record: npt.NDArray[np.float64], arcs: int, history: list[tuple[int, int]]) -> Counts:
-    """Return what supersteps did, of the record of the last one.
+    """Return the counts of supersteps from the record of the last one.
 
     Parameters
     ----------
     record : ndarray of float64, shape (figures and aggregates,)
     arcs : int
-        Arcs of the partition, all of which each superstep reads.
+        Number of arcs of the partition; each superstep reads all of them.
     history : list of (int, int)
-        Of each superstep, active vertices and arcs.
+        For each superstep, the number of active vertices and of arcs.
 
     Returns
     -------

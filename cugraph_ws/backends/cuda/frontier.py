@@ -1,4 +1,4 @@
-"""The CUDA engine where only active vertices work: many supersteps in one cooperative launch."""
+"""The CUDA engine's frontiers: only active vertices work, many supersteps in one cooperative launch."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from cugraph_ws.runtime.device import Prepared
 __all__ = ["CudaFrontierExecutor", "why_not_swapped"]
 
 BLOCK = layout.FRONTIER_BLOCK
-ROOM_SHARE = 1  # a list has room for this part of the vertices, all; a fuller frontier is a bitmap
-ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that one block does by itself
-PULL_PART = 12  # part of the arcs not yet read from which a frontier is pulled
-DUE_PART = 32  # a limit of priorities shall let this part of all vertices through
+ROOM_SHARE = 1  # a list holds one in so many vertices; a larger frontier is a bitmap
+ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that a single block handles
+PULL_PART = 12  # a frontier with one in so many of the unread arcs is pulled
+DUE_PART = 32  # a limit of priorities should release one in so many vertices
 NO_LIMIT = 1 << 62
-# Places in the arguments of a launch: of the number of its first superstep, of the most supersteps, and
-# of the arcs that end it
+# Places of a launch's arguments: the number of its first superstep, the most supersteps, and the
+# arcs that end it
 NUMBER_AT, STEPS_AT, LEAVE_AT = 13, 14, 15
-PULL_NUMBER_AT, PULL_STEPS_AT = 10, 11  # of the same of what begins a pull
-COMPARED_NUMBER_AT = 6  # of what follows a gather
-VERTICES_A_THREAD = 8  # that a pull begins with
+PULL_NUMBER_AT, PULL_STEPS_AT = 10, 11  # the same in the kernel that begins a pull
+COMPARED_NUMBER_AT = 6  # the same in the kernel that follows a gather
+VERTICES_A_THREAD = 8  # in the kernel that begins a pull
 LONGEST = 1024  # supersteps of a launch, at most
-GLANCE = 64  # of them that the host reads along with the control
-CONTROL = 32  # numbers of it
-LAUNCH_ARCS = 1 << 33  # after which the host is given a chance to look
-PULLS = 4  # launches before the host looks, each of which may begin with a pull
-MODES = {  # direction and filter, by the bits that records have
+GLANCE = 64  # supersteps whose history the host reads along with the control
+CONTROL = 32  # numbers in the control
+LAUNCH_ARCS = 1 << 33  # after so many arcs a launch returns to the host
+PULLS = 4  # launches before the host reads the control; each may begin with a pull
+MODES = {  # direction and filter, by the bits in a record
     0: ("push", "online"),
     layout.BALLOT: ("push", "ballot"),
     layout.PULL: ("pull", "bitmap"),
@@ -54,7 +54,7 @@ _DIRECTIONS = {"auto": layout.AUTO, "push": layout.PUSH, "pull": layout.PULL}
 
 
 def why_not_swapped(bound: BoundProgram) -> str | None:
-    """Tell what keeps a program's states from being changed by compare-and-swap, None if nothing does.
+    """Return why a program's states cannot be changed by compare-and-swap, or None if they can.
 
     Parameters
     ----------
@@ -75,10 +75,10 @@ def why_not_swapped(bound: BoundProgram) -> str | None:
 
 
 class CudaFrontierExecutor(CudaExecutor):
-    """One program by frontiers, on a whole graph if it is not a subclass; see `CudaExecutor`.
+    """One program on a whole graph, by frontiers; see `CudaExecutor`.
 
-    Out-neighbours, and edge attributes in their order, are made when first needed and kept by the
-    graph.
+    The graph makes out-neighbours, and edge attributes in their order, when they are first needed, and
+    keeps them.  A subclass runs on a shard.
 
     Parameters
     ----------
@@ -87,10 +87,10 @@ class CudaFrontierExecutor(CudaExecutor):
     part : DevicePartition
         Adjacency, edge attributes and constants.
     wanted : {"auto", "push", "pull"}
-        What supersteps are held to.
+        The directions that supersteps may use.
     filter : {"auto", "online", "ballot"}
-        How frontiers are listed: while the one before is worked on, from a bitmap afterwards, or the
-        former while there is room.
+        How frontiers are listed.  "online" lists the next frontier during the superstep.  "ballot"
+        lists it afterwards from a bitmap.  "auto" is online while the list has room.
     ordered : bool
         Whether the program's priorities are honoured.
 
@@ -114,7 +114,7 @@ class CudaFrontierExecutor(CudaExecutor):
         xp, n, index = self._device.xp, graph.size, graph.numbers.dtype
         self._rows = graph.csr if wanted != "pull" else graph.csc
         words = -(-n // 32)
-        # Cleared together; two are of frontiers, the third of who waits for its turn.
+        # One array, cleared at once: two frontiers' bitmaps, then that of postponed vertices.
         self._marks = xp.empty((3 if ordered else 2) * words, np.uint32)
         self._bitmaps = (self._marks[:words], self._marks[words : 2 * words])
         self._later = self._marks[2 * words :]
@@ -125,7 +125,7 @@ class CudaFrontierExecutor(CudaExecutor):
             for _ in range(2)
         )
         self._horizon = xp.empty(8, np.float64)
-        # What the host reads, in one piece: what the next superstep finds, and what others did.
+        # What the host reads in one copy: counters for the next superstep, history of the others.
         self._figures = xp.empty(CONTROL + 3 * LONGEST, np.int64)
         self._frontiers, self._history = self._figures[:CONTROL], self._figures[CONTROL:]
         self._launches_in_row, self._most = PULLS, 0
@@ -140,7 +140,7 @@ class CudaFrontierExecutor(CudaExecutor):
         )  # fmt: skip
 
     def _lead(self) -> int:
-        """Return the position of the vertices that those who pull look at first: the highest degrees."""
+        """Return the position from which pulling vertices read first: the highest degrees."""
         return 0
 
     @cached_property
@@ -149,7 +149,7 @@ class CudaFrontierExecutor(CudaExecutor):
         return self._edges if self._pulls else self._edge_arrays("csr"), self._edges
 
     def _take_stock(self) -> None:
-        """Make the first frontier of the vertices that are flagged, which are all to be counted."""
+        """Make the first frontier from the flagged vertices."""
         n = self._graph.size
         self._number = 0
         self._began = False
@@ -166,7 +166,7 @@ class CudaFrontierExecutor(CudaExecutor):
         )  # fmt: skip
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
-        """Launch as many supersteps as the plan chose; they end when nobody has news."""
+        """Launch the number of supersteps in the plan; they end when no vertex is active."""
         if self._graph.size == 0:
             return
         self._begin_with(choice.number)
@@ -175,7 +175,7 @@ class CudaFrontierExecutor(CudaExecutor):
             self._gather(choice.number)
             return
         steps = min(choice.supersteps, LONGEST)
-        # What launches before have left: counters, and what was done
+        # Clear the counters and the history of earlier launches
         self._figures[layout.STEPS : CONTROL + 3 * steps].fill(0)
         self._most = steps
         self._advance(
@@ -183,7 +183,7 @@ class CudaFrontierExecutor(CudaExecutor):
         )
 
     def _begin_with(self, number: int) -> None:
-        """Take note of the number of the next superstep; the first after a resumption may be odd."""
+        """Set the number of the next superstep; the first one after a resumption may be odd."""
         if not self._began and number % 2:
             even, odd = self._bitmaps
             odd[:] = even
@@ -192,7 +192,7 @@ class CudaFrontierExecutor(CudaExecutor):
         self._began = True
 
     def _advance(self, number: int, supersteps: int, leave: int, launches: int = 1) -> None:
-        """Launch supersteps, until a frontier has more than `leave` arcs; so many may begin with a pull."""
+        """Run supersteps until a frontier has over `leave` arcs; each launch may begin with a pull."""
         begin, traversal = self._traversal
         for place, value in ((NUMBER_AT, number), (STEPS_AT, supersteps), (LEAVE_AT, leave)):
             traversal.change(place, value)
@@ -201,13 +201,13 @@ class CudaFrontierExecutor(CudaExecutor):
             return
         begin.change(PULL_NUMBER_AT, number)
         begin.change(PULL_STEPS_AT, supersteps)
-        for _ in range(launches):  # those for which there is nothing left return at once
+        for _ in range(launches):  # launches with no work left return at once
             begin()
             traversal()
 
     @cached_property
     def _traversal(self) -> tuple[Prepared | None, Prepared]:
-        """Two launches, marshalled: what begins a pull, if there may be one, and what follows.
+        """Two marshalled launches: one that begins a pull, if pulls may occur, and the main one.
 
         See `kernels/cuda/pull.py` and `kernels/cuda/frontier.py`.
         """
@@ -230,7 +230,7 @@ class CudaFrontierExecutor(CudaExecutor):
         return begin, self._kernels.prepare_together("traverse", items, BLOCK, *arguments)
 
     def _gather(self, number: int) -> None:
-        """Let all vertices gather from all once; those whose state is news are the next frontier."""
+        """Let every vertex gather from all in-neighbours; changed vertices are the next frontier."""
         before, gather, comparisons = self._gathering
         for old, column in zip(before, self._states[0], strict=True):
             old[:] = column
@@ -244,9 +244,9 @@ class CudaFrontierExecutor(CudaExecutor):
 
     @cached_property
     def _gathering(self) -> tuple[tuple[Any, ...], Prepared, list[Prepared]]:
-        """Room for states, a superstep in which all gather in place, and what finds out whose is news.
+        """Old states, a launch in which all gather in place, and launches that find changed vertices.
 
-        The last twice: for frontiers of even and of odd supersteps.
+        There are two of the last, for frontiers of even and of odd supersteps.
         """
         bound, graph, schedule = self._bound, self._graph, self._schedule
         program = bound.program
@@ -271,7 +271,7 @@ class CudaFrontierExecutor(CudaExecutor):
         return before, gather, comparisons
 
     def counts(self) -> Counts:
-        """Return what the supersteps since the last call did."""
+        """Return the counts of the supersteps since the last call."""
         if self._graph.size == 0:
             return Counts()
         control = self._device.to_host(self._figures[: CONTROL + 3 * GLANCE])
@@ -288,7 +288,7 @@ class CudaFrontierExecutor(CudaExecutor):
             )  # fmt: skip
         self._active = active
         done = int(control[layout.STEPS])
-        # A launch that did all that it was let do will hardly be followed by a pull.
+        # After a launch that ran all its supersteps a pull is unlikely.
         self._launches_in_row = PULLS if done < self._most else 1
         rows = control[CONTROL:]
         if done > GLANCE:
@@ -319,7 +319,7 @@ class CudaFrontierExecutor(CudaExecutor):
 
     @property
     def branches(self) -> bool:
-        """Whether a forest grows along the rows of out-neighbours, from those attached on."""
+        """Whether trees grow along the out-arcs of attached vertices."""
         return not self._pulls
 
     def grow_forest(self) -> int:
@@ -327,7 +327,7 @@ class CudaFrontierExecutor(CudaExecutor):
         return self.forest.branch(*self._out_rows) if self.branches else super().grow_forest()
 
     def queue(self) -> npt.NDArray[np.int64]:
-        """Return 1, 2, … for active vertices, −1 for those that wait, and 0 for others."""
+        """Return 1, 2, … for active vertices, −1 for postponed ones, and 0 for others."""
         if not self._began:
             return super().queue()
         here, part = self._device, self._part

@@ -1,6 +1,6 @@
-"""A graph on the device: vertices in the order of falling in-degree, rows of neighbours.
+"""A graph on the device: vertices by falling in-degree, and rows of neighbours.
 
-Kernels treat rows of different lengths differently; in this order a class of degrees is a range.
+Kernels treat rows differently by their length.  In this order a class of lengths is a range.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ __all__ = ["DeviceGraph", "Order", "Rows", "build", "from_host"]
 DeviceArray = Any  # CuPy's or NumPy's
 Order = Literal["csc", "csr"]
 
-DEGREES = np.left_shift(np.int64(1), np.arange(40))  # those that are looked up together
-ASKED_FIRST = 1  # times that the least in-neighbours are not made: many a graph is searched once
-# In-degrees from which so many threads look for them
+DEGREES = np.left_shift(np.int64(1), np.arange(40))  # degrees that are looked up at once
+ASKED_FIRST = 1  # requests before the min-neighbour cache is made: many graphs are searched once
+# (least in-degree, threads for each row) in the kernel that makes the cache
 SEARCHERS = ((64, 32), (16, 8), (4, 2), (0, 1))
 
 
 class DeviceGraph:
     """A graph on the device; made by `build` and `from_host`.
 
-    Vertices are at positions by falling in-degree, equal ones by number.  Safe to read from several
-    threads: what one of them needs first, it makes for all.
+    Vertices are at positions by falling in-degree, ties by number.  Several threads may read it: what
+    is made on demand is made once.
 
     Parameters
     ----------
@@ -54,18 +54,18 @@ class DeviceGraph:
         Where the arrays are.
     layout : Layout
     indices : device array, shape (arcs,)
-        Of the CSC.
+        In-neighbours: the indices of the CSC.
     values : dict of str to device array, shape (arcs,)
         Edge attributes in the order of the CSC.
     undirected : bool
     names : tuple of str
-        The edge attributes that there are.
+        Names of all edge attributes.
     fetch : callable, optional
-        Returns attributes that are not in `values`, by name, from the host, in an order of its own.
+        Returns an attribute that is not in `values`, by name, from the host, in the host's order.
     order : device array of int, shape (arcs,), optional
-        Where in that order each arc of the CSC is.
+        Place of each arc of the CSC in the host's order.
     both_ways : int
-        Pairs of vertices with edges that were given in both directions, of an undirected graph.
+        Pairs of vertices of an undirected graph with edges given in both directions.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class DeviceGraph:
         self._busiest: dict[tuple[tuple[int, int], ...], int] = {}
         self._chunks: dict[tuple[int, int], tuple[DeviceArray, ...]] = {}
         self._least: tuple[DeviceArray, ...] | None = None
-        self._asked = 0  # times for them
+        self._asked = 0  # requests for the min-neighbour cache
 
     @property
     def numbers(self) -> DeviceArray:
@@ -132,7 +132,7 @@ class DeviceGraph:
     def csr(self) -> Rows:
         """Out-neighbours of every vertex; made when first read, then kept.
 
-        Of an undirected graph, the CSC itself.  Raises GraphMemoryError if it would not fit.
+        For an undirected graph, the CSC itself.  Raises GraphMemoryError if it would not fit.
         """
         with self._lock:
             csc = self.csc
@@ -144,18 +144,18 @@ class DeviceGraph:
                 self._csr, self._transposed = transpose(
                     self._device, csc, self.out_degrees, keep=keep
                 )
-                self._out_degrees = None  # the offsets tell
+                self._out_degrees = None  # the offsets replace them
             return self._csr
 
     @property
     def at_hand(self) -> tuple[Rows, ...]:
-        """The rows of in-neighbours and, if they have been made, those of out-neighbours."""
+        """The rows of in-neighbours and, if made, the rows of out-neighbours."""
         with self._lock:
             return (self.csc,) if self._csr is None else (self.csc, self._csr)
 
     @property
     def in_degrees(self) -> DeviceArray:
-        """Number of arcs into each vertex; int64, shape (size,), by position; made at each call."""
+        """Number of arcs into each vertex; int64, shape (size,), by position; not cached."""
         return self._device.xp.diff(self.csc.offsets)
 
     @property
@@ -178,7 +178,7 @@ class DeviceGraph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all that is held now."""
+        """Bytes held now."""
         with self._lock:
             rows = [one for one in (self._csc, self._csr) if one is not None]
             held = [*(self._layout or ())[:2], *self._values.values()]
@@ -198,7 +198,7 @@ class DeviceGraph:
         Returns
         -------
         device array of int64, float32 or float64, shape (arcs,)
-            Not to be written to.
+            Read-only.
 
         Raises
         ------
@@ -226,7 +226,7 @@ class DeviceGraph:
             return self._values[name, order]
 
     def vertices_with(self, degree: int) -> int:
-        """Return how many vertices have at least an in-degree: they have the first positions.
+        """Return how many vertices have an in-degree of at least `degree`; their positions are first.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class DeviceGraph:
         Returns
         -------
         int
-            All powers of two are looked up with the first; from then on they cost nothing.
+            The first call looks up all powers of two; later calls for these cost nothing.
         """
         with self._lock:
             self._open()
@@ -252,7 +252,7 @@ class DeviceGraph:
             return self._at_least[degree]
 
     def busiest(self, groups: Sequence[tuple[int, int]]) -> int:
-        """Return where the group begins whose vertices have most out-arcs each.
+        """Return where the group with the most out-arcs per vertex begins.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class DeviceGraph:
         Returns
         -------
         int
-            The first position of the first of those groups; looked up once.
+            The first position of the first such group; computed once.
         """
         key = tuple(groups)
         with self._lock:
@@ -278,22 +278,22 @@ class DeviceGraph:
     def least_senders(
         self, numbers: DeviceArray, first: int, last: int
     ) -> tuple[DeviceArray, ...] | None:
-        """Return where the four in-neighbours of least number are; made when asked again, then kept.
+        """Return the min-neighbour cache: the positions of the four in-neighbours of least number.
 
-        To make them takes as long as to read all arcs once and a half.
+        The second call makes it; it is kept.  It takes as long as reading all arcs one and a half times.
 
         Parameters
         ----------
         numbers : device array of int, shape (size,)
             A number for each position, the same in every call.
         first, last : int
-            Of which positions, the same in every call; none has a row that is too long for a warp.
+            The range of positions, the same in every call.  No row in it is too long for a warp.
 
         Returns
         -------
         four device arrays of int32 or int64, shape (last,), or None
-            By falling rank, -1 where there are fewer.  None the first time, and if they would take more
-            than half of the memory that is free.
+            By falling rank, -1 if there are fewer than four.  None in the first call, and if the cache
+            would take more than half of the free memory.
         """
         with self._lock:
             self._open()
@@ -322,14 +322,14 @@ class DeviceGraph:
         ----------
         count : int
         length : int
-            Arcs of a chunk, at most.
+            Most arcs of a chunk.
 
         Returns
         -------
         owners : device array of int32, shape (chunks,)
-            Whose each is.
+            The vertex of each chunk.
         begins, ends : device array of int64, shape (chunks,)
-            Its arcs.
+            The range of its arcs.
         firsts : device array of int64, shape (count + 1,)
             Where the chunks of each row begin.
         """
@@ -349,7 +349,7 @@ class DeviceGraph:
             return self._chunks[key]
 
     def by_number(self, array: DeviceArray) -> DeviceArray:
-        """Bring values by position into the order of vertex numbers.
+        """Reorder values by position to the order of vertex numbers.
 
         Parameters
         ----------
@@ -362,7 +362,7 @@ class DeviceGraph:
         return self._device.xp.take(array, self.positions)
 
     def by_position(self, array: Any) -> DeviceArray:
-        """Bring values by vertex number into the order of positions.
+        """Reorder values by vertex number to the order of positions.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class DeviceGraph:
     def in_weight_sums(self, name: str) -> DeviceArray:
         """Sum an edge attribute over the arcs into each vertex.
 
-        The order of the additions depends on the graph alone, so that sums are the same each time.
+        The order of the additions depends on the graph alone, so sums are reproducible.
 
         Parameters
         ----------
@@ -396,7 +396,7 @@ class DeviceGraph:
     def out_weight_sums(self, name: str) -> DeviceArray:
         """Sum an edge attribute over the arcs out of each vertex; see `in_weight_sums`.
 
-        Without a CSR none is made: arcs are grouped by source a part at a time.
+        No CSR is made for it: arcs are grouped by source, one part at a time.
 
         Parameters
         ----------
@@ -416,7 +416,7 @@ class DeviceGraph:
             return sums
 
     def close(self) -> None:
-        """Give the memory back; using the graph afterwards raises InputError."""
+        """Free the memory; using the graph afterwards raises InputError."""
         with self._lock:
             self._layout = self._csc = self._csr = self._fetch = None
             self._order = self._transposed = self._out_degrees = self._least = None
@@ -433,9 +433,8 @@ def build(
 ) -> DeviceGraph:
     """Build a graph from edges on the device.
 
-    The columns are let go as soon as they have been read, the ends before any value is moved and the
-    values one by one: `values` is emptied, and memory comes free if the caller passes the ends
-    without keeping a reference.
+    Columns are dropped as soon as they have been read: the ends before any value is moved, then the
+    values one by one.  `values` is emptied.  The ends' memory is freed if the caller keeps no reference.
 
     Parameters
     ----------
@@ -446,7 +445,7 @@ def build(
     size : int
         Number of vertices.
     undirected : bool
-        Whether every edge is an arc both ways, a self-loop once.
+        Whether every edge is an arc in both directions; a self-loop is one arc.
 
     Returns
     -------
@@ -489,7 +488,7 @@ def from_host(graph: Graph) -> DeviceGraph:
     Returns
     -------
     DeviceGraph
-        Edge attributes follow when they are first read, while `graph` is open.
+        Edge attributes are copied when first read, while `graph` is open.
 
     Raises
     ------
@@ -508,7 +507,7 @@ def from_host(graph: Graph) -> DeviceGraph:
     ends = Ends(rows, xp.asarray(csc.indices))
     del rows, csc
     layout, indices, order, _ = group_edges(owner, ends, size, both=False, keep=bool(names))
-    host = weakref.ref(graph)  # which holds the device graph
+    host = weakref.ref(graph)  # weak, since it holds the device graph
 
     def fetch(name: str) -> Any:
         there = host()

@@ -1,8 +1,8 @@
-"""Arcs grouped by row on the device: cut into parts, each part sorted by keys of 64 bits.
+"""Group arcs by row on the device: cut them into parts, and sort each part by 64-bit keys.
 
-One sort of all arcs at once would need 16 bytes an arc, and 4 for what comes out.  So arcs are gone
-through in rounds of about a half, which leave a key for each, those of a part of a twelfth together;
-parts are sorted one after another.
+One sort of all arcs would need 16 bytes an arc, and 4 more for the result.  So arcs are read in rounds
+of about half of them.  A round writes a key for each arc, part by part; a part has about a twelfth of
+all arcs.  Then parts are sorted one after another.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PIECES = 12
 MOST_PARTS = 31  # a lane of a warp counts for each
 ROUNDS = 2
 LEAST_PIECE = 1 << 21  # arcs; smaller parts are not worth their launches
-LEAST_TILE = 1024  # arcs that a warp goes through
+LEAST_TILE = 1024  # arcs that a warp reads, at least
 MOST_TILES = 1 << 14
 KEY_BITS = 63  # keys are not negative
 INT32_NUMBERS = 1 << 31
@@ -46,7 +46,7 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 
 class Ends(NamedTuple):
-    """The ends of edges, as integers `low`, low + 1, … that stand for vertices.
+    """The ends of edges, as integers from `low` on that stand for vertices.
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ class Ends(NamedTuple):
     held : device array of int32 or int64, optional
         With a table: the integers that stand for vertices, ascending.
     counts : device array of int32 or int64, optional
-        How many arcs lead to each integer from `low` on, if that is known; one place for each in the
-        table, or for each vertex.
+        How many arcs lead to each integer from `low` on, if known; an entry for each one in the table,
+        or for each vertex.
     """
 
     destinations: DeviceArray
@@ -80,12 +80,12 @@ def bits_for(count: int) -> int:
 
 
 def part_size(arcs: int) -> int:
-    """Return how many arcs a part has at most, but for a single row of more."""
+    """Return the most arcs of a part; only a part of a single row may have more."""
     return max(-(-arcs // PIECES), min(arcs, LEAST_PIECE))
 
 
 def round_size(arcs: int, rounds: int = ROUNDS) -> int:
-    """Return how many arcs a round has at most, but for a single row of more."""
+    """Return the most arcs of a round; only a round of a single row may have more."""
     return min(arcs, -(-arcs // rounds) + part_size(arcs))
 
 
@@ -97,7 +97,7 @@ def check_order(slots: int, neighbours: int) -> None:
     slots : int
         Places in the input.
     neighbours : int
-        How many vertices may be sources.
+        Number of vertices that may be sources.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def check_order(slots: int, neighbours: int) -> None:
 
 
 def tile_of(slots: int) -> int:
-    """Return how many slots a warp goes through at a time."""
+    """Return how many slots a warp reads at a time."""
     return max(LEAST_TILE, -(-slots // MOST_TILES // 128) * 128)
 
 
@@ -127,11 +127,11 @@ class Part:
     Attributes
     ----------
     number : int
-        Which part.
+        Number of the part.
     first_row, last_row : int
-        The range; the last is not in it.
+        Its rows, without the last.
     first_arc, last_arc : int
-        Its arcs, likewise.
+        Its arcs, without the last.
     """
 
     number: int
@@ -152,30 +152,30 @@ class Part:
 
 
 class Grouping:
-    """The arcs of edges, to be grouped by row, part by part.
+    """Groups the arcs of edges by row, part by part.
 
     Parameters
     ----------
     device : Device
     columns : tuple of two device arrays of int32 or int64, shape (edges,)
-        The rows' ends of the edges, and the others.
+        The ends of the edges that choose the row, and the other ends.
     offsets : device array of int64, shape (size + 1,)
         Where each row starts.
     size : int
         Number of rows.
     both : bool
-        Whether an edge goes into both of its ends' rows, a self-loop once.
+        Whether an edge goes into the rows of both of its ends; a self-loop goes into one.
     positions : device array, optional
-        What the columns' integers stand for, from `low` on; without it they are positions.
+        The position of each integer from `low` on; without it the integers are positions.
     low : int
     first_row : int
         The position of the first row, if these are not all rows.
     neighbours : int, optional
-        How many positions there are; as many as rows without.
+        Number of positions; by default the number of rows.
     rounds : int
-        In how many rounds arcs are gone through, at most.
+        Most rounds in which arcs are read.
     room : device array of int64, optional
-        Where the keys of a round are put; as long as they are many.
+        Memory for the keys of a round.
 
     Attributes
     ----------
@@ -238,10 +238,10 @@ class Grouping:
             pass
 
     def fill_with_order(self, indices: DeviceArray, order: DeviceArray) -> None:
-        """Write every row's neighbours, ascending, and which edges they come from.
+        """Write every row's neighbours, ascending, and the edges that they come from.
 
-        Parallel edges stay in input order.  Row, source and edge do not fit one key: arcs are
-        sorted by source and place in the input, and what came out of that by row and rank.
+        Parallel edges stay in input order.  Row, source and edge do not fit one key.  So arcs are
+        first sorted by source and place in the input, and the result by row and rank.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class Grouping:
                 "key_rows", part, columns, both, *translation, keys, part.arcs, self._slot_bits,
                 part.first_row, bits, second,
             )  # fmt: skip
-            if part.rows > 1:  # of one row, the ranks ascend already
+            if part.rows > 1:  # in a single row the ranks ascend already
                 second.sort()
             place = slice(part.first_arc, part.last_arc)
             self._run(
@@ -271,12 +271,12 @@ class Grouping:
             del second
 
     def slots(self, order: DeviceArray = None) -> Iterator[tuple[Part, DeviceArray]]:
-        """Yield each part with its slots by row, in each row ascending.
+        """Yield each part with its slots by row, ascending in each row.
 
         Parameters
         ----------
         order : device array of int32 or int64, shape (arcs,), optional
-            Of all parts, to be written to; without it, what is yielded is an array of its own.
+            Written: the slots of all parts.  Without it, each yielded array has its own memory.
 
         Yields
         ------
@@ -286,7 +286,7 @@ class Grouping:
         return self._lists(BY_SLOT, self._slot_bits, order)
 
     def _rounds(self) -> list[list[Part]]:
-        """Cut the parts into rounds; a row of more arcs than a part has is a round by itself."""
+        """Group the parts into rounds; a row with more arcs than a part is a round by itself."""
         most, held = round_size(self.arcs, self._most_rounds), 0
         rounds: list[list[Part]] = []
         for part in self.parts:
@@ -302,9 +302,9 @@ class Grouping:
         return part.rows == 1 and part.arcs > part_size(self.arcs)
 
     def _lists(self, kind: int, bits: int, out: DeviceArray) -> Iterator[tuple[Part, DeviceArray]]:
-        """Yield each part with the lowest bits of its keys, sorted; they are put into `out`."""
+        """Yield each part with the lowest bits of its sorted keys, written to `out`."""
         long = [part for part in self.parts if self._is_long(part)]
-        for part in long:  # the row is zero, and what is below it all of the key
+        for part in long:  # the row is zero, so the key is its lowest bits
             low = self._room(part, out)
             self._spread([part], kind, bits, low)
             low.sort()
@@ -320,7 +320,7 @@ class Grouping:
     def _keys(
         self, rounds: list[list[Part]], kind: int, bits: int
     ) -> Iterator[tuple[Part, DeviceArray]]:
-        """Yield each part with its keys, sorted, until the next is asked for."""
+        """Yield each part with its sorted keys, valid until the next part."""
         most = max((parts[-1].last_arc - parts[0].first_arc for parts in rounds), default=0)
         held = self._held
         if held is None:
@@ -339,7 +339,7 @@ class Grouping:
         return out[part.first_arc : part.last_arc]
 
     def _spread(self, parts: list[Part], kind: int, bits: int, keys: DeviceArray) -> None:
-        """Write keys of all arcs of neighbouring parts, unsorted, those of a part together."""
+        """Write the keys of all arcs of adjacent parts, part by part, unsorted."""
         starts = np.zeros((len(parts), CURSOR), np.int64)
         starts[:, 0] = [part.first_arc - parts[0].first_arc for part in parts]
         device = self._device

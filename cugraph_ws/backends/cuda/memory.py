@@ -1,10 +1,10 @@
-"""How much of a GPU's memory a graph takes, told before it is built.
+"""Estimate how much of a GPU's memory a graph takes, before it is built.
 
-Bytes while it is built, beside the input columns.  n vertices, A arcs; i bytes a position, e an edge
-number, c a count (4 each, 8 where 31 bits do not do); R arcs in a round, P in the largest part; v bytes
-of values an arc.  A sort takes as much again as what it sorts.
+Bytes during the build, beside the input columns, for n vertices and A arcs; i bytes a position, e an
+edge number, c a count (4 each, or 8 if 31 bits are too few); R arcs in a round, P in the largest part;
+v bytes of values an arc.  A sort needs as much memory again as it sorts.
 
-    step                         kept so far      beside that
+    step                         kept so far      temporary
     degrees counted              –                c n
     positions by degree          8 n              c n, then 8 n, then 2 i n
     arcs grouped, no values      (2 i + 8) n + i A         8 R, and 8 P
@@ -33,7 +33,7 @@ __all__ = [
     "estimate_transpose",
 ]
 
-_CHUNK = 1 << 26  # rows that `cuda.numbering` translates at a time
+_CHUNK = 1 << 26  # rows that `numbering` translates at a time
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class DeviceEstimate:
     numbering : int
         Vertex numbers to positions and back.
     csc, csr : int
-        One adjacency, and the other where it is another one (0 for an undirected graph).
+        The in-neighbours; the out-neighbours (0 for an undirected graph, which needs no CSR).
     values : int
         Weights and attributes, in one order.
     peak : int
-        The most at any time until the CSC is built, without the input.
+        The most at any time until the CSC is built, without the input columns.
     """
 
     numbering: int
@@ -60,7 +60,7 @@ class DeviceEstimate:
 
     @property
     def stays(self) -> int:
-        """What a built graph holds, before a CSR is asked for."""
+        """Bytes of a built graph without its CSR."""
         return self.numbering + self.csc + self.values
 
     def __str__(self) -> str:
@@ -74,19 +74,19 @@ class DeviceEstimate:
 def estimate(
     arcs: int, vertices: int, value_bytes: int, undirected: bool, *, longest_row: int = 0
 ) -> DeviceEstimate:
-    """Tell how much memory a graph will take on the GPU.
+    """Estimate how much memory a graph will take on the GPU.
 
     Parameters
     ----------
     arcs : int
-        Edges; of an undirected graph, twice their number.
+        Number of edges; for an undirected graph, twice that number.
     vertices : int
     value_bytes : int
-        Bytes an arc of all edge attributes together: 8 for a weight of float64.
+        Bytes of all edge attributes of an arc: 8 for a float64 weight.
     undirected : bool
     longest_row : int
-        The greatest in-degree, if it is known: a row is not cut, so with attributes one that has more
-        than a twelfth of the arcs needs more than the others.
+        The greatest in-degree, if known.  A row is never cut, so with attributes a row with more than a
+        twelfth of the arcs needs more memory.
 
     Returns
     -------
@@ -116,14 +116,13 @@ def estimate(
 def estimate_numbering(
     edges: int, vertices: int, *, span: int | None, each: float = 8
 ) -> tuple[int, int, int]:
-    """Tell how much memory it takes on the GPU to number ids that are integers.
+    """Estimate how much memory the numbering of integer ids takes on the GPU.
 
     Parameters
     ----------
     edges, vertices : int
     span : int or None
-        Size of their range: `vertices` where it has no gaps; None where it is so large that they are
-        sorted.
+        Size of their range: `vertices` if it has no gaps; None if it is so large that they are sorted.
     each : float
         Bytes that are kept for one id.
 
@@ -132,15 +131,15 @@ def estimate_numbering(
     kept : int
         Bytes of the ids.
     numbers : int
-        Bytes beside the input's columns, or in their place, until the edges are grouped.
+        Bytes beside the input columns, or in their place, until the edges are grouped.
     peak : int
-        The most until the columns are numbered.
+        The most bytes until the columns are numbered.
     """
     kept, index = int(each * vertices), number_dtype(vertices).itemsize
     numbers = 2 * index * edges
     some = min(edges, _CHUNK)
     if span is None:
-        # a sorted copy of a column, the sort's buffer and a mask; the distinct ones of both columns
+        # a sorted copy of a column, the sort's buffer and a mask; the distinct ids of both columns
         sorting = 17 * edges + 16 * min(vertices, edges)
         return kept, numbers, max(sorting, kept + numbers + 8 * some)
     counts = number_dtype(edges).itemsize * span if span <= edges else 0
@@ -160,7 +159,7 @@ def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
     ----------
     needed : DeviceEstimate
     beside : int
-        Bytes of the input that are still to come to the GPU.
+        Bytes of the input that must still be copied to the GPU.
 
     Raises
     ------
@@ -177,10 +176,10 @@ def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
 
 
 def estimate_transpose(arcs: int, vertices: int, *, keep: bool) -> int:
-    """Tell how much more memory a graph takes while its CSR is made.
+    """Estimate how much more memory a graph takes while its CSR is made.
 
-    Its offsets, out-degrees, indices and, to `keep`, the permutation; the arcs' rows; and a round's
-    keys, sorted part by part.
+    Counted are offsets, out-degrees, indices and, with `keep`, the permutation; the row of each arc;
+    and the keys of a round, sorted part by part.
 
     Parameters
     ----------
@@ -210,7 +209,7 @@ def check_transpose_memory(arcs: int, vertices: int, *, keep: bool) -> None:
     Raises
     ------
     GraphMemoryError
-        With what is needed and what there is.
+        With the needed and the free memory.
     """
     needed, available = estimate_transpose(arcs, vertices, keep=keep), device().free_memory()
     if needed > available:

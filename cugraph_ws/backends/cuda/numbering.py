@@ -1,8 +1,8 @@
 """Vertex ids ↔ vertex numbers on the device: the same numbers as on the host.
 
-Integers that are 0 … n-1 are their own numbers and are not touched; integers in a range that is not
-much larger than the edge list are compacted by a table over the range; others are found by bisection
-among the distinct ones, sorted.  What only a dataframe library can compare is in `frames_cudf`.
+Integers that are 0 … n-1 are their own numbers and are not changed.  Integers in a range that is not
+much larger than the edge list are compacted by a table over the range.  All other integers are found by
+bisection in the sorted distinct ids.  Ids that only a dataframe library can compare are in `cudf_frames`.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ __all__ = [
 ]
 
 DeviceArray = Any  # of the device's array library
-Column = Any  # a device array, or what `frames_cudf` makes of text
+Column = Any  # a device array, or text as `cudf_frames` codes it
 
-KEPT_IDS = 1 << 14  # ids at most that the host keeps of all
-READ_IDS = 2  # ids at most that the host looks up by itself, with a transfer for each
+KEPT_IDS = 1 << 14  # size of the host's sample of all ids, at most
+READ_IDS = 2  # ids at most that the host looks up itself, with a transfer for each
 
 _INT64_MAX = np.iinfo(np.int64).max
 _BLOCK = 256
-_CHUNK = 1 << 26  # rows that are looked up at once, so that 64-bit places are not kept for all
+_CHUNK = 1 << 26  # rows that are looked up at once, which bounds the memory for 64-bit places
 
 
 class DeviceNumbering(Protocol):
-    """What knows the ids of all vertices."""
+    """Maps vertex ids to vertex numbers and back."""
 
     renumbered: Renumbered
 
@@ -57,10 +57,10 @@ class DeviceNumbering(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the ids take."""
+        """Bytes of the ids."""
 
     def encode(self, columns: Sequence[Column]) -> DeviceArray:
-        """Return the numbers, int64, of ids given as one column for each part; -1 if unknown."""
+        """Return the numbers, int64, of ids given by a column for each part; -1 if unknown."""
 
     def decode(self, numbers: DeviceArray) -> list[Column]:
         """Return the ids of vertex numbers, one column for each part; anything for -1."""
@@ -73,14 +73,14 @@ class DeviceNumbered:
     Attributes
     ----------
     columns : list of device arrays
-        int32 or int64; the caller's own memory where it needs no conversion.
+        int32 or int64; the caller's memory if no conversion is needed.
     low : int
         Least id.
     table : device array or None
-        The number of integer i is `table[i - low]`, or `i - low` itself where there is none.
+        The number of integer i is `table[i - low]`; without a table, `i - low`.
     numbering : DeviceNumbering
     counts : device array or None
-        How many arcs lead to each integer from `low` on, where that has been counted.
+        How many arcs lead to each integer from `low` on, if counted.
     """
 
     columns: list[DeviceArray]
@@ -90,9 +90,9 @@ class DeviceNumbered:
     counts: DeviceArray | None = None
 
     def ends(self) -> Ends:
-        """Return columns 0 and 1 as sources and destinations of edges, and let go of them.
+        """Return columns 0 and 1 as sources and destinations of edges, and drop them here.
 
-        Where the integers are few beside the edges they stay as they are, with the table.
+        If there are few distinct integers per edge, the columns are not translated: the table goes along.
         """
         sources, destinations = self.columns[:2]
         if self.table is None or len(self.table) <= len(sources):
@@ -105,7 +105,7 @@ class DeviceNumbered:
         return Ends(pair.pop(), pair.pop())
 
     def take_numbers(self) -> list[DeviceArray]:
-        """Return the vertex numbers of columns 0 and 1, and let go of each column once it is read."""
+        """Return the vertex numbers of columns 0 and 1; drop each column as soon as it is read."""
         pair = []
         for which in range(2):
             pair.append(self.numbers(which))
@@ -130,7 +130,7 @@ class Integers:
     Attributes
     ----------
     ids : device array or None
-        None where every id is its own number.
+        None if every id is its own number.
     size : int
         Number of vertices.
     renumbered : {"no", "compacted", "sorted"}
@@ -156,7 +156,7 @@ class Integers:
 
     @property
     def _stride(self) -> int:
-        """How many ids there are for each that the host keeps."""
+        """Number of ids for each id in the host's sample."""
         return max(1, -(-self.size // KEPT_IDS))
 
     @cached_property
@@ -166,9 +166,9 @@ class Integers:
         return device().to_host(self.ids[:: self._stride])
 
     def find(self, wanted: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return the numbers of a few ids that are on the host; -1 where unknown.
+        """Return the numbers of a few ids on the host; -1 if unknown.
 
-        The GPU is asked for those alone that may be here: of a few ids that is often none.
+        The GPU looks up only ids between the least and the greatest: often none of a few ids.
         """
         numbers = np.full(len(wanted), -1, np.int64)
         lowest, highest = self.ends
@@ -191,7 +191,7 @@ class Integers:
     def _look(self, wanted: Any, ids: DeviceArray) -> int:
         """Return the number of an id that is between the least and the greatest, -1 if unknown.
 
-        Read are the ids between two of the sample: one transfer, where a kernel takes two and a launch.
+        It reads the ids between two of the sample: one transfer, against two and a launch for a kernel.
         """
         same = wanted.astype(ids.dtype)
         first = self._stride * (int(self._sample.searchsorted(same, "right")) - 1)
@@ -200,12 +200,12 @@ class Integers:
         return first + place if place < len(near) and near[place] == same else -1
 
     def encode(self, columns: Sequence[Column]) -> DeviceArray:
-        """Return the numbers of ids of any integer dtype; -1 where unknown."""
+        """Return the numbers of ids of any integer dtype; -1 if unknown."""
         xp, (wanted,) = device().xp, columns
         if not self.size:
             return xp.full(len(wanted), -1, np.int64)
         lowest, highest = self.ends
-        # Compared within the dtype that came: int64 and uint64 together would become float64.
+        # Compared in the given dtype: a mix of int64 and uint64 would become float64.
         limits = np.iinfo(wanted.dtype)
         if lowest > limits.max or highest < limits.min:
             return xp.full(len(wanted), -1, np.int64)
@@ -222,19 +222,19 @@ class Integers:
         """Look the ids up."""
         if self.ids is None:
             return [numbers]
-        return [self.ids[numbers]]  # -1 is the last
+        return [self.ids[numbers]]  # -1 gives the last id
 
 
 @dataclass
 class Pairs:
-    """Ids of several columns, in lexicographic order: the columns but the last, and the last.
+    """Ids of several columns in lexicographic order, as pairs: all columns but the last, and the last.
 
     Attributes
     ----------
     head, last : DeviceNumbering
-        Of the two parts.
+        Numberings of the two parts.
     keys : Integers
-        The pairs that are ids, as head × size of last + last.
+        The pairs that are ids, as head × (size of last) + last.
     """
 
     head: DeviceNumbering
@@ -272,13 +272,13 @@ def look_up(column: DeviceArray, low: int, table: DeviceArray | None, numbers: D
     ----------
     column : device array of integers, shape (rows,)
     low : int
-        The least.
+        The least integer.
     table : device array of int32 or int64, optional
-        The number of integer i is `table[i - low]`, or `i - low` itself where there is none.
+        The number of integer i is `table[i - low]`; without a table, `i - low`.
     numbers : device array of int32 or int64, shape (rows,)
         Written.
     """
-    for first in range(0, len(column), _CHUNK):  # the shifted ids are a temporary of 64 bits
+    for first in range(0, len(column), _CHUNK):  # the shifted ids take 64 bits each
         part = column[first : first + _CHUNK].astype(np.int64) - low
         numbers[first : first + _CHUNK] = part if table is None else table[part]
 
@@ -297,22 +297,22 @@ def name_vertices(
     Parameters
     ----------
     numbers : device array of int32 or int64, shape (rows,)
-        Those below 0 are nobody's.
+        A negative number means no vertex.
     ids : device array, shape (places,)
     mask : device array of uint32, at least a word for 32 rows
-        A bit for each row that is somebody's is written.
+        Written: a bit for each row with a vertex.
     low, owned : int
-        The numbers of the first ids: `owned` of them, from `low` on; all from 0 without.
+        The first `owned` ids have the numbers from `low` on; by default all ids have, from 0.
     ranks : pair of device arrays, optional
-        A bit for each number that is that of one of the further ids, and how many are up to the end of each
-        word; none of them without.
+        A bitmap of the numbers of the other ids, and how many bits are set up to the end of each word;
+        without it there are no other ids.
 
     Returns
     -------
     named : device array, shape (rows,)
-        Some id where the number is nobody's, or of none of them.
+        Any id for a row without a vertex, or with a vertex that is not in `ids`.
     missing, strange : int
-        How many rows are nobody's, and how many others are of none of the ids.
+        Number of rows without a vertex; number of rows with a vertex that is not in `ids`.
     """
     here, rows = device(), len(numbers)
     xp = here.xp
@@ -330,7 +330,7 @@ def name_vertices(
 
 
 def read_scalars(*scalars: DeviceArray) -> list[Any]:
-    """Read numbers of one dtype, arrays without dimensions, in a single transfer.
+    """Copy zero-dimensional arrays of one dtype to the host in a single transfer.
 
     Parameters
     ----------
@@ -351,24 +351,24 @@ def number_device_rows(
     number_others: Callable[[Sequence[Column]], DeviceNumbered],
     both: bool,
 ) -> DeviceNumbered:
-    """Give numbers to ids of one or several parts.
+    """Assign numbers to ids of one or several parts.
 
     Parameters
     ----------
     columns : sequence of sequences of columns
-        For every part of an id, the columns that hold it, each part of one type: sources,
-        destinations, and perhaps a vertex frame's.
+        For every part of an id, its columns: sources, destinations and, if given, a vertex frame's.
+        All columns of a part have one type.
     dense_up_to : int
         Largest range of integers to number by a table over the range.
     number_others : callable
-        Numbers columns that are no arrays of integers.
+        Numbers columns that are not arrays of integers.
     both : bool
-        Whether edges go both ways: for the degrees, where they are counted along.
+        Whether edges go both ways; affects the degrees, if they are counted.
 
     Returns
     -------
     DeviceNumbered
-        With a column for each that every part has.
+        With one column of integers for the sources, the destinations and, if given, the vertex frame.
 
     Raises
     ------
@@ -404,10 +404,10 @@ def number_device_rows(
 def number_device_integers(
     columns: Sequence[DeviceArray], *, dense_up_to: int, both: bool
 ) -> DeviceNumbered:
-    """Give numbers to integers of one dtype; see `number_device_rows`.
+    """Assign numbers to integers of one dtype; see `number_device_rows`.
 
-    Where the range is not larger than the edge list, degrees are counted on the way: a vertex with
-    one is there, and need not be marked.
+    If the range is not larger than the edge list, degrees are counted too.  Then ids with a positive
+    degree need not be marked.
     """
     xp = device().xp
     filled = [column for column in columns if len(column)]
@@ -444,7 +444,7 @@ def number_device_integers(
 
 
 def signed(column: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
-    """Return integers that fit `dtype` as such; the same memory where the width is the same.
+    """Return integers that fit `dtype` in that dtype; without a copy if the width is the same.
 
     Parameters
     ----------
@@ -469,7 +469,7 @@ def mark_present(present: DeviceArray, column: DeviceArray, low: int) -> None:
     present : device array of bool
         Written.
     column : device array of int32 or int64
-        None of them beyond `present`.
+        Integers from `low` on, within `present`.
     low : int
     """
     here, rows = device(), len(column)
@@ -486,7 +486,7 @@ def mark_present(present: DeviceArray, column: DeviceArray, low: int) -> None:
 
 
 def _number_by_sorting(columns: Sequence[DeviceArray]) -> DeviceNumbered:
-    """Give numbers to integers by bisection among the distinct ones."""
+    """Assign numbers to integers by bisection in the sorted distinct ones."""
     xp = device().xp
     ids = xp.unique(xp.concatenate([xp.unique(column) for column in columns]))
     dtype = index_dtype(len(ids))

@@ -1,4 +1,4 @@
-"""Sorting pairs of vertex numbers on the device."""
+"""Sort pairs of vertex numbers on the device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def sort_ends(first: DeviceArray, second: DeviceArray, size: int) -> DeviceArray
     Parameters
     ----------
     first, second : device arrays of int32 or int64, shape (pairs,)
-        Sorted by the first, equal ones by the second.
+        The pairs are sorted by `first`, ties by `second`.
     size : int
         Number of vertices.
 

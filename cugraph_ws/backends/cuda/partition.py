@@ -1,8 +1,8 @@
 """A partition on the device, as one program reads it: rows, ghosts, constants, edge attributes.
 
-A `DeviceGraph` whose last positions are ghosts: nothing leads to them in this partition, so that they
-are what is left when vertices are laid out by falling in-degree, equal ones as they came.  A whole
-graph is a partition without ghosts.
+A partition is a `DeviceGraph` whose last positions are ghosts.  Ghosts have no in-arcs in this partition.
+So a stable sort of the vertices by falling in-degree puts them last.  A whole graph is a partition
+without ghosts.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ DeviceArray = Any  # CuPy's or NumPy's
 class DevicePartition:
     """What a `CudaExecutor` works on; made by the functions of this module.
 
-    The owned vertices are at positions by falling in-degree, then come ghosts, grouped by owner.
-    Outside, in columns and checkpoints, vertices are in the order in which they were given.
+    Owned vertices are at positions by falling in-degree.  Ghosts follow, grouped by owner.  Outside,
+    in columns and checkpoints, vertices are in the order in which they were given.
 
     Parameters
     ----------
@@ -59,17 +59,17 @@ class DevicePartition:
     vertices : int
         Number of vertices of the whole graph.
     owned : int
-        Number of its own vertices.
+        Number of owned vertices.
     size : int
-        Number of its own vertices and the ghosts.
+        Number of owned vertices and ghosts.
     arcs : int
-        Number of arcs into its own vertices.
+        Number of arcs into owned vertices.
     numbers : device array of int32 or int64, shape (size,)
         Vertex number at each position.
     constants : tuple of device array, each of shape (size,) or, if uniform, of one number
         The program's vertex constants, by position.
     boundaries : list of device array of int32 or int64
-        For each partition, the own positions that it holds as ghosts, in the order of its ghosts.
+        For each partition, positions of the owned vertices that it has as ghosts, in its ghosts' order.
     ghosts : list of (int, int)
         For each partition, the range of positions of its vertices here.
     """
@@ -108,7 +108,7 @@ class DevicePartition:
         return self.graph.csc
 
     def edges(self, order: Order) -> tuple[DeviceArray, ...]:
-        """Return the program's edge attributes; empty arrays where a constant stands in.
+        """Return the program's edge attributes; arrays of constants are empty.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class DevicePartition:
         return self.graph.vertices_with(degree)
 
     def inside(self, array: Any) -> DeviceArray:
-        """Bring values of all positions from the order outside into that of positions.
+        """Reorder values of all positions from the order outside to the order of positions.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class DevicePartition:
         return self.graph.by_position(array)
 
     def outside(self, array: DeviceArray) -> DeviceArray:
-        """Bring values of the owned vertices from the order of positions into that outside.
+        """Reorder values of the owned vertices from the order of positions to the order outside.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class DevicePartition:
         return device().xp.take(array, self.graph.positions[: self.owned])
 
     def _laid_out(self, column: Any) -> DeviceArray:
-        """Return a constant by position; one number for all stays as it is."""
+        """Return a constant by position; a uniform one is returned unchanged."""
         column = device().xp.asarray(column)
         return self.inside(column) if len(column) == self.size else column
 
@@ -168,7 +168,7 @@ def whole_partition(graph: DeviceGraph, bound: BoundProgram) -> DevicePartition:
     Returns
     -------
     DevicePartition
-        Edge attributes are brought to the device when they are first asked for.
+        Edge attributes are copied to the device when first requested.
     """
     xp = device().xp
     n = graph.size
@@ -180,12 +180,12 @@ def whole_partition(graph: DeviceGraph, bound: BoundProgram) -> DevicePartition:
 
 
 def device_partition(partition: Partition) -> DevicePartition:
-    """Copy a partition to the device, and lay it out there.
+    """Copy a partition to the device and lay it out there.
 
     Parameters
     ----------
     partition : Partition
-        On the host; its order is the one outside.
+        On the host; its order is the order outside.
 
     Returns
     -------
@@ -219,24 +219,24 @@ def partition_of_arrays(
     boundaries: Sequence[Any],
     ghosts: Sequence[tuple[int, int]],
 ) -> DevicePartition:
-    """Lay a partition out on the device; no more of the graph needs to be at hand.
+    """Lay a partition out on the device, from arrays alone.
 
     Parameters
     ----------
     vertices : int
         Number of vertices of the whole graph.
     numbers : array of int, shape (size,)
-        Vertex numbers: of the owned, then of ghosts, grouped by owner.
+        Vertex numbers of owned vertices, then of ghosts, grouped by owner.
     offsets : array of int64, shape (owned + 1,)
         Rows of in-neighbours of the owned vertices.
     indices : array of int32 or int64, shape (arcs,)
         In-neighbours, by their places in `numbers`.
     edges : sequence of array, each of shape (arcs,) or (0,)
-        The program's edge attributes; empty where a constant stands in.
+        The program's edge attributes; empty for constants.
     constants : sequence of array, each of shape (size,) or (1,)
         The program's vertex constants.
     boundaries : sequence of array of int
-        For each partition, places of the owned vertices that it holds as ghosts, in its order.
+        For each partition, places of the owned vertices that it has as ghosts, in its order.
     ghosts : sequence of (int, int)
         For each partition, the range of places of its vertices.
 
@@ -255,7 +255,7 @@ def partition_of_arrays(
     named = {name: column for name, column in columns.items() if len(column)}
     graph = laid_out(len(numbers), offsets, indices, named)
 
-    # Where there is no arc, what is prepared once for each vertex reads that of arc 0 all the same.
+    # A kernel that prepares messages per vertex reads arc 0 even if there are no arcs.
     empty = 0 if len(indices) else 1
 
     def by_arc(order: Order) -> tuple[DeviceArray, ...]:
@@ -277,14 +277,14 @@ def partition_of_arrays(
 
 
 def shard_partition(shard: ShardGraph, bound: BoundProgram) -> DevicePartition:
-    """Return a member's share of a graph as a program's partition.
+    """Return a rank's shard of a graph as a program's partition.
 
     Parameters
     ----------
     shard : ShardGraph
         Its rows are laid out on the device once, and kept there.
     bound : BoundProgram
-        The program; its constants are by the share's positions.
+        The program; its constants are by the shard's positions.
 
     Returns
     -------
@@ -309,7 +309,7 @@ def shard_partition(shard: ShardGraph, bound: BoundProgram) -> DevicePartition:
 
 
 def laid_out(size: int, offsets: Any, indices: Any, values: Mapping[str, Any]) -> DeviceGraph:
-    """Lay rows of owned vertices, and ghosts without rows, out by falling in-degree.
+    """Lay out the rows of owned vertices by falling in-degree, then ghosts without rows.
 
     Parameters
     ----------
@@ -353,9 +353,9 @@ def laid_out(size: int, offsets: Any, indices: Any, values: Mapping[str, Any]) -
 def _attributes(
     graph: DeviceGraph, bound: BoundProgram
 ) -> Callable[[Order], tuple[DeviceArray, ...]]:
-    """Return what reads a program's edge attributes; they come to the device when first asked for."""
+    """Return a reader of a program's edge attributes, copied to the device when first requested."""
     xp = device().xp
-    # Where there is no arc, what is prepared once for each vertex reads that of arc 0 all the same.
+    # A kernel that prepares messages per vertex reads arc 0 even if there are no arcs.
     empty = 0 if graph.arcs else 1
 
     def edges(order: Order) -> tuple[DeviceArray, ...]:
@@ -364,7 +364,7 @@ def _attributes(
             if column is None:
                 arrays.append(xp.zeros(empty, kind))
                 continue
-            # Kernels cast what they read: narrower columns stay as they are, and move fewer bytes.
+            # Kernels cast what they read.  A narrower column is kept, since it moves fewer bytes.
             values = graph.values(column, order)
             wider = values.dtype.itemsize > np.dtype(kind).itemsize
             arrays.append(values.astype(kind) if wider else values)

@@ -1,4 +1,4 @@
-"""The CUDA engine's frontiers on a share of a graph: a superstep at a time, then news cross borders."""
+"""The CUDA engine's frontiers on a shard of a graph: one superstep at a time, then an exchange."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 
 class CudaBorderExecutor(CudaFrontierExecutor):
-    """One program on a share of a graph, by frontiers; see `CudaFrontierExecutor`.
+    """One program on a shard of a graph, by frontiers; see `CudaFrontierExecutor`.
 
-    Every superstep is a launch of its own.  Ghosts take part as those who send; what they have come to
-    be is told by their owners, over links between GPUs (`cluster/device_exchange.py`).
+    Every superstep is a launch of its own.  Ghosts send along their out-arcs in this shard.  Their
+    owners send their new states, over links between GPUs (`backends/cuda/exchange.py`).
 
     Parameters
     ----------
     bound : BoundProgram
         A program for which `why_not_swapped` finds no reason.
     part : DevicePartition
-        The share.
+        The shard.
     wanted, filter
         See `CudaFrontierExecutor`.
 
@@ -60,7 +60,7 @@ class CudaBorderExecutor(CudaFrontierExecutor):
 
     @cached_property
     def refinement(self) -> FrontierRefinement:
-        """What is sent to other members."""
+        """Packs what is sent to other ranks, and unpacks what they send."""
         return FrontierRefinement(
             self._device, self._kernels, self._states[0], self._bitmaps, owned=self._part.owned,
             lengths=self._lengths, unlike=self._unlike, offsets=self._rows.offsets,
@@ -69,14 +69,14 @@ class CudaBorderExecutor(CudaFrontierExecutor):
 
     @cached_property
     def _header(self) -> DeviceArray:
-        """What others read: the superstep's figures, and lengths."""
+        """What other ranks read: the superstep's counts, and the lengths of messages."""
         return self._device.xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths), np.float64)
 
     def _lead(self) -> int:
-        """Return the position of the members' vertices here that send along most arcs each.
+        """Return where the vertices of the rank with the most out-arcs per vertex here begin.
 
-        In rows ghosts come behind own vertices.  Where those have the hubs, most of who pulls would
-        look at its neighbours of few arcs first, in vain.
+        In rows ghosts come after owned vertices.  If another rank owns the hubs, most pulling vertices
+        would first read in-neighbours of few arcs, in vain.
         """
         part = self._part
         settles = "settled" in self._bound.program.functions
@@ -86,13 +86,13 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         return part.graph.busiest(groups)
 
     def _take_stock(self) -> None:
-        """Make the first frontier of the vertices and ghosts that are flagged."""
+        """Make the first frontier from the flagged vertices and ghosts."""
         super()._take_stock()
         self._starting = int(self._device.xp.count_nonzero(self._flags[0][: self._part.owned]))
         self._lengths[:] = self._unlike[:] = 0
 
     def counts(self) -> Counts:
-        """Return how many vertices start, as long as there has been no superstep."""
+        """Return how many vertices start; valid until the first superstep."""
         return Counts(active=self._starting, sums=np.zeros(0))
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
@@ -110,7 +110,7 @@ class CudaBorderExecutor(CudaFrontierExecutor):
 
     @cached_property
     def _sweeps(self) -> list[Prepared]:
-        """What clears the next frontier's bitmap where the superstep has not, for both."""
+        """Launches, one for each bitmap, that clear the next frontier's bitmap if still needed."""
         words = len(self._bitmaps[0])
         shape = launch_shape(self._device, words)
         return [
@@ -132,7 +132,7 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         return self._header
 
     def together(self, records: npt.NDArray[np.float64], active: int | None, arcs: int) -> Counts:
-        """Return the counts of all members; see `CudaExecutor.together`."""
+        """Return the counts of all ranks; see `CudaExecutor.together`."""
         told = records.sum(axis=0)
         ahead, read = int(told[layout.OUT]), int(told[layout.READ])
         mode = MODES[int(records[records[:, layout.READ].argmax(), layout.MODE])]
@@ -144,16 +144,16 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         )  # fmt: skip
 
     def advance(self, record: npt.NDArray[np.float64]) -> None:
-        """Take note of one superstep."""
+        """Count one superstep."""
         self._number += 1
 
     def begin_branches(self, most: int) -> DividedBranches:
-        """Return what attaches undecided vertices, level by level, once it is told who is not.
+        """Return the tree growth of undecided vertices; call it after the first exchange of ghosts.
 
         Parameters
         ----------
         most : int
-            Levels before the host looks.
+            Levels that are queued before the host reads counts.
         """
         forest = self.forest
         branches = forest.begin_branches(*self._out_rows)

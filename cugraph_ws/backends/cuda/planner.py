@@ -1,4 +1,4 @@
-"""How a program's supersteps run on the CUDA engine, and how many are launched at a time."""
+"""Choose how a program's supersteps run on the CUDA engine, and how many are launched at a time."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from cugraph_ws.program.binding import BoundProgram
 
 __all__ = ["CudaPlan"]
 
-FIRST_BATCH = 4  # supersteps before the host looks for the first time; then twice as many
+FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as many each time
 MOST = RECORDS // 2
-# Part of all arcs: a frontier with more is left for a gather, which reads an arc much faster
+# Part of all arcs: a frontier with more is gathered, since a gather reads an arc much faster
 HEAVY = 4
-# The same where nobody has gathered so far: nearly every message is news then, and a push takes two to
-# four times as long for an arc
+# The same before the first gather: nearly every message changes a state then, and a push takes two to
+# four times as long per arc
 GROWING = 12
-LEAST_HEAVY = 1 << 20  # arcs that a launch goes through before the host could have looked
-FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch, which has nobody to wait for
+LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
+FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
 
 class CudaPlan:
-    """Chooses how a program runs, and how many supersteps are queued before the host looks.
+    """Chooses how a program runs, and how many supersteps are queued before the host reads counts.
 
     A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
-    (`engines/cuda_frontier.py`).  Where every in-neighbour counts in every superstep there is no
-    frontier, and all gather from all.  Of any other program active vertices call those who gather
-    from them (`engines/cuda_relay.py`), and all gather from active ones where that is less work.
+    (`backends/cuda/frontier.py`).  If every in-neighbour counts in every superstep, there is no
+    frontier, and every vertex gathers from all in-neighbours.  Any other program runs by worklist pull
+    (`backends/cuda/worklist_pull.py`): active vertices call those that gather from them.  If it is less
+    work, every vertex gathers from its active in-neighbours.
 
     Parameters
     ----------
@@ -37,22 +38,22 @@ class CudaPlan:
     arcs : int
         Number of arcs of the graph.
     direction : {"auto", "push", "pull", "gather"}
-        A direction to hold to.
+        The direction that all supersteps must use.
     in_place : bool, optional
-        Whether supersteps may write into the state that they read; by default where it does no
-        harm: a single field whose messages may be applied one by one.
+        Whether supersteps may write into the state that they read.  The default is True if that is
+        safe: the state is a single field, and messages may be applied one by one.
     fused : bool
-        Whether a launch may take several supersteps of a frontier.
+        Whether a launch may run several supersteps of a frontier.
     priorities : bool
-        Whether the program's priorities are honoured, where it is held to pushes.
+        Whether the program's priorities are honoured, if it must push.
     scheduled : bool
-        Whether a schedule of gathers has been asked for.
+        Whether the caller chose a schedule of gathers.
     divided : bool
-        Whether the graph is cut into partitions.  Then each superstep is followed by an exchange.
+        Whether the graph is partitioned.  Then an exchange follows each superstep.
     linked : bool
-        Whether partitions are on GPUs that exchange without their hosts.  Else a search gathers from
-        active vertices, ghosts among them, with the state before at hand: so it is known what has
-        changed, and there are no frontiers that push.
+        Whether partitions are on GPUs that exchange without their hosts.  Otherwise a search gathers
+        from active vertices, ghosts included, and keeps the previous state to find changed vertices;
+        no frontier pushes.
 
     Attributes
     ----------
@@ -93,10 +94,10 @@ class CudaPlan:
             )
         fused = fused and not divided
         self._batch, self._most = FIRST_BATCH, MOST
-        self._heavy = self._heavy_later = 0  # without one no frontier is heavy
-        self._dense: Direction = "gather"  # how a heavy frontier is worked off
+        self._heavy = self._heavy_later = 0  # arcs of a heavy frontier; 0 if none is
+        self._dense: Direction = "gather"  # direction for a heavy frontier
         if swaps:
-            # By itself a frontier takes everybody: gathers make up for more than an order saves.
+            # With "auto" priorities are not used: gathers save more than an order does.
             in_order = priorities and direction == "push" and "priority" in program.functions
             self.strategy = Strategy(
                 "frontier",
@@ -109,7 +110,7 @@ class CudaPlan:
             one: Direction = "pull" if direction == "pull" else "push"
             self._direction: Direction = "fused" if fused else one
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
-            # Where nobody settles, and no residual would end the run too early
+            # Only if no vertex settles, and no residual would end the run too early
             free = program.combine in ("min", "max") and program.residual is None
             if free and direction == "auto" and "settled" not in program.functions:
                 self._heavy = max(1, arcs // GROWING)
@@ -123,7 +124,7 @@ class CudaPlan:
             )
             self._direction = "fused" if fused else "push"
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
-            # Of `any`, a pull within the launch ends early.
+            # With `any`, a pull within the launch ends early.
             if direction == "auto" and program.combine != "any":
                 self._heavy = self._heavy_later = max(LEAST_HEAVY, arcs // HEAVY)
                 self._dense = "pull"
@@ -136,7 +137,7 @@ class CudaPlan:
                 f"direction='gather': {program.name} counts the messages of active vertices only; use "
                 "'auto' or 'pull'"
             )
-        # A residual counts where a program gathers from all, and would end a search too early.
+        # A residual is for programs that gather from all; it would end a search too early.
         free = bound.accumulates and may_gather and program.residual is None
         from_all = dense or direction == "gather" or (free and not divided)
         active_only = direction == "pull" or not from_all
@@ -163,7 +164,7 @@ class CudaPlan:
     def _check_push(
         bound: BoundProgram, direction: WantedDirection, in_place: bool | None, scheduled: bool
     ) -> None:
-        """Raise if a push is asked for that there is not."""
+        """Raise if a push is requested that the program does not allow."""
         if direction != "push":
             return
         if gathers_from_all(bound):
@@ -184,11 +185,11 @@ class CudaPlan:
         Parameters
         ----------
         counts : Counts
-            What the last supersteps left.
+            Counts of the last supersteps.
         number : int
             Number of the next superstep, from 0.
         left : int
-            How many supersteps are allowed still.
+            How many supersteps are still allowed.
 
         Returns
         -------

@@ -28,25 +28,26 @@ __all__ = ["DeviceForest"]
 DeviceArray = Any  # CuPy's or NumPy's
 
 WIDEST = 4096  # in-degree from which a block looks for a vertex's predecessor
-# In-degrees from which so many threads do: at least four arcs for each, which it asks for together
+# (least in-degree, threads for each row): at least four arcs a thread, loaded at once
 CLASSES: tuple[tuple[int, int], ...] = ((128, 32), (64, 16), (32, 8), (16, 4), (8, 2), (1, 1))
 LEVELS_A_LAUNCH = 1024
-FEW_LANES = 8  # threads for a row that only `_choose_few` has looked at
-# Numbers that `grow` keeps on the device, behind them how many waited after each turn; those of `branch`
+FEW_LANES = 8  # threads for each row that `_choose_few` has read
+# Counters of `grow` on the device, then the number of undecided vertices after each turn; counters of
+# `branch`
 COUNTED, BRANCHING = 13, 32
 CONTROL = COUNTED + 1 + len(CLASSES)
-DROPPED = 4  # after so many tellings vertices that have their place are told of no more
-ALONE, ALONE_ARCS = 256, 1 << 12  # attached vertices and their out-arcs that one block does
-MANY_ARCS = 1 << 24  # from which it pays to do without reading all
-SAMPLE = 1 << 20  # vertices of which arcs are counted
-GIVING = 2  # times as long an arc takes along which a number is given, as one that is looked at
-WORTH = 1 << 24  # arcs that are not looked at for it, at least
-TIES_FROM = 1 << 22  # arcs of a graph from which those that ties are made of get rows of their own
-TIES_PART = 16  # part of all that these may be
+DROPPED = 4  # attached vertices are dropped from the messages after every so many exchanges
+ALONE, ALONE_ARCS = 256, 1 << 12  # attached vertices and out-arcs that a single block handles
+MANY_ARCS = 1 << 24  # arcs from which it pays not to read all of them
+SAMPLE = 1 << 20  # vertices whose arcs are counted
+GIVING = 2  # cost of sending a number along an arc, as a multiple of reading an arc
+WORTH = 1 << 24  # arcs that need not be read if numbers are sent, at least
+TIES_FROM = 1 << 22  # arcs of a graph from which tight arcs get rows of their own
+TIES_PART = 16  # tight arcs may be one in so many of all arcs
 
 
 class DeviceForest:
-    """Predecessors of a partition's vertices; see `kernels/cuda/forest.py` for what they are.
+    """Predecessors of a partition's vertices; `kernels/cuda/forest.py` defines them.
 
     Parameters
     ----------
@@ -57,23 +58,23 @@ class DeviceForest:
     kernels : KernelModule
         The program's kernels.
     state, constants, edges : tuple of device array
-        As the program's kernels take them; the run is at its end.
+        As the program's kernels take them; the run has ended.
     values : tuple
         The program's parameters, the aggregates' array and the number of the superstep.
     coded : bool
         Whether states have codes; see `cugraph_ws.backends.cuda.codegen.has_codes`.
     forward : tuple, optional
-        Rows of out-neighbours and the program's edge attributes in their order, if not all arcs need be
-        read: of a program that settles, whose states have codes, which tell by themselves who is
-        better, and whose messages take nothing from edges.
+        Rows of out-neighbours and the program's edge attributes in their order.  Given if not all arcs
+        need be read: the program settles, the codes of two states decide which one is better, and
+        messages do not depend on edges.
 
     Attributes
     ----------
     missing : int
-        How many of those that have a predecessor are still without.
+        How many vertices still lack the predecessor that they must have.
     boundaries, ghosts : Untold
-        Of which own vertices, and of which ghosts, it may still be told that they have got their place;
-        once that has been told of all.
+        The owned boundary vertices, and the ghosts, that are not known to be attached; set by the
+        first exchange.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class DeviceForest:
         self._device = device
         self._part = part
         self._kernels = kernels
-        # What every kernel of the forest is about
+        # Arguments that all kernels of the forest take
         self._program = (
             tuple(part.csc), edges, state, constants, *values,
         )  # fmt: skip
@@ -101,8 +102,8 @@ class DeviceForest:
         self._levels = xp.empty(part.size, np.int32)
         self._found = xp.empty(part.size, np.int64)
         self._codes = xp.empty(part.size if coded else 1, np.uint8)
-        self._coded = False  # whether it is worth it to ask for codes
-        self._turns: list[int] = []  # threads for each row of those who were listed in turn
+        self._coded = False  # whether most states have codes, so that reading codes pays
+        self._turns: list[int] = []  # for each turn, threads for each row listed in it
         self._forward = forward if part.arcs >= MANY_ARCS else None
         giving = 0 if self._forward is None else 2 * CODES + BRANCHING
         figures = xp.zeros(CONTROL + giving, np.int64)  # cleared together
@@ -115,7 +116,7 @@ class DeviceForest:
         self._tellings = 0
         self.boundaries: Untold
         self.ghosts: Untold
-        self._told: list[DeviceArray] = []  # what comes from each peer, or later from all of them
+        self._told: list[DeviceArray] = []  # received: an array for each peer, later one for all
 
     def begin(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
@@ -151,7 +152,7 @@ class DeviceForest:
         return self.missing
 
     def _end_turn(self, lanes: int) -> None:
-        """Take note of how many wait by now: those listed since are looked at by so many threads each."""
+        """Store the number of undecided vertices; those listed in this turn get `lanes` threads each."""
         place = len(self._turns)
         self._ends[place : place + 1] = self._control[WAITERS_LEFT : WAITERS_LEFT + 1]
         self._turns.append(lanes)
@@ -159,7 +160,7 @@ class DeviceForest:
     def _choose_few(
         self, rows: tuple[Any, Any], edges: tuple[Any, ...], waiting: DeviceArray
     ) -> bool:
-        """Choose for all but those of long rows, reading few arcs; return whether there is room to.
+        """Choose for all vertices without long rows, reading few arcs; return whether memory allows it.
 
         See `kernels/cuda/parents.py`.
         """
@@ -177,12 +178,12 @@ class DeviceForest:
         return True
 
     def _give(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> DeviceArray:
-        """Let those with some codes give their numbers along their arcs to those with others.
+        """Push vertex numbers along out-arcs from vertices with some codes to vertices with others.
 
         Returns
         -------
         device array of uint8, shape (CODES,)
-            1 for the codes of those who are given.
+            1 for the codes of the receivers.
         """
         part, here = self._part, self._device
         xp, offsets = here.xp, rows[0]
@@ -208,9 +209,9 @@ class DeviceForest:
         return receivers
 
     def grow(self) -> int:
-        """Attach waiting vertices to what has been attached; return how many.
+        """Attach undecided vertices to attached ones; return how many.
 
-        Where there are ghosts, a level at a time: they are attached between levels.
+        If there are ghosts, a call does one level, since ghosts are attached between levels.
         """
         part, here, before = self._part, self._device, self.missing
         if not before:
@@ -234,7 +235,7 @@ class DeviceForest:
         return before - self.missing
 
     def branch(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> int:
-        """Do as `grow` in a whole graph, from those attached instead of for those who wait; return how many.
+        """Do what `grow` does on a whole graph, but by the out-arcs of attached vertices.
 
         Parameters
         ----------
@@ -246,6 +247,7 @@ class DeviceForest:
         Returns
         -------
         int
+            How many vertices have been attached.
         """
         before = self.missing
         if not before:
@@ -260,7 +262,7 @@ class DeviceForest:
         return before - self.missing
 
     def begin_branches(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> Branches:
-        """List those attached, ghosts too; return what grows on from them.
+        """List the attached vertices, ghosts included; return the tree growth that starts from them.
 
         Parameters
         ----------
@@ -270,15 +272,16 @@ class DeviceForest:
         Returns
         -------
         Branches
-            Of a divided graph each launch is one level.
+            If the graph is partitioned, each launch is one level.
         """
         part, here = self._part, self._device
         xp, size, kind = here.xp, part.size, part.csc.indices.dtype
-        # To where nobody waits no arc need be followed; others may wait, and launch as many levels.
+        # Without undecided vertices here no arc is followed.  Other ranks may have some, and all
+        # ranks launch the same number of levels.
         ties = self._ties() if self.missing else (xp.zeros(size + 1, np.int64), xp.empty(0, kind))
         if ties is not None:
             rows = ties
-        self._lists = ()  # nobody needs to know who waits
+        self._lists = ()  # the lists of undecided vertices are not needed any more
         lists = tuple(xp.empty(size, kind) for _ in range(2))
         control = xp.zeros(BRANCHING, np.int64)
         self._kernels.launch(
@@ -293,7 +296,7 @@ class DeviceForest:
         return self._branches
 
     def _ties(self) -> tuple[DeviceArray, DeviceArray] | None:
-        """Return rows, by source, of the arcs by which those who wait hang on others, and of no more.
+        """Return rows, by source, of the tight arcs into undecided vertices.
 
         See `kernels/cuda/ties.py`.
 
@@ -301,8 +304,8 @@ class DeviceForest:
         -------
         offsets : device array of int64, shape (positions + 1,)
         indices : device array of positions
-            Or None where that does not pay: of a small graph, or where ties are many; or where room for it
-            would take half of the free memory.
+            None instead of both if the graph is small, if there are many tight arcs, or if the rows
+            would take more than half of the free memory.
         """
         part, here, (waiting,) = self._part, self._device, self._lists
         xp, kind = here.xp, waiting.dtype
@@ -334,7 +337,7 @@ class DeviceForest:
         self, lists: tuple[DeviceArray, ...], rows: tuple[Any, Any], edges: tuple[Any, ...],
         receivers: DeviceArray, sure: int, most: int, control: DeviceArray,
     ) -> Prepared:  # fmt: skip
-        """Prepare what goes along the out-arcs of those listed; see `branch`."""
+        """Prepare a launch over the out-arcs of listed vertices; see `branch`."""
         part, here = self._part, self._device
         arguments = (
             part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
@@ -344,25 +347,25 @@ class DeviceForest:
         return self._kernels.prepare_together("branch", part.size, FRONTIER_BLOCK, *arguments)
 
     def is_attached(self, positions: Any) -> Any:
-        """Tell which of some owned vertices have their place in the forest; device array of bool."""
+        """Return which of some owned vertices are attached; device array of bool."""
         take = self._device.xp.take
-        # Whom a branch has reached is told its level in the end.
+        # A vertex that tree growth has attached gets its level only in the end.
         return (take(self._levels, positions) < WAITING) | (take(self._found, positions) < NOBODY)
 
     def attach_ghosts(self, first: int, last: int, attached: Any) -> None:
-        """Take note of which ghosts at positions [first, last) have their place, before `grow`."""
+        """Mark the ghosts at positions [first, last) that are attached, before `grow`."""
         ghosts = self._levels[first:last]
         ghosts[:] = self._device.xp.where(attached, 0, ghosts)  # any level below the next
 
     def news(self) -> tuple[list[DeviceArray], list[DeviceArray]]:
-        """Return what goes to each partition, and room for what comes from each; then call `hear`.
+        """Return the updates for each partition, and receive buffers; call `hear` after the exchange.
 
         Returns
         -------
         going, coming : list of device array of bool
-            First which vertices of each boundary have their place in the forest.  Then which have
-            got it since, of those that had none when this was told the first time, or a few times
-            before: both sides know which these are.
+            In the first exchange, which vertices of each boundary are attached.  In later ones, an
+            entry for each vertex that was undecided in the first exchange, or when the list was last
+            shortened.  Sender and receiver keep the same list.
         """
         xp, part = self._device.xp, self._part
         if self._tellings == 0:
@@ -379,7 +382,7 @@ class DeviceForest:
         return going, self.ghosts.parts(*self._told)
 
     def hear(self) -> None:
-        """Attach the ghosts of which that has come."""
+        """Attach the ghosts that the received updates name."""
         xp, part = self._device.xp, self._part
         if self._tellings == 0:
             for (first, last), came in zip(part.ghosts, self._told, strict=True):
@@ -395,7 +398,7 @@ class DeviceForest:
         self._tellings += 1
 
     def predecessors(self) -> Any:
-        """Return each owned vertex's predecessor as a vertex number, −1 for none; in the order outside."""
+        """Return each owned vertex's predecessor, a vertex number or −1, in the order outside."""
         owned = self._part.owned
         shape = self._shape(owned)
         if self._branches is not None:

@@ -1,4 +1,4 @@
-"""What a partition on the device sends its peers, and takes from them; see `kernels/cuda/refine.py`."""
+"""Pack updates for peers, and unpack theirs, on the device; see `kernels/cuda/refine.py`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Fields = tuple[DeviceArray, ...]
 
 @dataclass(frozen=True)
 class _Packed(Parcel):
-    """A parcel whose length is still being counted on the device, at a place of `lengths`."""
+    """A message whose length is still being counted on the device, at `slot` of `lengths`."""
 
     slot: int = 0
 
 
 @dataclass(frozen=True)
 class _Packer:
-    """A launch that packs a boundary, and what it fills."""
+    """A launch that packs a boundary, and the message that it fills."""
 
     boundary: DeviceArray
     launch: Callable[[], None]
@@ -37,7 +37,7 @@ class _Packer:
 
 @dataclass(frozen=True)
 class _Box:
-    """Room for what goes to one peer, or comes from it."""
+    """Send or receive buffer for one peer."""
 
     places: DeviceArray
     fields: Fields
@@ -48,8 +48,8 @@ class _Box:
 class DeviceRefinement:
     """Packs and unpacks the state at a partition's boundaries.
 
-    Every boundary has two boxes, which are filled in turn: what the last superstep has packed may still
-    be on its way.
+    Every boundary has two send buffers, used in turn, since the last superstep's message may not have
+    been sent yet.
 
     Parameters
     ----------
@@ -58,18 +58,19 @@ class DeviceRefinement:
     kernels : KernelModule
         The program's kernels.
     sent : sequence of two tuples of device array
-        Both copies of what messages are computed from, by position; the same twice if supersteps run
-        in place.
+        Both copies of the fields that messages are computed from, by position; the same twice if
+        supersteps run in place.
     flags : sequence of two device arrays of uint8
-        Who is active, by position; empty where no frontier is kept.
+        Whether each position is active; empty if no frontier is kept.
     in_place : bool
-        Whether nobody can tell what has changed.
+        Whether supersteps run in place, so that changed vertices cannot be found.
     frontier : bool
-        Whether peers are told who is active; all of them, also where there are no vertices.
+        Whether messages say which vertices are active; the same on all ranks, those without vertices
+        too.
     owned : int
         Number of owned vertices.
     lengths : device array of int64
-        Where lengths are counted, a place for each parcel of a superstep.
+        Where lengths are counted: an entry for each message of a superstep.
     """
 
     def __init__(
@@ -94,9 +95,9 @@ class DeviceRefinement:
         self._lengths = lengths
         self._boxes: dict[tuple[int, int], _Box] = {}
         self._packers: dict[tuple[int, int, int, bool, tuple[int, int]], _Packer] = {}
-        self._rooms: dict[int, _Box] = {}  # for what comes from each peer
+        self._rooms: dict[int, _Box] = {}  # receive buffers by peer
         self._arrivals: dict[tuple[tuple[int, int], int], Parcel] = {}
-        self._behind: set[int] = set()  # whose ghosts are up to date in one copy only
+        self._behind: set[int] = set()  # peers whose ghosts are up to date in one copy only
         self._takers: dict[tuple[int, int, bool], Callable[[], None]] = {}
         xp = device.xp
         self._nowhere, self._nobody = xp.empty(0, np.int32), xp.empty(0, np.uint8)
@@ -113,11 +114,11 @@ class DeviceRefinement:
 
     @property
     def width(self) -> int:
-        """Bytes of what peers read of a vertex."""
+        """Bytes that peers receive of a vertex."""
         return sum(column.dtype.itemsize for column in self._sent[0])
 
     def begin(self, now: int) -> None:
-        """Make ready for a superstep, which writes copy `now`: nothing has been packed or has come.
+        """Start a superstep, which writes copy `now`: nothing is packed or received yet.
 
         Parameters
         ----------
@@ -131,7 +132,7 @@ class DeviceRefinement:
             self._flags[now][self._owned :] = 0
 
     def sweep(self) -> None:
-        """Leave it to the kernel that fills headers to clear lengths and ghosts' flags."""
+        """Do not clear lengths and ghosts' flags in `begin`: other kernels clear them."""
         self._swept = True
 
     def pack(self, boundary: DeviceArray, *, refine: bool, cut: int | None = None) -> Parcel:
@@ -142,35 +143,35 @@ class DeviceRefinement:
         boundary : device array of int32 or int64
             Their positions.
         refine : bool
-            Whether to pack only those whose copies are out of date.  Where nobody can tell, all are
+            Whether to pack changed vertices only.  If changed vertices cannot be found, all are
             packed, without their places.
         cut : int, optional
-            Only the first so many are packed, the rest having been packed by `pack_tail`.
+            Pack only the first `cut` vertices; `pack_tail` has packed the rest.
 
         Returns
         -------
         Parcel
-            To be cut by `cut` once the superstep is done.
+            Call `cut` on it when the superstep is done.
         """
         slot, listed = self._slot, refine and not self._in_place
         self._slot += 1
         return self._pack(boundary, slot, (0, len(boundary) if cut is None else cut), listed=listed)
 
     def pack_tail(self, boundary: DeviceArray, slot: int, first: int) -> Parcel:
-        """Queue the packing of all but the first few vertices for a peer, before `pack` does the rest.
+        """Queue the packing of a peer's vertices from `first` on; `pack` later packs the others.
 
         Parameters
         ----------
         boundary : device array of int32 or int64
         slot : int
-            Which of the superstep's parcels it will be.
+            Place of the message among the superstep's.
         first : int
-            The first that is packed.
+            Place in `boundary` of the first vertex that is packed.
 
         Returns
         -------
         Parcel
-            Of these vertices alone.
+            With these vertices only.
         """
         return self._pack(boundary, slot, (first, len(boundary)), listed=False)
 
@@ -187,7 +188,7 @@ class DeviceRefinement:
     def _packer(
         self, boundary: DeviceArray, slot: int, part: tuple[int, int], *, listed: bool
     ) -> _Packer:
-        """Marshal the packing of a part of a boundary into the box whose turn it is."""
+        """Marshal the packing of a part of a boundary into the send buffer of this turn."""
         first, last = part
         count = last - first
         box = self._box(slot, len(boundary))
@@ -204,14 +205,14 @@ class DeviceRefinement:
         return _Packer(boundary, launch, _Packed(None, fields, active, slot=slot))
 
     def cut(self, parcel: Parcel, lengths: npt.NDArray[np.int64]) -> Parcel:
-        """Return a parcel of the length that has been filled.
+        """Return a message cut to the length that has been filled.
 
         Parameters
         ----------
         parcel : Parcel
-            What `pack` returned.
+            Returned by `pack`.
         lengths : ndarray of int64
-            What has been counted, on the host.
+            The counted lengths, on the host.
         """
         if not isinstance(parcel, _Packed):
             return parcel
@@ -223,13 +224,13 @@ class DeviceRefinement:
         )
 
     def unpack(self, first: int, last: int, parcel: Parcel) -> None:
-        """Queue the unpacking of what has come for the ghosts at positions [first, last).
+        """Queue the unpacking of a message for the ghosts at positions [first, last).
 
         Parameters
         ----------
         first, last : int
         parcel : Parcel
-            Of device arrays, cut.
+            With device arrays, cut to its length.
         """
         places, active = parcel.places, parcel.active
         count = last - first if places is None else len(places)
@@ -247,7 +248,7 @@ class DeviceRefinement:
         self, first: int, count: int, listed: int, places: DeviceArray, box: _Box,
         headers: DeviceArray, slot: int,
     ) -> Callable[[], None]:  # fmt: skip
-        """Marshal the unpacking of a box; the rest of the arguments is the kernel's."""
+        """Marshal the unpacking of a buffer; the other arguments are the kernel's."""
         return self._kernels.prepare(
             "unpack", *launch_shape(self._device, count), first, count, listed, places, box.fields,
             self._sent[self._now], self._sent[1 - self._now], self._flags[self._now], box.active,
@@ -255,15 +256,15 @@ class DeviceRefinement:
         )  # fmt: skip
 
     def arrivals(self, peer: int, ghosts: tuple[int, int]) -> Parcel:
-        """Return where all ghosts of a peer may come, in order, without being unpacked.
+        """Return the state of a peer's ghosts as a receive buffer, which needs no unpacking.
 
-        The ghosts of the copy before, which the superstep still reads, stay as they are.
+        The ghosts in the previous copy, which the superstep still reads, do not change.
 
         Parameters
         ----------
         peer : int
         ghosts : (int, int)
-            Their range of positions, all of it or a part.
+            The range of their positions, all of it or a part.
         """
         self._behind.add(peer)
         key = ghosts, self._now
@@ -275,13 +276,13 @@ class DeviceRefinement:
         return found
 
     def catch_up(self, peer: int, ghosts: tuple[int, int]) -> None:
-        """Bring a peer's ghosts in the latest copy to what the other has; then what changed may come.
+        """Copy a peer's ghosts from the previous copy to the latest, before changed ones are received.
 
         Parameters
         ----------
         peer : int
         ghosts : (int, int)
-            Their range of positions.
+            The range of their positions.
         """
         if peer not in self._behind:
             return
@@ -291,17 +292,17 @@ class DeviceRefinement:
             new[first:last] = old[first:last]
 
     def expect(self, peer: int, most: int, count: int, *, listed: bool) -> Parcel:
-        """Return room for what comes from a peer; it is used again after every superstep.
+        """Return the receive buffer for a peer; every superstep uses the same one.
 
         Parameters
         ----------
         peer : int
         most : int
-            How many vertices there may be, always.
+            The most vertices that the peer ever sends.
         count : int
-            How many there are.
+            How many it sends now.
         listed : bool
-            Whether their places come too.
+            Whether their places are received too.
 
         Returns
         -------
@@ -323,7 +324,7 @@ class DeviceRefinement:
         slot: int,
         among: DeviceArray | None = None,
     ) -> None:
-        """Queue the unpacking of what has come from a peer into the room for it.
+        """Queue the unpacking of a peer's receive buffer.
 
         Parameters
         ----------
@@ -331,14 +332,14 @@ class DeviceRefinement:
         ghosts : (int, int)
             The range of positions of its vertices.
         listed : bool
-            Whether their places came too.
+            Whether their places were received too.
         headers : device array of float64
-            What all have told.
+            The headers of all ranks.
         slot : int
-            Where it says how many came, if they are listed.
+            Place in `headers` of the number of received vertices, if they are listed.
         among : device array of int32 or int64, optional
-            Where the ghosts are in what came, if the peer sends all of its vertices.  Like `headers`,
-            the same in every superstep.
+            Places of the ghosts in the received arrays, if the peer sends all of its vertices.  Like
+            `headers`, the same in every superstep.
         """
         key = peer, self._now, listed
         launch = self._takers.get(key)
@@ -356,14 +357,14 @@ class DeviceRefinement:
         launch()
 
     def _box(self, slot: int, count: int) -> _Box:
-        """Return the box whose turn it is; its room is made when it is first used."""
+        """Return the send buffer of this turn; it is allocated when first used."""
         box = self._boxes.get((slot, self._turn))
         if box is None or len(box.places) < count:
             box = self._boxes[slot, self._turn] = self._make_room(count)
         return box
 
     def _room_for(self, peer: int, most: int) -> _Box:
-        """Return room for what comes from a peer."""
+        """Return the receive buffer for a peer."""
         room = self._rooms.get(peer)
         if room is None:
             room = self._rooms[peer] = self._make_room(most)
@@ -379,24 +380,26 @@ class DeviceRefinement:
 
 
 class FrontierRefinement(DeviceRefinement):
-    """The same where supersteps are a frontier's: what comes joins the next one; see `border.py`.
+    """The refinement of a frontier: received ghosts join the next frontier.
+
+    See `kernels/cuda/border.py`.
 
     Parameters
     ----------
     device, kernels, owned, lengths
         See `DeviceRefinement`.
     state : tuple of device array
-        By position; it is changed in place.
+        By position; changed in place.
     bitmaps : sequence of two device arrays of uint32
-        Who has news, after odd supersteps and after even ones.
+        The active vertices after odd supersteps and after even ones.
     unlike : device array of int64
-        As `lengths`: 0 where all of a list's values are alike.
+        Laid out as `lengths`: 0 if all values of a message are equal.
     offsets : device array of int64
-        Of the rows of out-neighbours.
+        Offsets of the rows of out-neighbours.
     lists : sequence of two tuples of device array
         The frontiers' lists.
     room : int
-        In each of them.
+        Capacity of each list.
     control : device array of int64
         The frontiers' counters.
     """
@@ -436,7 +439,7 @@ class FrontierRefinement(DeviceRefinement):
         )  # fmt: skip
 
     def _frontiers(self, now: int) -> tuple[Any, ...]:
-        """Return what kernels that put ghosts into the next frontier take of it."""
+        """Return the next frontier's arrays, for kernels that add ghosts to it."""
         return self._flags[now], self._offsets, self._lists[now], self._room, self._control
 
     def _make_room(self, count: int) -> _Box:
@@ -465,29 +468,29 @@ class FrontierRefinement(DeviceRefinement):
         return _Packer(boundary, launch, _Packed(box.places, box.fields, bits=box.bits, slot=slot))
 
     def in_bits(self, parcel: Parcel) -> Parcel:
-        """Return a parcel whose values are all alike as bits and one value.
+        """Return a message whose values are all equal as a bitmap and one value.
 
         Parameters
         ----------
         parcel : Parcel
-            What `pack` returned, of vertices that are listed.
+            Returned by `pack`, with listed vertices.
         """
         return Parcel(None, tuple(one[:1] for one in parcel.fields), None, 0, parcel.bits)
 
     def expect_bits(self, peer: int, most: int) -> Parcel:
-        """Return room for bits and a value from a peer; see `expect`.
+        """Return the receive buffer for a bitmap and a value; see `expect`.
 
         Parameters
         ----------
         peer : int
         most : int
-            How many vertices there may be.
+            The most vertices that the peer ever sends.
         """
         room = self._room_for(peer, most)
         return Parcel(None, tuple(one[:1] for one in room.fields), None, 0, room.bits)
 
     def take_bits(self, peer: int, ghosts: tuple[int, int]) -> None:
-        """Queue the unpacking of bits and a value from a peer; see `take`.
+        """Queue the unpacking of a peer's bitmap and value; see `take`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Rows of neighbours on the device: vertices laid out, rows filled, transposed, summed up."""
+"""Rows of neighbours on the device: lay vertices out; fill, transpose and sum rows."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = [
 
 DeviceArray = Any  # CuPy's or NumPy's
 
-LONG_ROW = 8192  # values that one warp sums up; of more, LONG_PIECES warps
+LONG_ROW = 8192  # values that one warp sums; a longer row takes LONG_PIECES warps
 LONG_PIECES = 256
 
 
 class Rows(NamedTuple):
-    """For every vertex a row of neighbours, all by position.
+    """A row of neighbours for every vertex, all by position.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Rows(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where vertices are: `numbers` by position, `positions` by number, `offsets` of the CSC."""
+    """Positions of vertices: `numbers` by position, `positions` by number, `offsets` of the CSC."""
 
     numbers: DeviceArray
     positions: DeviceArray
@@ -63,10 +63,9 @@ class Grouped(NamedTuple):
     indices : device array, shape (arcs,)
         The rows' neighbours.
     order : device array or None
-        Numbers of edges, in that order.
+        The edge of each arc, in the order of `indices`.
     both_ways : int
-        Pairs of vertices with edges that were given in one direction and others in the other; 0 where
-        an edge is one arc.
+        Pairs of vertices with edges given in both directions; 0 if an edge is one arc.
     """
 
     layout: Layout
@@ -82,13 +81,13 @@ def group_edges(device: Device, ends: Ends, size: int, *, both: bool, keep: bool
     ----------
     device : Device
     ends : Ends
-        Of the edges; its table is overwritten.
+        Ends of the edges; its table is overwritten.
     size : int
         Number of vertices.
     both : bool
-        Whether an edge is an arc both ways, a self-loop once.
+        Whether an edge is an arc in both directions; a self-loop is one arc.
     keep : bool
-        Whether to tell which edge each arc comes from.
+        Whether to return which edge each arc comes from.
 
     Returns
     -------
@@ -100,7 +99,7 @@ def group_edges(device: Device, ends: Ends, size: int, *, both: bool, keep: bool
     if not edges:
         return Grouped(layout, xp.empty(0, index), xp.empty(0, np.int32) if keep else None, 0)
     positions = layout.positions
-    if ends.table is not None:  # integers' numbers become their positions
+    if ends.table is not None:  # replace numbers by positions in the table
         positions = xp.take(positions, ends.table, out=ends.table)
     columns = ends.destinations, ends.sources
     grouping = Grouping(
@@ -128,8 +127,8 @@ def _count_both_ways(
 ) -> int:
     """Count the pairs of vertices with edges that were given in both directions.
 
-    Every arc is read once.  Only where some are repeated are the edges looked up in the rows; that
-    takes two bytes an arc, where the keys have been.
+    Every arc is read once.  Only if some are repeated are the edges looked up in the rows; that takes
+    two bytes an arc, in the memory of the keys.
     """
     xp, arcs, edges = device.xp, len(indices), len(columns[0])
     found = xp.zeros(1, np.int64)
@@ -147,7 +146,7 @@ def _count_both_ways(
 
 
 def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:
-    """Give vertices positions by falling in-degree, equal ones by number."""
+    """Assign positions to vertices by falling in-degree, ties by number."""
     counts = ends.counts
     if size and counts is None:
         span = size if ends.table is None else len(ends.table)
@@ -161,13 +160,13 @@ def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:
 
 
 def place_vertices(device: Device, degrees: list[DeviceArray], size: int) -> Layout:
-    """Give vertices positions by falling in-degree, equal ones by number.
+    """Assign positions to vertices by falling in-degree, ties by number.
 
     Parameters
     ----------
     device : Device
     degrees : list of one device array of int32 or int64, shape (size,)
-        The list is emptied, so that memory comes free if the caller has no other reference.
+        The list is emptied, which frees the memory if the caller has no other reference.
     size : int
 
     Returns
@@ -218,7 +217,7 @@ def count_degrees(
     destinations, sources : device array of int32 or int64, shape (edges,)
         Integers from `low`, below `low + span`.
     both : bool
-        Whether an edge is an arc both ways, a self-loop once.
+        Whether an edge is an arc in both directions; a self-loop is one arc.
     low, span : int
 
     Returns
@@ -242,8 +241,8 @@ def add_degrees(
 ) -> None:
     """Add to `counts` how often each integer from `low` is among `ends`.
 
-    As many counts at a time as the L2 has room for, beside what streams through.  On an H200, 336
-    million edges and 134 MB of counts take 5 ms so, and 13 ms at once.
+    Each pass makes as many counts as fit the L2 beside the streamed data.  On an H200, 336 million edges
+    and 134 MB of counts take 5 ms this way, and 13 ms in one pass.
 
     Parameters
     ----------
@@ -283,17 +282,17 @@ def gather(device: Device, values: DeviceArray, order: DeviceArray) -> DeviceArr
 def transpose(
     device: Device, csc: Rows, out_degrees: DeviceArray, *, keep: bool
 ) -> tuple[Rows, DeviceArray]:
-    """Turn rows of in-neighbours into rows of out-neighbours.
+    """Transpose rows of in-neighbours to rows of out-neighbours.
 
     Parameters
     ----------
     device : Device
     csc : Rows
     out_degrees : device array of int64, shape (size,)
-        As `count_targets` gives them.
+        Returned by `count_targets`.
     keep : bool
-        Whether to tell where in the CSC each arc comes from.  That costs 4 bytes an arc and moves
-        any attribute in one pass when it is asked for; sorted along, all would move at once.
+        Whether to return the place in the CSC of each arc.  It costs 4 bytes an arc.  With it an
+        attribute is moved in one pass when first requested; otherwise all would be sorted along.
 
     Returns
     -------
@@ -350,7 +349,7 @@ def sum_rows(
     *,
     first_arc: int = 0,
 ) -> None:
-    """Sum up the values of each row: a warp each, several pieces of the long ones.
+    """Sum the values of each row: a warp for each row, several for long rows.
 
     Parameters
     ----------
@@ -360,7 +359,7 @@ def sum_rows(
     sums : device array of float64, shape (rows,)
         Written.
     first_arc : int
-        Where `values` starts, as `offsets` count.
+        The arc, as `offsets` count, at which `values` starts.
     """
     xp, rows = device.xp, len(sums)
     head = (offsets, values, first_arc)
@@ -375,7 +374,7 @@ def sum_rows(
 
 
 def _starts(device: Device, degrees: DeviceArray) -> DeviceArray:
-    """Return the offsets of rows of such lengths; int64, shape (size + 1,)."""
+    """Return the offsets of rows with the given lengths; int64, shape (size + 1,)."""
     offsets = device.xp.zeros(len(degrees) + 1, np.int64)
     offsets[1:] = degrees
     device.xp.cumsum(offsets, out=offsets)

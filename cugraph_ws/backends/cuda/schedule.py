@@ -1,4 +1,4 @@
-"""Which vertices go by which schedule, and how many blocks work on each class."""
+"""Assign vertices to schedules by in-degree, and blocks to each class of vertices."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = [
 ]  # fmt: skip
 
 BLOCK = 256  # threads
-HUB = 4096  # in-degree from which a vertex is shared out among blocks
+HUB = 4096  # in-degree from which a vertex is split among blocks
 CHUNK = 4096  # arcs of a hub for one block
 MIDDLE = 128  # in-degree from which a vertex has a warp of its own
 BLOCKS_A_MULTIPROCESSOR = 16  # for each class
-HEAD_PART = 4  # part of the arcs whose vertices are computed while those of the rest are sent
-BRIEF = 8  # times as many, where something else is to run beside them
+HEAD_PART = 4  # vertices with one in so many arcs are computed while the others are sent
+BRIEF = 8  # times as many blocks, if another kernel is to run beside them
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,9 @@ class Schedule:
     Attributes
     ----------
     shape : tuple
-        Number of vertices of the whole graph, first middle and first low position, where the latter
-        end, blocks for hubs, and for the middle, blocks of earlier parts, whether others follow.
+        Number of vertices of the whole graph, first middle position, first low position, end of the
+        low positions, blocks for hubs, blocks for the middle class, blocks of earlier parts, and
+        whether parts follow.
     hubs : tuple
         Chunks of hubs, as `kernels/cuda/superstep.py` takes them.
     launch : (int, int)
@@ -45,16 +46,16 @@ class Schedule:
     launch: tuple[int, int]
 
     def parts(self, device: Device, cut: int) -> tuple[Schedule, Schedule]:
-        """Return the launches of two parts: of positions from `cut` on, then of those before.
+        """Return the launches of two parts: first positions from `cut` on, then those before.
 
-        The latter has many blocks that do little each: what is to run beside it soon finds room.
+        The second launch has many short blocks, so that a kernel beside it soon finds room.
 
         Parameters
         ----------
         device : Device
             Where they run.
         cut : int
-            Not among the hubs, nor beyond the owned positions.
+            An owned position after the hubs, or the end of the owned positions.
         """
         vertices, middle, low, end, *_ = self.shape
         most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
@@ -85,7 +86,7 @@ def launch_shape(device: Device, items: int) -> tuple[int, int]:
 
 
 def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:
-    """Return a queue for the pieces of all rows that are longer than one: rows, and pieces of them.
+    """Return a queue for the pieces of all rows that are longer than a piece.
 
     Parameters
     ----------
@@ -96,13 +97,14 @@ def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:
     Returns
     -------
     (array, array)
+        Room for the row of each piece, and for its place in the row.
     """
     pieces = 2 * graph.arcs // PIECE + 1  # only longer rows are cut
     return device.xp.empty(pieces, graph.numbers.dtype), device.xp.empty(pieces, np.int32)
 
 
 def plan_schedule(device: Device, part: DevicePartition, message: tuple[str, ...]) -> Schedule:
-    """Cut a partition's own vertices into classes by in-degree.
+    """Split a partition's owned vertices into classes by in-degree.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def plan_schedule(device: Device, part: DevicePartition, message: tuple[str, ...
         Where the partition is.
     part : DevicePartition
     message : tuple of str
-        NumPy's names of the types of a message's numbers.
+        NumPy dtype names of a message's fields.
 
     Returns
     -------
@@ -126,7 +128,9 @@ def plan_schedule(device: Device, part: DevicePartition, message: tuple[str, ...
 
 
 def cut_in_two(part: DevicePartition) -> int:
-    """Return where to cut a superstep: those before, hubs among them, have a quarter of the arcs.
+    """Return where to cut a superstep: the positions before have about a quarter of the arcs.
+
+    The hubs are before the cut.
 
     Parameters
     ----------
@@ -165,7 +169,7 @@ def _planned(
 def _hubs(
     device: Device, part: DevicePartition, count: int, message: tuple[str, ...]
 ) -> tuple[Any, ...]:
-    """Return the chunks of the first `count` vertices, and room for what is found of each."""
+    """Return the chunks of the first `count` vertices, and room for the result of each chunk."""
     xp = device.xp
     chunks = part.graph.chunks(count, CHUNK)
     total = len(chunks[0])

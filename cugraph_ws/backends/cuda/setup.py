@@ -1,4 +1,4 @@
-"""What a run on the GPU is made of: the plan, the parts of the graph, an executor for each, their exchange."""
+"""Set up a run on the GPU: the plan, the parts of the graph, an executor for each, and the exchange."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def set_up(
     bound, graph, options, in_place, plain, threads
         As `cugraph_ws.backends.cpu.setup.set_up` takes them.
     tol : float, optional
-        Bound of the residual, at which queued supersteps end by themselves.
+        Bound of the residual at which queued supersteps stop on the device.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def set_up(
         parts = split(graph, bound, options.partitions)
         held = [device_partition(part) for part in parts]
     exchange: Exchange
-    if not divided:  # a shard is the whole graph where no other rank has one
+    if not divided:  # with a single rank the shard is the whole graph
         exchange = LocalExchange([])
     elif graph.whole:
         boundaries = [part.boundaries for part in held]
@@ -106,7 +106,7 @@ def _executor(
     divided: bool,
     tol: float | None,
 ) -> Executor:
-    """Return what executes a strategy on a partition."""
+    """Return the executor of a strategy on a partition."""
     wanted: dict[str, Any] = {"wanted": options.direction, "filter": options.filter}
     if strategy.schedule == "worklist":
         return CudaRelayExecutor(bound, part, **wanted)
@@ -151,5 +151,5 @@ def _among_gpus(
 
 
 def _links_of(graph: Any) -> Any:
-    """Return the links between ranks that have a GPU each; None where there are no others, or none."""
+    """Return the links between ranks with a GPU each; None for a single rank, or without links."""
     return getattr(graph.comm, "links", None) if graph.comm.size > 1 else None

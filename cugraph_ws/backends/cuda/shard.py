@@ -1,4 +1,4 @@
-"""One member's share of a graph on its GPU; made by `device_build`."""
+"""A rank's shard of a graph on its GPU; made by `shard_build`."""
 
 from __future__ import annotations
 
@@ -26,32 +26,34 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 
 class DeviceShard(ShardGraph):
-    """One member's share of a graph; see `ShardGraph` for what can be asked.
+    """A rank's shard of a graph; see `ShardGraph` for its methods.
 
-    Rows are laid out on the device, by falling in-degree; what is asked for on the host is copied
-    there when it is first asked for.
+    Rows are laid out on the device, by falling in-degree.  Arrays are copied to the host when first
+    requested there.
 
     Parameters
     ----------
-    crew : Communicator
-        The members, between whom arrays on the device travel.
-    cuts : ndarray of int64, shape (crew.size + 1,)
-        Member r owns the vertices numbered from cuts[r] to cuts[r + 1].
+    comm : Communicator
+        Exchanges arrays on the device.
+    cuts : ndarray of int64, shape (comm.size + 1,)
+        Rank r owns the vertices numbered from cuts[r] to cuts[r + 1].
     graph : DeviceGraph
-        Own vertices as they are numbered, less `low`, with their rows; ghosts after them.
+        Owned vertices, by number less `low`, with their rows; ghosts after them.
     numbers : device array of int32 or int64, shape (length,)
-        The vertex number at each position: own ones', then ghosts', each ascending.
-    bounds : ndarray of int64, shape (crew.size + 1,)
-        Where each member's vertices begin among the ghosts.
+        The vertex number at each position: owned vertices, then ghosts, each ascending.
+    bounds : ndarray of int64, shape (comm.size + 1,)
+        Where each rank's vertices begin among the ghosts.
     held : list of device array
-        For each member, the own positions that it holds as ghosts.
+        For each rank, positions in the shard of the owned vertices that it has as ghosts.
+    sent : list of device array
+        The same vertices at positions of `graph`.
     vertices : DeviceShardVertices
     kind, names, weight, directed
         See `ShardGraph`.
     number_of_edges, number_of_arcs : int
-        How many all members have.
+        Totals over all ranks.
     loops : int, optional
-        How many self-loops all members had, where they have been dropped.
+        Number of dropped self-loops over all ranks.
     """
 
     _arcs: ShardArcs
@@ -82,7 +84,7 @@ class DeviceShard(ShardGraph):
         self._find_ghosts(bounds)
         self._held = held
         self._arcs = ShardArcs(graph, carried, self._below, self.owned, mirrored=not directed)
-        self._numbers = numbers  # by position of the share
+        self._numbers = numbers  # by position in the shard
         self._vertices = vertices
         self._vertices.settle(self)
         self._laid = graph, device().xp.take(numbers, graph.numbers), sent
@@ -91,7 +93,7 @@ class DeviceShard(ShardGraph):
 
     @property
     def positions(self) -> npt.NDArray[np.int64]:
-        """Vertex number at each position; copied to the host when first asked for."""
+        """Vertex number at each position; copied to the host when first requested."""
         with self._lock:
             if "positions" not in self.kept:
                 self.kept["positions"] = as_host(self._numbers).astype(np.int64)
@@ -99,7 +101,7 @@ class DeviceShard(ShardGraph):
 
     @property
     def boundaries(self) -> list[npt.NDArray[np.int64]]:
-        """The own positions that each member holds; copied to the host when first asked for."""
+        """Positions of each rank's boundary; copied to the host when first requested."""
         with self._lock:
             if "boundaries" not in self.kept:
                 self.kept["boundaries"] = [as_host(one).astype(np.int64) for one in self._held]
@@ -117,16 +119,16 @@ class DeviceShard(ShardGraph):
 
     @property
     def own_arcs(self) -> int:
-        """Number of arcs into own vertices."""
+        """Number of arcs into owned vertices."""
         return self._arcs.number_of_arcs
 
     @property
     def binds_on_device(self) -> bool:
-        """Whether arrays by vertex are made on the device where a run computes there."""
+        """Whether arrays by vertex are made on the device if a run computes there."""
         return True
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
-        """Return the share as the CUDA engine reads it; see `ShardGraph.laid_out`."""
+        """Return the shard as the CUDA engine reads it; see `ShardGraph.laid_out`."""
         return self._laid
 
     def numbers_of(self, places: DeviceArray) -> DeviceArray:
@@ -134,12 +136,12 @@ class DeviceShard(ShardGraph):
         return self._numbers[places]
 
     def places_of(self, numbers: DeviceArray) -> DeviceArray:
-        """Return the positions of vertices, on the device: −1 for those neither own nor ghosts here.
+        """Return the positions of vertices, on the device: −1 if neither owned nor a ghost here.
 
         Parameters
         ----------
         numbers : device array of int32 or int64
-            Below the number of vertices; those below 0 are of none.
+            Below the number of vertices; a negative number means no vertex.
 
         Returns
         -------
@@ -154,7 +156,7 @@ class DeviceShard(ShardGraph):
 
     @property
     def ranks(self) -> tuple[DeviceArray, DeviceArray]:
-        """A bit for each vertex number, set for ghosts; how many are set up to each word's end; kept."""
+        """Bitmap of ghosts by vertex number, and how many bits are set up to each word's end; kept."""
         with self._lock:
             if "ranks" not in self.kept:
                 xp, outside = device().xp, self._numbers[self.owned :]
@@ -188,7 +190,7 @@ class DeviceShard(ShardGraph):
         return self._arcs.weight_sums(name, incoming=incoming)
 
     def _own_extreme(self, name: str, *, least: bool) -> list[Any] | None:
-        """Return the least or greatest value of own arcs, and the numbers of an edge's ends."""
+        """Return the least or greatest value of this rank's arcs, and that arc's vertex numbers."""
         if not self.own_arcs:
             return None
         value, arc = self._arcs.extreme(name, least=least)
@@ -196,26 +198,26 @@ class DeviceShard(ShardGraph):
         return [np.asarray(value).item(), *as_host(self.numbers_of(places)).tolist()]
 
     def _count_repeated(self) -> int:
-        """Count the edges beside the first between the same two vertices, together."""
+        """Count repeated edges: all but the first between two vertices.  Collective."""
         return total(self.comm, self._arcs.count_repeated())
 
     # ------------------------------------------------------------------------------- results
 
     def vertex_frame(self, columns: Mapping[str, Any]) -> Any:
-        """Return a frame of the own vertices, sorted, together; see `ShardGraph.vertex_frame`."""
+        """Return a frame of the owned vertices, sorted; see `ShardGraph.vertex_frame`.  Collective."""
         self._open()
         return self._kind.make(self._beside(self._vertices.own_columns(), columns))
 
     def edges_among(self, marks: Any) -> Any:
-        """Return the edges into own vertices whose ends are marked, together; see `Graph.edges_among`.
+        """Return the edges into owned vertices whose ends are both marked.  Collective.
 
-        Only what is kept is put in order, on the device.
+        See `Graph.edges_among`.  Only the kept edges are sorted, on the device.
         """
         xp, part = device().xp, Part(self, on_device=True)
         numbers, csc, spread = part.numbers, part.csc, part.spread(marks)
         rows = arc_rows(csc.offsets, part.laid.arcs)
         kept = spread[csc.indices] & spread[rows]
-        if not self.directed:  # an edge is two arcs, of which that from the smaller vertex counts
+        if not self.directed:  # an edge is two arcs; the one from the smaller vertex is kept
             kept &= numbers[csc.indices] <= numbers[rows]
         which = xp.flatnonzero(kept)
         sources, destinations = numbers[csc.indices[which]], numbers[rows[which]]
@@ -226,18 +228,20 @@ class DeviceShard(ShardGraph):
 
 
 class ShardArcs(DeviceArcs):
-    """The arcs of a share; on the host, by rank: the order of own vertices' and ghosts' numbers.
+    """The arcs of a shard; on the host vertices are ordered by number, ghosts among owned ones.
 
     Parameters
     ----------
     graph : DeviceGraph
-        Its vertex numbers are positions of the share.
+        Its vertex numbers are positions in the shard.
     carried : sequence of str
+        Names of the edge columns that the graph keeps.
     below : int
-        How many ghosts have smaller numbers than own vertices.
+        Number of ghosts with smaller numbers than the owned vertices.
     owned : int
+        Number of owned vertices.
     mirrored : bool
-        Whether every edge is two arcs, of which each is where its destination is.
+        Whether every edge is two arcs, each on the rank that owns its destination.
     """
 
     def __init__(

@@ -1,34 +1,36 @@
-"""A graph built by a crew whose frames and members are on GPUs: nothing of it comes to the host.
+"""Build the shards of a graph from frames on GPUs, without copies to the host.
 
-For edges whose ids are integers that nearly fill a range, which may be parallel, and without a frame of
-vertices; what is asked for beside goes over the host, as `build_shard` does it.
+The ids of the edges must be integers that nearly fill a range, and there must be no frame of vertices.
+Parallel edges are allowed.  All other graphs are built over the host by `build_shard`.
 
-Arcs travel as they are, ids less the least, and become positions where they are grouped.  So the layout
-is made first, of in-degrees that members add up, and then rows are filled in R rounds: of each round all
-arcs into one range of every member's rows are sent, grouped and forgotten.
+Arcs are sent as pairs of ids less the least id.  Ids become positions where the arcs are grouped.  So
+the layout is made first, from in-degrees that are summed over ranks.  Then rows are filled in R rounds:
+in each round all arcs into one range of every rank's rows are sent, grouped and dropped.
 
-Bytes that a member holds beside its partitions.  n vertices, o of them own, g ghosts; ids from a range of
-r; k members, and m/k edges of a directed graph for each; b own vertices that others have as ghosts; i bytes
-an integer (4, or 8), v of values an arc.
+Bytes that a rank holds beside its partitions, for n vertices, of which it owns o and has g as ghosts; ids
+from a range of r; k ranks, and m/k edges of a directed graph for each; b owned vertices that other ranks
+have as ghosts; i bytes an integer (4, or 8); v bytes of values an arc:
 
-    step                     kept so far                    beside that
-    who is there             r                              2 r / 8
+    step                     kept so far                    temporary
+    ids marked               r                              2 r / 8
     in-degrees               r + i n + 8 n                  i r, then 8 n
-    own vertices laid out    r + 8 n + (i + 8) o            i (o + n), then 8 o, then n and r of kinds
-    arcs told apart          … + m/k                        k r / 8 of sources, then r + i r
+    owned vertices laid out  r + 8 n + (i + 8) o            i (o + n), then 8 o, then n and r of kinds
+    arcs split by kind       … + m/k                        k r / 8 of sources, then r + i r
     ghosts put in order      …                              8 g, then i (b + g) and 24 b to sort by
-    each of R rounds         (i + 8) o + i (r + g) + m/k    2 i m/kR sent and as much come;
-                             + (i + v) m/k                  then what came, 8 m/kR of keys, a part sorted
+    each of R rounds         (i + 8) o + i (r + g) + m/k    2 i m/kR sent, as much received; then what
+                             + (i + v) m/k                  is received, 8 m/kR of keys, a part sorted
     done                     (2 i + 8) (o + g) + (i + v) m/k
 
-With values what is sent and what comes has them too, one column at a time, and i bytes an arc for whose
-they are; the own columns are there until the last round.  Rows are read once for the range of the ids,
-once to mark them, once (one end) for in-degrees, as often as counts do not fit the L2, and once to be
-told apart, which leaves a byte for each; a round reads the bytes, and of the ends about a sector in two.
+Values are sent and received too, one column at a time, with i bytes an arc for the row of each value.
+The rank's own columns are kept until the last round.  Rows are read once for the range of the ids,
+once to mark them, for in-degrees (one end only) once for every part of the counts that fits the L2, and
+once to find their kinds, a byte each.  A round reads these bytes, and about every second sector of the
+ends.
 
-Of an undirected graph a byte for each arc of a round says which way its edge was given, so that pairs of
-vertices given both ways are counted.  That reads every arc once more; only where some are repeated are
-the round's arcs looked up in the rows, with two bytes an arc in the memory of the keys.
+For an undirected graph a byte for each arc of a round says in which direction its edge was given, so
+that pairs of vertices with edges in both directions can be counted.  That reads every arc once more.
+Only where arcs are repeated are the round's arcs looked up in the rows; two bytes an arc are then kept
+in the memory of the keys.
 """
 
 from __future__ import annotations
@@ -112,11 +114,11 @@ class PresentOnDevices:
 
 
 def are_integers(comm: Communicator, parts: Parts, names: tuple[list[str], list[str]]) -> bool:
-    """Tell whether the ids of all members' edges are single integers, together.
+    """Return whether the ids of all ranks' edges are single integers.  Collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     parts : Parts
     names : pair of list of str
         The id columns.
@@ -128,7 +130,7 @@ def are_integers(comm: Communicator, parts: Parts, names: tuple[list[str], list[
             for part in parts.own
             for (name,), argument in zip(names, ("source", "destination"), strict=True)
         )
-    except InputError:  # which is raised where it is found out what is wrong
+    except InputError:  # raised again, with its reason, when the columns are read
         own = False
     return all(comm.allgather(own))
 
@@ -136,24 +138,24 @@ def are_integers(comm: Communicator, parts: Parts, names: tuple[list[str], list[
 def find_present(
     comm: Communicator, columns: Sequence[DeviceArray], dense_up_to: int, *, natural: bool = False
 ) -> PresentOnDevices | None:
-    """Find out which integers all members have, together.
+    """Find the integers that occur on any rank.  Collective.
 
-    Each member marks its own ids in a table over the range, and shows it to all.
+    Each rank marks its ids in a bitmap over the range, and sends it to all ranks.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     columns : sequence of device array of int32, uint32 or int64
-        The own ones, perhaps none.
+        The id columns of this rank; may be empty.
     dense_up_to : int
-        Largest range to number so, the same for all members.
+        Largest range to number this way, the same on all ranks.
     natural : bool
-        Whether what is negative here is in truth above int64.
+        Whether negative values stand for unsigned ids above int64.
 
     Returns
     -------
     PresentOnDevices or None
-        None, for all members, where the range is larger, or something is above int64.
+        None, on all ranks, if the range is larger, or an id is above int64.
     """
     here = device()
     xp, limits = here.xp, np.iinfo(np.int64)
@@ -192,12 +194,12 @@ def build_on_devices(
     self_loops: str,
     weights: Sequence[float] | None,
 ) -> DeviceShard | None:
-    """Build a member's share of a graph, together; see `build_shard`.
+    """Build this rank's shard of a graph; see `build_shard`.  Collective.
 
     Parameters
     ----------
-    crew : Communicator
-        Between whose members arrays on the device travel.
+    comm : Communicator
+        Exchanges arrays on the device.
     parts : Parts
         Of the edge frame, opened on the device.
     names : pair of list of str
@@ -205,26 +207,26 @@ def build_on_devices(
     kind : IdType
         Of the ids: integers.
     columns : list of device array
-        Those of own partitions: sources, then destinations.
+        The id columns of this rank's partitions: sources, then destinations.
     values : dict of str to device array, each of shape (rows,)
-        Edge columns of own rows.
+        Edge columns of this rank's rows; emptied.
     weight, directed, self_loops, weights
         See `build_shard`.
 
     Returns
     -------
     DeviceShard or None
-        None, for all members, where ids are to be numbered over the host, or a self-loop named.
+        None, on all ranks, if ids must be numbered over the host, or an error must name a self-loop.
 
     Raises
     ------
     InputError
-        If edges with values are more than can be kept in order; for all members.
+        If there are more edges with values than can be kept in order; on all ranks.
     GraphMemoryError
-        If a member's share would not fit on its GPU; for all members.
+        If a rank's shard would not fit on its GPU; on all ranks.
     """
     xp, form = device().xp, wire.form_of(kind)
-    if form.itemsize < 4:  # as ids are kept on the device; results have their own dtype again
+    if form.itemsize < 4:  # the dtype of ids on the device; results get the original dtype
         form = np.dtype(np.int32)
     if form == np.uint32:  # kernels compute with int64; a copy would be as long as all rows
         own = [xp.ascontiguousarray(one, dtype=form) for one in columns]
@@ -316,7 +318,7 @@ def build_on_devices(
         del wide
     layout = _with_ghosts(positions, table[outside], offsets)
     del table, route, outside, offsets
-    # Asked for once more, so that it is not kept beside what has travelled meanwhile.
+    # Exchanged a second time, so that it takes no memory during the rounds.
     held, sent = _asked_for(comm, strangers, ghosts, positions, first)
     for boundary in sent:
         boundary.sort()
@@ -355,7 +357,7 @@ def _own_degrees(
     loops: bool,
     directed: bool,
 ) -> DeviceArray:
-    """Return how many of the own arcs lead to each vertex; `rows` are those of all members."""
+    """Return how many of this rank's arcs lead to each vertex; `rows` counts those of all ranks."""
     here = device()
     counts = here.xp.zeros(there.span, number_dtype(2 * rows))
     for sources, destinations in ends:
@@ -384,15 +386,15 @@ def _united(pieces: Sequence[DeviceArray]) -> DeviceArray:
 
 
 def _spread_out(words: DeviceArray, count: int) -> DeviceArray:
-    """Return bits of words of 32, from the lowest, as an array of bool."""
+    """Unpack the bits of 32-bit words, lowest first, into an array of bool."""
     xp = device().xp
     return xp.unpackbits(words.view(np.uint8), bitorder="little")[:count].view(np.bool_)
 
 
 def _added_up(comm: Communicator, degrees: DeviceArray, cuts: npt.NDArray[np.int64]) -> DeviceArray:
-    """Return all members' degrees of own vertices, together."""
+    """Sum the degrees of owned vertices over all ranks.  Collective."""
     came = comm.alltoall([[degrees[first:last]] for first, last in pairwise(cuts.tolist())])
-    # a copy, so that nothing keeps those of other members' vertices
+    # a copy, so that the degrees of other ranks' vertices can be freed
     found = came[0][0].copy()
     for (one,) in came[1:]:
         found += one
@@ -400,12 +402,12 @@ def _added_up(comm: Communicator, degrees: DeviceArray, cuts: npt.NDArray[np.int
 
 
 def _turns_of(offsets: DeviceArray, rounds: int) -> tuple[list[tuple[int, int]], int]:
-    """Cut own rows into ranges of about as many arcs each.
+    """Cut this rank's rows into ranges with about the same number of arcs.
 
     Returns
     -------
     goals : list of (int, int)
-        At which row and at which arc each range starts, and the end.
+        The row and the arc at which each range starts, and the end.
     arcs : int
     """
     xp = device().xp
@@ -424,7 +426,7 @@ def _kinds(
     places: DeviceArray,
     span: int,
 ) -> DeviceArray:
-    """Return of which kind arcs to each id are, together; see `DeviceRoute.tell_apart`."""
+    """Return the kind of arcs to each id; see `DeviceRoute.tell_apart`.  Collective."""
     xp, rounds = device().xp, len(goals) - 1
     dtype = kind_dtype(rounds * comm.size)
     own = xp.zeros(len(positions), dtype)
@@ -450,18 +452,18 @@ def _estimate(
     *,
     directed: bool,
 ) -> DeviceEstimate:
-    """Tell how much more memory a share will take, before the first round."""
+    """Estimate how much more memory a shard will take, before the first round."""
     index, end = number_dtype(length).itemsize, number_dtype(span).itemsize
     sent, most = route.sent, max(route.coming)
     numbering, offsets = 2 * index * length, 8 * (length + 1)
     kept = (index + value_bytes) * arcs
-    # what is sent, or the keys; what comes; and beside them the part that is sorted
+    # what is sent, or the keys; what is received; and the part that is being sorted
     room, part = 2 * end * (max(most, sent) + most), part_size(most)
-    room += 0 if directed else most  # which arcs lead back
+    room += 0 if directed else most  # a byte for the direction of each arc
     beside = 8 * part
     if value_bytes:
         listed = number_dtype(most).itemsize
-        # of the values one column at a time is sent
+        # values are sent one column at a time
         sending = (number_dtype(arcs).itemsize + 8) * sent
         beside = value_bytes * most + max(sending, listed * most + 16 * part)
     return DeviceEstimate(
@@ -484,20 +486,20 @@ def _fill(
     *,
     directed: bool,
 ) -> tuple[DeviceArray, dict[str, DeviceArray], int]:
-    """Fill own rows, range by range, together.
+    """Fill this rank's rows, range by range.  Collective.
 
     Parameters
     ----------
     route : DeviceRoute
     offsets : device array of int64, shape (owned + 1,)
     goals : sequence of (int, int)
-        At which row and arc each range starts, and the end.
+        The row and the arc at which each range starts, and the end.
     table : device array
-        The positions of ids less the least.
+        The position of each id, indexed by the id less the least one.
     arcs, length : int
-        Own arcs; own vertices and ghosts.
+        Number of this rank's arcs; number of owned vertices and ghosts.
     values : dict of str to device array
-        Edge columns of own rows.
+        Edge columns of this rank's rows.
     directed : bool
 
     Returns
@@ -505,14 +507,14 @@ def _fill(
     indices : device array, shape (arcs,)
     values : dict of str to device array, each of shape (arcs,)
     pairs : int
-        Pairs of vertices, of which the larger one is owned, with edges that were given either way.
+        Pairs of vertices with edges given in both directions; the larger vertex is owned.
     """
     here, pairs = device(), 0
     xp = here.xp
     indices = xp.empty(arcs, number_dtype(length))
     moved = {name: xp.empty(arcs, column.dtype) for name, column in values.items()}
-    # The same memory for all rounds, and for keys what has been sent from: the driver takes its time
-    # to give memory, and to take it back.
+    # All rounds use the same memory, and the keys reuse the send buffer: to allocate and to free
+    # memory is slow in the driver.
     most, end = max(route.coming), number_dtype(len(table))
     longest = max(most, route.sent)
     leaving, arriving = xp.empty((2, longest), end), xp.empty((2, most), end)
@@ -525,7 +527,7 @@ def _fill(
         if not directed:
             run(here, "strip_marks", last_arc - arc, ends[1], last_arc - arc, ways, module="split")
         starts = offsets[row : last_row + 1] - arc
-        # all of a round's arcs are there at once: gone through once, and not in rounds of their own
+        # rounds=1: all arcs of this round are present, so they are grouped in one pass
         grouping = Grouping(
             here, ends, starts, last_row - row,
             positions=table, first_row=row, neighbours=length, rounds=1, room=leaving.ravel().view(np.int64),
@@ -561,28 +563,28 @@ def _count_both_ways(
     rows: Rows,
     room: DeviceArray,
 ) -> int:
-    """Count the pairs of vertices with edges that were given in both directions, alone.
+    """Count the pairs of vertices with edges given in both directions.  Not collective.
 
-    Every arc is read once.  Only where some are repeated are the arcs that came looked up in the rows.
+    Every arc is read once.  Only where arcs are repeated are the received arcs looked up in the rows.
 
     Parameters
     ----------
     ends : pair of device array, shape (arcs,)
         Destinations and sources of the arcs of some rows, as ids less the least.
     ways : device array of uint8
-        1 where an arc is an edge turned around.
+        1 where an arc is a reversed edge.
     table : device array
-        The positions of ids less the least.
+        The position of each id, indexed by the id less the least one.
     first_row : int
         The position of the first row.
     rows : Rows
     room : device array of uint8
-        Two for each arc at least; written.
+        Scratch memory; at least two entries per arc.
 
     Returns
     -------
     int
-        A pair counts in the row of the larger vertex.
+        A pair is counted in the row of its larger vertex.
     """
     here, arcs = device(), len(rows.indices)
     found = here.xp.zeros(1, np.int64)
@@ -603,23 +605,24 @@ def _asked_for(
     positions: DeviceArray,
     first: int,
 ) -> tuple[list[DeviceArray], list[DeviceArray]]:
-    """Return for each member which own vertices it has as ghosts, together: by number, and by position.
+    """Return which owned vertices each rank has as ghosts, by number and by position.  Collective.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     strangers : device array of int32 or int64
-        The numbers of the own ghosts, ascending.
+        The numbers of this rank's ghosts, ascending.
     ghosts : sequence of (int, int)
-        Which of them are each member's.
+        The range of them that each rank owns.
     positions : device array, shape (owned,)
-        Of the own vertices, which are numbered from `first` on.
+        Positions of the owned vertices, which are numbered from `first` on.
     first : int
+        The least number of an owned vertex.
 
     Returns
     -------
     held, sent : list of device array
-        How far numbers are beyond the first; positions of the same vertices, in the dtype for the share.
+        Numbers less `first`; positions of the same vertices, in the shard's index dtype.
     """
     xp, index = device().xp, number_dtype(len(positions) + len(strangers))
     came = comm.alltoall([[strangers[one:other]] for one, other in ghosts])
@@ -628,7 +631,7 @@ def _asked_for(
 
 
 def _with_ghosts(positions: DeviceArray, ghosts: DeviceArray, offsets: DeviceArray) -> Layout:
-    """Put ghosts behind own vertices, at given positions, without rows."""
+    """Append ghosts to the owned vertices' layout, at given positions, with empty rows."""
     owned, length = len(positions), len(positions) + len(ghosts)
     xp, index = device().xp, number_dtype(length)
     placed = xp.empty(length, index)

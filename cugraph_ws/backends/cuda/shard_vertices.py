@@ -1,4 +1,4 @@
-"""The vertices of a share on a GPU: integers, kept there for own vertices and ghosts."""
+"""The vertices of a shard on a GPU: integer ids of owned vertices and ghosts."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ __all__ = ["DeviceShardVertices"]
 DeviceArray = Any  # CuPy's or NumPy's
 
 _INT64_MAX = np.iinfo(np.int64).max
-_CHUNK = 1 << 22  # rows that are looked up at once, so that 64-bit places are not kept for all
+_CHUNK = 1 << 22  # rows that are looked up at once, which bounds the memory for 64-bit places
 
 
 class DeviceShardVertices(ShardVertices):
-    """All vertices of a graph, of which each member keeps its own; see `ShardVertices`.
+    """All vertices of a graph; each rank keeps the ids of its shard.  See `ShardVertices`.
 
-    Numbers in partitions that are all cuDF frames go from GPU to GPU, straight to the owners of their
-    vertices; whatever else callers give comes over the host.  What an algorithm returns on the device
-    stays there.
+    If all partitions of an argument are cuDF frames, its numbers are sent from GPU to GPU to the owners
+    of their vertices.  All other arguments are sent over the host.  An algorithm's results on the
+    device stay there.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     sources : sequence of str
         Names of the edge frame's source columns.
     kind : IdType
-        Of the id, an integer.
-    cuts : ndarray of int64, shape (crew.size + 1,)
-        Who owns which vertices.
+        Type of the id, an integer.
+    cuts : ndarray of int64, shape (comm.size + 1,)
+        Rank r owns the vertices numbered from cuts[r] to cuts[r + 1].
     form : dtype
-        Of the ids.
+        Dtype of the ids on the device.
     ids : device array, shape (length,), optional
-        Ids by position of the share, own vertices first; every id is its own number without.
+        Ids by position in the shard, owned vertices first.  Without it, every id is its number.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class DeviceShardVertices(ShardVertices):
         else:
             firsts = [None if parts is None else parts[0] for parts in numbering.ranges.firsts]
         self._stretches = _stretches(firsts, np.diff(cuts))
-        # of own ids: the least, and how far the greatest is beyond it
+        # the least id of an owned vertex, and the greatest less the least
         self._least, self._span = low, high - low - 1
         if ids is not None and high > low:
             self._least, greatest = own.ends
@@ -84,7 +84,7 @@ class DeviceShardVertices(ShardVertices):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the ids, those of ghosts included."""
+        """Bytes of the ids, ghosts' ids included."""
         return 0 if self._ids is None else int(self._ids.nbytes)
 
     # --------------------------------------------------------------------------------- values
@@ -99,10 +99,10 @@ class DeviceShardVertices(ShardVertices):
         *,
         on_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Align numbers that are given for vertices to positions, together; see `ShardVertices.values`.
+        """Align numbers given for vertices to positions; see `ShardVertices.values`.  Collective.
 
-        Partitions take beside what is returned, for a row here and one that comes from others, about
-        as much as the value and 4 bytes, or 8 where the ids of a member are spread over 2³¹ or more.
+        Beside the result each row, here or received, takes about the bytes of a value and 4 bytes
+        more; 8 bytes more if the ids of a rank span 2³¹ or more.
         """
         if isinstance(data, Partitions):
             came = self._receive_on_devices(data, argument, np.dtype(dtype), column)
@@ -115,14 +115,14 @@ class DeviceShardVertices(ShardVertices):
     def _receive_on_devices(
         self, data: Partitions, argument: str, dtype: np.dtype[Any], column: str | None
     ) -> tuple[DeviceArray, DeviceArray] | None:
-        """Bring values to their vertices without a detour over the hosts, together.
+        """Send values to the owners of their vertices, from GPU to GPU.  Collective.
 
         Returns
         -------
         values : device array of `dtype`, shape (length,)
         given : device array of bool, shape (length,)
-            Or None, for all members, where this way cannot read something, or something is wrong:
-            the way over the hosts then finds out what, and names it.
+            None instead of both, on all ranks, if this path cannot read the data or finds an error.
+            The path over the hosts then reads it, and names the error.
         """
         comm, xp = self._comm, device().xp
         if not comm.on_device or not are_on_gpus(comm, data.frames):
@@ -159,14 +159,14 @@ class DeviceShardVertices(ShardVertices):
         dtype: np.dtype[Any],
         boxes: list[list[DeviceArray]],
     ) -> bool:
-        """Put a partition's rows into the boxes of their vertices' owners, alone.
+        """Put a partition's rows into the send buffers for their vertices' owners.  Not collective.
 
-        A box gets two arrays: how far ids are beyond the owner's least one, and the values.
+        A buffer gets two arrays: ids less the owner's least id, and the values.
 
         Returns
         -------
         bool
-            Whether all rows are in boxes.
+            Whether all rows have been put into a buffer.
         """
         xp = device().xp
         ids = _ids_of(part, names[0], argument)
@@ -180,7 +180,7 @@ class DeviceShardVertices(ShardVertices):
         for rank, first, last in self._stretches:
             if last < least or first > most:
                 continue
-            # bounds that rows are compared with are between two of the ids, so of their dtype
+            # each bound used in a comparison is between two ids, so it fits their dtype
             here = ids >= ids.dtype.type(first) if first > least else None
             if last < most:
                 below = ids <= ids.dtype.type(last)
@@ -194,12 +194,12 @@ class DeviceShardVertices(ShardVertices):
     def _take_in(
         self, came: Sequence[Sequence[DeviceArray]], values: DeviceArray, given: DeviceArray
     ) -> bool:
-        """Write values that have come to their places, alone.
+        """Write received values to their places.  Not collective.
 
         Returns
         -------
         bool
-            Whether all are for own vertices, and none for the same.
+            Whether all values are for distinct owned vertices.
         """
         xp, rows = device().xp, 0
         strange = xp.zeros((), np.int64)
@@ -215,14 +215,14 @@ class DeviceShardVertices(ShardVertices):
         return bool(unknown == 0 and written == rows)
 
     def _own_places(self, beyond: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
-        """Return the places of own ids, given how far they are beyond the least one.
+        """Return the places of owned vertices, given their ids less the least one.
 
         Returns
         -------
         places : device array of integers
-            Of unknown ids, those of others.
+            Unknown ids get the place of another vertex.
         unknown : device array of int64, shape ()
-            How many are unknown.
+            Number of unknown ids.
         """
         xp, owned = device().xp, self._shard().owned
         kind = beyond.dtype.type
@@ -238,7 +238,7 @@ class DeviceShardVertices(ShardVertices):
     # -------------------------------------------------------------------------------- results
 
     def own_columns(self) -> dict[str, Any]:
-        """Return the ids of own vertices as result columns."""
+        """Return the ids of owned vertices as result columns."""
         shard = self._shard()
         (name,), (kind,) = self.names, self.types
         ids = None if self._ids is None else self._ids[: shard.owned]
@@ -264,10 +264,10 @@ class DeviceShardVertices(ShardVertices):
         return [id_column(named, Validity(len(wanted), nulls, mask), kind, fresh=True)]
 
     def _ask_for(self, strange: DeviceArray, wanted: DeviceArray, ids: DeviceArray) -> None:
-        """Fill in ids of vertices that are not known here, each asked for once, together."""
+        """Fill in the ids of remote vertices, each requested once.  Collective."""
         xp = device().xp
         distinct = numbers = wanted[strange]
-        if len(strange):  # most of a graph is one component: few are left to be sorted
+        if len(strange):  # equal numbers are often adjacent, as in labels: few are left to sort
             new = xp.ones(len(numbers), np.bool_)
             new[1:] = numbers[1:] != numbers[:-1]
             distinct = xp.unique(numbers[new])
@@ -278,14 +278,14 @@ class DeviceShardVertices(ShardVertices):
 
 
 def _stretches(firsts: Sequence[Any], owned: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:
-    """Return whom to ask for which ids: rank, least and greatest for each member that owns vertices.
+    """Return the id range of each rank that owns vertices: rank, least id, greatest id.
 
     Parameters
     ----------
     firsts : sequence of int or None
-        The least id of each member.
+        The least id of each rank.
     owned : ndarray of int64
-        How many vertices each has.
+        Number of vertices that each rank owns.
     """
     ranks = np.flatnonzero(owned).tolist()
     begins = [*(int(firsts[rank]) for rank in ranks), _INT64_MAX + 1]
@@ -306,7 +306,7 @@ def _ids_of(part: Part, name: str, argument: str) -> DeviceArray | None:
 
 
 def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> DeviceArray | None:
-    """Return a column as a given dtype, of the frame's memory if it is of it; None if it cannot be."""
+    """Return a column as `dtype`, without a copy if it has that dtype; None if that is impossible."""
     try:
         column = part.column(name, argument)
         assert isinstance(column, DeviceColumn)
@@ -319,7 +319,7 @@ def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> D
 
 
 class _OwnIds:
-    """The ids of own vertices on the device, for who asks on the host."""
+    """The ids of owned vertices on the device, for requests from the host."""
 
     renumbered: Renumbered = "compacted"
 
@@ -328,17 +328,17 @@ class _OwnIds:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Least and greatest; see `Integers.ends`."""
+        """The least and the greatest id; see `Integers.ends`."""
         return self._integers.ends
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of ids."""
         return self._integers.size
 
     @property
     def nbytes(self) -> int:
-        """Bytes that they take."""
+        """Bytes of the ids."""
         return self._integers.nbytes
 
     def encode(self, columns: Sequence[Any]) -> npt.NDArray[np.int64]:

@@ -1,7 +1,7 @@
-"""The way of arcs to the GPUs of the owners of their destinations, in rounds.
+"""Shuffle arcs, in rounds, to the GPUs of the ranks that own their destinations.
 
-A round brings every member the arcs of one range of its rows, so that there is never a copy of all own
-arcs, neither of those that are sent nor of those that have come.
+In a round every rank receives the arcs of one range of its rows.  So a rank never holds a second copy of
+all its arcs, neither as sent nor as received.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ __all__ = ["MOST_KINDS", "DeviceRoute", "kind_dtype", "words_for"]
 DeviceArray = Any  # CuPy's or NumPy's
 Numbers = npt.NDArray[np.int64]
 Ends = tuple[DeviceArray, DeviceArray]
-MOST_KINDS = 256  # that a byte tells, with one for no arc
+MOST_KINDS = 256  # that fit a byte, with the one for no arc
 
 
 def kind_dtype(classes: int) -> np.dtype[Any]:
-    """Return the dtype of kinds, of which there are `classes`, and one for no arc."""
+    """Return the dtype that holds `classes` kinds, and one for no arc."""
     return np.dtype(np.uint8 if classes < MOST_KINDS else np.int32)
 
 
 def words_for(bits: int) -> int:
-    """Return how many words of 32 bits hold so many."""
+    """Return how many 32-bit words hold `bits` bits."""
     return -(-bits // 32)
 
 
 class DeviceRoute:
-    """Which own arcs go where, and when.
+    """The rank and the round to which each arc of this rank's partitions is sent.
 
-    Arcs of a round are in the order of the whole frame's rows where they arrive.  An undirected edge is
-    two arcs, to its destination and to its source, a self-loop one.
+    The receiver gets a round's arcs in the order of the whole frame's rows.  An undirected edge is
+    two arcs, to its destination and to its source; a self-loop is one.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
     ends : sequence of pair of device array of int32, uint32 or int64
-        The sources' and the destinations' ids of each own partition.
+        Source ids and destination ids of each partition of this rank.
     places : sequence of int
-        The place of each own partition in the whole frame.
+        The place of each of these partitions in the whole frame.
     low, span : int
         Ids are integers from `low`, below `low + span`.
     rounds : int
-        The same for all members.
+        Number of rounds, the same on all ranks.
     loops : bool
         Whether self-loops are sent.
     directed : bool
@@ -59,7 +59,7 @@ class DeviceRoute:
     Attributes
     ----------
     coming : list of int
-        How many arcs come here in each round, once announcements have been heard.
+        How many arcs this rank receives in each round; filled by `hear`.
     """
 
     def __init__(
@@ -88,28 +88,28 @@ class DeviceRoute:
         self._first_tiles = [0, *np.cumsum(counts, dtype=np.int64).tolist()]
         self._kinds: list[DeviceArray] = []
         self._cursors: DeviceArray = None
-        # Of arcs of each kind and own partition, of all kinds one after the other, and the end
+        # Where the arcs of each kind and partition start, kind by kind, and the end
         self._starts = np.zeros(1, np.int64)
         self._landings: list[list[list[tuple[int, int]]]] = []
         self.coming: list[int] = []
 
     @property
     def sent(self) -> int:
-        """The most arcs that leave here in a round, once they have been told apart."""
+        """The most arcs that this rank sends in a round; valid after `tell_apart`."""
         return max(end - begin for begin, end in pairwise(self._turns()))
 
     def tell_apart(self, kind_of: DeviceArray) -> DeviceArray:
-        """Find out of which kind each own arc is.
+        """Find the kind of each of this rank's arcs.
 
         Parameters
         ----------
         kind_of : device array of `kind_dtype`, shape (span,)
-            Of arcs to the ids from `low` on: round × members + owner.
+            The kind of arcs to each id from `low` on: round × ranks + owner.
 
         Returns
         -------
-        device array of uint32, shape (members, words)
-            The sources of own arcs to each member's vertices: a bit for each of `span`, from the lowest.
+        device array of uint32, shape (ranks, words)
+            The sources of this rank's arcs to each rank's vertices, as a bitmap over `span`.
         """
         here, members, tiles = device(), self._comm.size, self._first_tiles[-1]
         xp = here.xp
@@ -134,18 +134,18 @@ class DeviceRoute:
         return marks
 
     def announcements(self) -> list[Numbers]:
-        """Return what each member is to `hear`: how many arcs it will get of which partition, and when."""
+        """Return the input of `hear` for each rank: its arcs by partition and round."""
         size = self._comm.size
         counts = np.diff(self._starts).reshape(self._rounds, size, len(self._rows))
         return [np.vstack([self._places, counts[:, rank]]) for rank in range(size)]
 
     def hear(self, told: Sequence[Numbers]) -> None:
-        """Find out where arcs are to arrive.
+        """Compute where received arcs are placed.
 
         Parameters
         ----------
         told : sequence of ndarray of int64
-            The announcement of each member, by rank.
+            The announcement from each rank.
         """
         order = sorted(
             (place, rank, which)
@@ -169,24 +169,24 @@ class DeviceRoute:
         leaving: Ends,
         arriving: Ends,
     ) -> dict[str, DeviceArray]:
-        """Send the arcs of a round, together.
+        """Send the arcs of a round.  Collective.
 
         Parameters
         ----------
         turn : int
-            Which round; each is sent once.
+            The round; each is sent once.
         values : dict of str to device array, each of shape (rows,)
-            Edge columns of own rows, partition by partition.
+            Edge columns of this rank's rows, partition by partition.
         leaving : pair of device array of int32 or int64
-            Room for as many arcs as are `sent`.
+            Send buffers for at least `sent` arcs.
         arriving : pair of device array of int32 or int64
-            Where destinations and sources of what comes are put, as ids less `low`; the source v of an
-            arc from an undirected edge's destination back is marked as ~v.
+            Receive destinations and sources, as ids less `low`.  If an arc is a reversed undirected
+            edge, its source v is stored as ~v.
 
         Returns
         -------
         dict of str to device array
-            The values of what has come.
+            The values of the received arcs.
         """
         here, tiles = device(), self._first_tiles[-1]
         xp = here.xp
@@ -219,18 +219,18 @@ class DeviceRoute:
         return came
 
     def _turns(self) -> list[int]:
-        """Return how many arcs leave before each round, and in all."""
+        """Return how many arcs are sent before each round, and in all."""
         pieces = self._comm.size * len(self._rows)
         return [int(self._starts[turn * pieces]) for turn in range(self._rounds + 1)]
 
     def _pieces(self) -> Iterator[tuple[Ends, int, int, int]]:
-        """Yield the columns of each own partition, its rows, and its tiles: how large, from which."""
+        """Yield each partition's columns, its number of rows, its tile size and its first tile."""
         yield from zip(self._columns, self._rows, self._tiles, self._first_tiles[:-1], strict=True)
 
     def _exchange(
         self, turn: int, buffers: Sequence[DeviceArray], taken: Sequence[DeviceArray]
     ) -> None:
-        """Send what every arc of a round has, in order of their kinds; put what comes in its place."""
+        """Send one or more entries for every arc of a round; put what is received in its place."""
         comm = self._comm
         sent: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
         landing: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
@@ -256,21 +256,21 @@ def deliver(
     sent: Sequence[Sequence[DeviceArray]],
     taken: Sequence[Sequence[DeviceArray]],
 ) -> None:
-    """Send arrays to other members, and receive theirs into arrays of the same lengths, together.
+    """Send arrays to other ranks, and receive theirs into arrays of the same lengths.  Collective.
 
     Parameters
     ----------
-    crew : Communicator
-        Where it has links, nothing is told before, and nothing copied.  What is sent may be overwritten
-        afterwards.
+    comm : Communicator
+        If it has links, no lengths are exchanged and nothing is copied.  What is sent may be
+        overwritten afterwards.
     sent, taken : sequence of sequence of device array
-        What goes to each member, by rank, and where that from each is to come; none of oneself.
+        What is sent to each rank, and where to receive from it; empty for this rank itself.
     """
     links = getattr(comm, "links", None)
     if links is not None:
         links.exchange(sent, taken)
         return
-    # copies: what has been sent is overwritten here while others may still read it
+    # copies: the send buffers may be overwritten while other ranks still read them
     mail = [[piece.copy() for piece in box] for box in sent]
     for places, pieces in zip(taken, comm.alltoall(mail), strict=True):
         for place, piece in zip(places, pieces, strict=True):

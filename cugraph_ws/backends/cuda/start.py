@@ -1,4 +1,4 @@
-"""Who is active before the first superstep, on the device; see `cugraph_ws.backends.cpu.start`."""
+"""Find the first active vertices on the device; see `cugraph_ws.backends.cpu.start`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def mark_starters(
 ) -> None:
     """Flag the vertices that a program without a `starts` function starts from.
 
-    Those are all, unless nearly all have the same state and it is proven, by a pass over the edge
-    attributes, that they have nothing to tell each other.
+    All vertices start, unless nearly all have the same state, and a pass over the edge attributes
+    proves that messages between those change nothing.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ def mark_starters(
     launch : callable
         Launches one of the program's kernels.
     state, constants, edges : tuple of device array
-        As the program's kernels take them, the state initialised.
+        As the program's kernels take them; the state is initialised.
     sums : device array
         The aggregates.
     flags : device array of uint8, shape (size,)
-        Becomes 1 for positions that start, ghosts' too, 0 for others.
+        Set to 1 at positions that start, ghosts included, and to 0 elsewhere.
     """
     n = part.size
     flags[:] = 1
@@ -60,7 +60,7 @@ def mark_starters(
     )  # fmt: skip
     arcs = part.arcs
     if not any(len(column) for column in edges):
-        arcs = min(arcs, 1)  # all arcs are alike
+        arcs = min(arcs, 1)  # all arcs are equal
     values = (bound.values, sums)
     launch(
         "count_loud_arcs", *launch_shape(device, arcs), arcs, part.vertices, example, edges, state, constants,
@@ -76,7 +76,7 @@ def mark_starters(
 
 
 def _common_position(device: Device, state: tuple[Any, ...], size: int) -> int:
-    """Return a position whose state is shared by most of a sample, if any state is."""
+    """Return a position with the most frequent state of a sample."""
     places = np.linspace(0, size - 1, SAMPLE).astype(np.int64)
     there = device.xp.asarray(places)
     columns = [device.to_host(column[there]).tolist() for column in state]

@@ -23,8 +23,8 @@ def symmetrised(shard: ShardGraph, *, on_device: bool) -> ShardGraph:
     Returns
     -------
     ShardGraph
-        Undirected, without edge columns: each arc, and one that leads back, parallel to others if it may
-        be.  Of one on a GPU there is nothing but geometry and `laid_out`.
+        Undirected, without edge columns.  It has each arc and its reverse, which may be parallel to
+        others.  On a GPU it has only its geometry and `laid_out`.
     """
     if on_device:
         return SymmetrisedRows(shard)

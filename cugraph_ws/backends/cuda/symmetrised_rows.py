@@ -23,9 +23,9 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 
 class SymmetrisedRows(ShardGraph):
-    """A share in which the rows of own vertices hold all of their neighbours, on the device; together.
+    """A shard in which the rows of owned vertices hold all neighbours, on the device.  Collective.
 
-    It has no edge columns, and is asked for nothing but its geometry and `laid_out`.
+    It has no edge columns, only its geometry and `laid_out`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class SymmetrisedRows(ShardGraph):
     Raises
     ------
     GraphMemoryError
-        If a member's would not fit on its GPU; for all members.
+        If the rows of a rank would not fit on its GPU; on all ranks.
     """
 
     def __init__(self, shard: ShardGraph) -> None:
@@ -67,21 +67,21 @@ class SymmetrisedRows(ShardGraph):
         device().trim()
 
     def laid_out(self) -> tuple[DeviceGraph, DeviceArray, list[DeviceArray]]:
-        """Return the share as the CUDA engine reads it; see `ShardGraph.laid_out`."""
+        """Return the shard as the CUDA engine reads it; see `ShardGraph.laid_out`."""
         return self._laid
 
 
 def _both_ends(shard: ShardGraph) -> tuple[DeviceArray, DeviceArray]:
-    """Return for every arc at an own vertex where that is among those, and the other end's number.
+    """Return, for every arc at an owned vertex, that vertex's place and the other end's number.
 
-    Arcs within the share are there twice, from each of their ends.  Together.
+    Arcs between owned vertices occur twice, once from each end.  Collective.
     """
     xp, low, owned = device().xp, shard.low, shard.owned
     there, numbers, _ = shard.laid_out()
     csc = there.csc
     rows = arc_rows(csc.offsets, there.arcs)
     strange = csc.indices >= owned
-    # Ghosts of one owner lie together: sorted by position, so do the arcs that go there.
+    # Ghosts of one owner are adjacent, so sorting by position groups their arcs by owner.
     leaving = xp.flatnonzero(strange)
     leaving = leaving[xp.argsort(csc.indices[leaving])]
     begins = np.array([first for first, _ in shard.ghosts] + [shard.length])

@@ -1,8 +1,9 @@
-"""Ties of a forest: branches that grow from those attached, on one GPU, or level by level on those of all.
+"""Tree growth: attach undecided vertices level by level along the out-arcs of attached vertices.
 
-Between levels members tell each other whom the last one attached.  Both sides of a boundary know of which
-vertices that may still be told, so what travels has a length that is known beforehand: many levels are
-queued, one behind the other, before the host looks how many each attached.
+It runs on one GPU, or on all GPUs of a communicator.  Between levels ranks send each other which boundary
+vertices the last level attached.  Sender and receiver keep the same list of undecided vertices, so the
+lengths of the messages are known beforehand.  Many levels are queued before the host reads how many
+vertices each one attached.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ __all__ = ["Branches", "DividedBranches", "Untold"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
-SLOT_AT = 7  # place in what `tell_attached` is given of that in which it counts
+SLOT_AT = 7  # which argument of `tell_attached` is the slot in which it counts
 
 
 class Branches:
-    """A launch in which branches grow on from those attached last; see `kernels/cuda/branch.py`.
+    """A launch that grows trees from the vertices attached last; see `kernels/cuda/branch.py`.
 
     Parameters
     ----------
     launch : Prepared
     control : device array of int64
-        How many were attached last, their out-arcs, and the levels so far.
+        Number of vertices attached last, number of their out-arcs, and number of levels so far.
     lists : two device arrays of positions
-        Whom even levels and odd ones have attached.
+        The vertices attached by the last even level and by the last odd level.
     offsets : device array of int64
-        Of the rows that are followed.
+        Offsets of the rows that are followed.
     levels, found : device array of int32, of int64
         The forest; see the kernel.
     bits : int
-        That a vertex number takes.
+        Bits that a vertex number takes.
     """
 
     def __init__(
@@ -59,12 +60,12 @@ class Branches:
 
     def grow(self) -> None:
         """Queue the next levels, or the next level."""
-        self._counters.fill(0)  # the last launch has left them
+        self._counters.fill(0)  # the last launch does not clear them
         self._launch()
 
 
 class DividedBranches:
-    """The levels of a member's branches; all members queue as many.
+    """The levels of tree growth on one rank; all ranks queue the same number.
 
     Parameters
     ----------
@@ -72,16 +73,16 @@ class DividedBranches:
     kernels : KernelModule
         The program's.
     branches : Branches
-        A level a launch.
+        With one level per launch.
     boundaries, ghosts : Untold
-        Of which own vertices, and of which ghosts, it may still be told that they have got their place.
+        The undecided boundary vertices, and the undecided ghosts.
     most : int
-        Levels between two calls of `leave_out`.
+        Largest number of levels between two calls of `leave_out`.
 
     Attributes
     ----------
     attached : device array of int64, shape (most,)
-        How many each level has attached.
+        How many vertices each level has attached.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class DividedBranches:
         self._make_ready()
 
     def _make_ready(self) -> None:
-        """Prepare what tells of those of whom it may still be told, and what hears it."""
+        """Allocate the send and receive buffers for undecided vertices; prepare their kernels."""
         here, branches = self._device, self._branches
         untold, ghosts = self._boundaries.positions, self._ghosts.positions
         self._going, self._coming = (here.xp.empty(len(one), np.uint8) for one in (untold, ghosts))
@@ -113,17 +114,18 @@ class DividedBranches:
         )  # fmt: skip
 
     def climb(self, level: int) -> tuple[list[DeviceArray], list[DeviceArray]]:
-        """Queue a level; then what goes is to be sent, what comes to be taken in, and `hear` called.
+        """Queue a level; the caller then exchanges the buffers, and calls `hear`.
 
         Parameters
         ----------
         level : int
-            Since `leave_out`: its place in `attached`.
+            Counted from the last `leave_out`; its place in `attached`.
 
         Returns
         -------
         going, coming : list of device array of uint8
-            For each member, of whom it may be told, whether this level has attached them.
+            Send and receive buffers for each rank: for each undecided vertex whether this level has
+            attached it.
         """
         self._branches.grow()
         self._tell.change(SLOT_AT, level)
@@ -131,11 +133,11 @@ class DividedBranches:
         return self._boundaries.parts(self._going), self._ghosts.parts(self._coming)
 
     def hear(self) -> None:
-        """Queue that the ghosts of which it has been told are attached: the next level grows on from them."""
+        """Queue the attaching of the ghosts that were received; the next level grows from them too."""
         self._hear()
 
     def leave_out(self) -> None:
-        """Have those who have got their place told of no more; waits for the GPU."""
+        """Drop attached vertices from the messages; waits for the GPU."""
         take, branches = self._device.xp.take, self._branches
         found = take(branches.found, self._boundaries.positions)
         self._boundaries.keep(found == NOBODY)
@@ -144,20 +146,21 @@ class DividedBranches:
 
 
 class Untold:
-    """Vertices that had no place in the forest when they were last looked through, grouped by peer.
+    """Vertices that were undecided when last checked, grouped by peer.
 
-    The peers keep the same ones, in the same order.
+    Each peer keeps the same vertices in the same order.
 
     Parameters
     ----------
     xp : module
         `cupy` or `numpy`.
     groups : sequence of device array of int
-        Their positions, for each peer.
+        Positions of the vertices, for each peer.
 
     Attributes
     ----------
     positions : device array of int
+        Positions of all groups, concatenated.
     """
 
     def __init__(self, xp: Any, groups: Sequence[DeviceArray]) -> None:
@@ -166,11 +169,11 @@ class Untold:
         self._ends = np.cumsum([len(one) for one in groups]).tolist()
 
     def parts(self, array: DeviceArray) -> list[DeviceArray]:
-        """Return an array with an entry for each in parts by peer, which are not copied."""
+        """Split an array with an entry for each vertex by peer, without copies."""
         return [array[first:last] for first, last in pairwise((0, *self._ends))]
 
     def keep(self, which: DeviceArray) -> None:
-        """Leave out all others."""
+        """Keep the vertices that `which` marks, and drop all others."""
         xp = self._xp
         kept = xp.flatnonzero(which)
         self.positions = xp.take(self.positions, kept)

@@ -1,4 +1,4 @@
-"""The vertices of a graph whose frame is on the device: looked up and given back there."""
+"""The vertices of a graph whose frame is on the device: ids are looked up and returned there."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from cugraph_ws.runtime.device import as_host, device
 
 __all__ = ["DeviceVertices"]
 
-FEW = 4096  # ids from the host that are found by a search each, and checked there
+FEW = 4096  # ids from the host that are looked up and checked one by one
 
 
 class DeviceVertices(Vertices):
     """All vertices of a graph, their ids and attributes on the device.
 
-    What callers give on the host is moved there; what comes from the device stays.
+    Arguments on the host are copied to the device; arguments on the device stay there.
     """
 
     on_device: ClassVar[bool] = True

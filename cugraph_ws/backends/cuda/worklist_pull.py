@@ -1,4 +1,4 @@
-"""The CUDA engine where active vertices call those who gather: frontiers of any program."""
+"""The CUDA engine's worklist pull, for frontiers of any program: active vertices call, callees gather."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from cugraph_ws.program.binding import BoundProgram
 
 __all__ = ["CudaRelayExecutor"]
 
-ROOM_SHARE = 4  # a list has room for this part of the vertices; more are better in order
-GATHER_PART = 8  # part of all arcs from which everyone gathers, where no reading ends early
+ROOM_SHARE = 4  # a list holds one in so many vertices; a longer list is better sorted by position
+GATHER_PART = 8  # from one in so many of all arcs every vertex gathers, if rows are read in full
 MOST_WARPS = 64  # of a multiprocessor
-NOBODY = -1  # is left to one block
+NOBODY = -1  # no worklist is left to a single block
 
 
 class CudaRelayExecutor(CudaExecutor):
     """One program on a whole graph, by frontiers whose receivers gather; see `CudaExecutor`.
 
-    For programs that do not gather from all in-neighbours, whatever their state and their combine.
-    Where the plan asks for a pull, everyone gathers from active in-neighbours in a launch of its own,
-    by the schedules of dense supersteps.
+    It runs any state and any combine, unless the program gathers from all in-neighbours.  If the plan
+    chooses a pull, every vertex gathers from its active in-neighbours, in a launch of its own with the
+    schedules of dense supersteps.
 
     Parameters
     ----------
@@ -47,10 +47,11 @@ class CudaRelayExecutor(CudaExecutor):
     part : DevicePartition
         Adjacency, edge attributes and constants of the whole graph.
     wanted : {"auto", "push"}
-        What supersteps are held to.
+        The directions that supersteps may use.
     filter : {"auto", "online", "ballot"}
-        How those called are listed: while they are called, in order of position afterwards, or the
-        former while there is room.  Where the order would show in sums of floats, "auto" is "ballot".
+        How the worklist is made.  "online" adds vertices as they are called.  "ballot" lists them
+        afterwards, by position.  "auto" is online while the list has room; but "ballot" if the order
+        would change sums of floats.
 
     Raises
     ------
@@ -96,20 +97,20 @@ class CudaRelayExecutor(CudaExecutor):
         )  # fmt: skip
 
     def _take_stock(self) -> None:
-        """Make ready for the first superstep, from the states and flags that are there."""
+        """Prepare the first superstep from the present states and flags."""
         super()._take_stock()
         self._began = self._turned = False
         self._list()
 
     def _list(self) -> None:
-        """List who is flagged, and count their out-arcs."""
+        """List the flagged vertices, and count their out-arcs."""
         self._frontiers[:] = 0
         self._launch(0, 0, 0)
 
     def _launch(self, number: int, supersteps: int, leave: int) -> None:
-        """Run so many supersteps, or fewer."""
+        """Run at most `supersteps` supersteps, until a frontier has more than `leave` out-arcs."""
         graph, here, now = self._graph, self._device, self._now
-        self._frontiers[layout.LISTED : layout.WOKEN] = 0  # the last launch has left its counters
+        self._frontiers[layout.LISTED : layout.WOKEN] = 0  # the last launch does not clear them
         self._history = here.xp.zeros(3 * supersteps, np.int64)
         arguments = (
             graph.size, graph.arcs, (self._out.offsets, self._out.indices),
@@ -123,7 +124,7 @@ class CudaRelayExecutor(CudaExecutor):
         self._kernels.prepare_together("relay", items, BLOCK, *arguments)()
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
-        """Launch as many supersteps as the plan chose; they end when nobody has news."""
+        """Launch the number of supersteps in the plan; they end when no vertex is active."""
         if self._graph.size == 0:
             return
         if choice.number != self._number:  # resumed
@@ -134,7 +135,7 @@ class CudaRelayExecutor(CudaExecutor):
         if not self._pulled:
             self._launch(choice.number, choice.supersteps, choice.arcs)
             return
-        if self._turned:  # flags have changed places since the arguments were marshalled
+        if self._turned:  # the flag arrays were swapped after the arguments were marshalled
             self._prepare()
             self._turned = False
         self._control[:] = 0
@@ -144,7 +145,7 @@ class CudaRelayExecutor(CudaExecutor):
         self._list()
 
     def counts(self) -> Counts:
-        """Return what the supersteps since the last call did."""
+        """Return the counts of the supersteps since the last call."""
         if self._graph.size == 0:
             return Counts()
         here = self._device
@@ -176,7 +177,7 @@ class CudaRelayExecutor(CudaExecutor):
 
 
 def _order_shows(bound: BoundProgram) -> bool:
-    """Tell whether the order in which messages are combined may change what they come to."""
+    """Return whether the order in which messages are combined may change the result."""
     picks = bound.accumulates or bound.program.combine in ("min", "max", "any")
     kinds: list[Any] = [np.dtype(kind) for kind in bound.types.message]
     return not picks and any(kind.kind == "f" for kind in kinds)
