@@ -25,8 +25,9 @@ class PageRank:
     """Fraction of the time that a random surfer spends at every vertex."""
 
     pagerank: ws.float64
-    # What an out-edge of weight 1 carries.  On a GPU it is rounded to 24 bits, a relative 6e-8, before
-    # it is added up in float64: half the bytes of what every edge reads.  Not if `tol` is below 1e-7.
+    # The message along an out-edge of weight 1.  On a GPU it is rounded to 24 bits (relative error
+    # 6e-8) before it is summed in float64, which halves the bytes read per edge; not if `tol` is
+    # below 1e-7.
     share: ws.hidden(ws.float64, on_gpu=ws.float32)
     weight: ws.edge(ws.float64, default=1.0, least=0.0)
     out_weight: ws.Constant("out_weight", argument="precomputed_vertex_out_weight")
