@@ -244,7 +244,7 @@ class Executor(Protocol):
     ) -> Parcel:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts.
 
-        With `refine`, only vertices whose ghosts are out of date since the last superstep are sent:
+        With `refine`, only vertices with ghosts out of date since the last superstep are sent:
         those that are active now, or, after a dense one, whose state has changed.  None, for
         executors that `tells_at_once`, chooses whichever takes fewer bytes.  With `forest`, return
         instead whether each vertex has a predecessor or is a root.

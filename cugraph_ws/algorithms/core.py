@@ -200,7 +200,7 @@ class CoreNumber:
         self._part = part = Part(graph, on_device=on_device)
         incoming = not graph.directed or self._degree_type != "out"
         outgoing = graph.directed and self._degree_type != "in"
-        # Rows of the neighbours in whose degrees a vertex counts.  An arc is stored with its
+        # Rows of the neighbours that count a vertex in their degree.  An arc is stored with its
         # destination.  So if arcs into a vertex count, its holders need an update when it is
         # peeled; if arcs out of it count, its owner needs the losses that other ranks subtracted.
         rows = [*([part.csr] if incoming else []), *([part.csc] if outgoing else [])]

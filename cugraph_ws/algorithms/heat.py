@@ -80,7 +80,7 @@ def heat(
     temperature : frame, mapping, number or column name
         Initial temperature of every vertex.
     fixed : list of ids, optional
-        Vertices whose temperature does not change.
+        Vertices with a constant temperature.
     tol : float
         The run ends when no temperature changes by more than this in a superstep.
     max_iter : int

@@ -161,7 +161,7 @@ class MaximalBipartiteMatching:
         return self._all_free == 0
 
     def step(self) -> Step:
-        """Let free vertices propose, and match those whose proposals are mutual."""
+        """Let free vertices propose, and match those with mutual proposals."""
         active, mate, best = self._all_free, self._mate, self._best
         self._rounds.propose(mate, best, self._free)
         self._tell_proposals()

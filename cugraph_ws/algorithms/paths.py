@@ -145,7 +145,7 @@ class _Tree:
         return found
 
     def own(self, targets: Integers) -> Integers:
-        """Return the targets whose paths this rank walks."""
+        """Return the targets of the paths that this rank walks."""
         if isinstance(self.graph, ShardGraph):
             targets = targets[self.graph.owners(targets) == self.graph.comm.rank]
         return targets
@@ -209,7 +209,7 @@ def _tree_of_result(result: Result) -> _Tree:
 
 
 def _tree_of_frame(data: Any) -> _Tree:
-    """Read a frame as a graph whose edges lead from each vertex to its predecessor."""
+    """Read a frame as a graph with edges from each vertex to its predecessor."""
     frame = open_frame(data, "result")
     ids, before = _id_names(frame)
     table = nw.from_native(frame.native, eager_only=True)

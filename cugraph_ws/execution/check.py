@@ -40,7 +40,7 @@ Array = npt.NDArray[Any]
 States = dict[str, Array]
 
 LONGEST = 200  # maximum number of supersteps of the reference
-OUT_OF_ORDER = 50 * LONGEST  # limit of an asynchronous run, whose states are compared at its end
+OUT_OF_ORDER = 50 * LONGEST  # limit of an asynchronous run, which is compared at its end
 COMPARED = (1, 2, 3)  # supersteps after which states are compared
 TRIED = 40  # vertices of a state on which declarations are tested
 
@@ -295,7 +295,7 @@ class _Check:
     def first_difference(
         self, name: str, superstep: int, found: States, expected: States
     ) -> Difference | None:
-        """Return the first vertex whose state differs."""
+        """Return the first vertex with a different state."""
         for column in self.program.state:
             one, other = as_host(found[column]), expected[column]
             differs = ~self.alike(one, other, on_gpu="'cuda'" in name)
@@ -305,7 +305,7 @@ class _Check:
         return None
 
     def alike(self, one: Array, other: Array, *, on_gpu: bool) -> npt.NDArray[np.bool_]:
-        """Return a mask of the vertices whose two values are the same.
+        """Return a mask of the vertices at which both values are the same.
 
         Sums of floats may differ by rounding; so may math functions on a GPU.
         """
@@ -440,7 +440,7 @@ class _Trier:
         return None
 
     def unstarted(self, state: States) -> tuple[int, Any, Any] | None:
-        """Find a vertex that a message of a vertex which does not start would change."""
+        """Find a vertex that would change by a message from a vertex outside `starts`."""
         self.at(0)
         width = len(self.program.state)
         for place in self.places():

@@ -287,7 +287,7 @@ def read_checkpoint(
     FileError
         If the file is missing, truncated, damaged, or not a checkpoint.
     InputError
-        If it belongs to another run, or its contents are invalid.
+        If it belongs to another run, or was not written by a run.
     """
     table = _read_whole(path, digest)
     metadata = (table.schema.metadata or {}).get(_KEY, b"")

@@ -40,7 +40,7 @@ PATIENCE = 64  # supersteps between two decisions about moving
 QUIET = 32  # moves only if on average at most one of so many vertices is active
 EVEN = 8  # times the mean in-degree: the largest in-degree of a graph without hubs
 RATE = 2e8  # estimated bytes a second at which a graph moves
-PART = 4  # the graph may take this fraction of rank 0's memory, and of its GPU's
+PART = 4  # the graph may take 1/4 of rank 0's memory, and of its GPU's
 
 
 class CoalescingLoop:
@@ -94,9 +94,7 @@ class CoalescingLoop:
             return self._hear()
         step = self._spread.step()
         for active, _ in step.history:
-            if (
-                self._number
-            ):  # the first superstep may have all vertices active, so it is not counted
+            if self._number:  # not the first superstep, in which all vertices may be active
                 self._active += active
             self._number += 1
         return step

@@ -164,7 +164,7 @@ def _drop_others(folder: Path, kept: Sequence[str]) -> None:
 
 
 def _check_parts(parts: Any, ends: dict[str, int], origin: str) -> None:
-    """Refuse a list of parts whose ranges are not contiguous or do not cover everything."""
+    """Refuse a list of parts if their ranges have gaps or do not cover everything."""
     try:
         names = [PART.fullmatch(part["file"]) is not None for part in parts]
         digests = [type(part["digest"]) is str for part in parts]

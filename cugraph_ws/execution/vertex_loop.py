@@ -219,7 +219,7 @@ class VertexLoop:
         )
 
     def _watch(self) -> None:
-        """Give up a run without a limit whose states repeat, since they would repeat forever."""
+        """Give up a run without a limit if its states repeat, since they would repeat forever."""
         if self._repetition is None or self._number < FIRST_COMPARED:
             return
         columns = [one for executor in self._executors for one in executor.columns().values()]

@@ -99,7 +99,7 @@ def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge
 
 
 def refuse_infinite(policy: str, name: str, value: Any, edge: str) -> NoReturn:
-    """Raise InputError for parallel edges whose values cannot be combined to a finite number.
+    """Raise InputError for parallel edges with values that have no finite combination.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def estimate_memory(
     text_bytes : float, optional
         Without a frame: mean length of text ids, in bytes.
     engine : {"cpu", "cuda"}
-        Whose memory: "cuda" estimates a graph that is built on a GPU.
+        Which memory: "cuda" estimates a graph that is built on a GPU.
     program : VertexProgram or Loop, optional
         The program to run on the graph, for `run`; for a Loop, an instance.  The estimate of the
         run is for the CPU.  It includes the state, the frontier, the predecessors, the CSR if

@@ -140,7 +140,7 @@ def erdos_renyi(
     weights: recipes.Weights = None,
     frame: str | None = None,
 ) -> Any:
-    """Generate a graph whose edges are drawn uniformly from all pairs of different vertices.
+    """Generate a graph with edges drawn uniformly from all pairs of different vertices.
 
     There are no parallel edges and no self-loops: the edges are the first pairs of a
     pseudo-random permutation of all pairs.
@@ -225,7 +225,7 @@ def chunks(generator: str, size: int = CHUNK, **parameters: Any) -> Iterator[rec
     Parameters
     ----------
     generator : {"rmat", "kronecker", "erdos_renyi", "grid"}
-        The function whose edges to generate.
+        The function that defines the graph.
     size : int
         Edges per chunk; chunks of a grid have fewer if edges are left out.
     **parameters

@@ -530,7 +530,7 @@ class Graph(Queries, Generic[FrameT]):
         return cast(FrameT, self._kind.make(columns))
 
     def edges_among(self, marks: Any) -> Any:
-        """Return the edges whose ends are both marked, as a frame.
+        """Return the edges between marked vertices, as a frame.
 
         Parameters
         ----------
@@ -585,7 +585,7 @@ class Graph(Queries, Generic[FrameT]):
         )
 
     def _warn_of_edges_given_twice(self) -> None:
-        """Warn about an undirected graph whose frame lists edges in both directions."""
+        """Warn if the frame of an undirected graph lists edges in both directions."""
         warn_of_pairs(self._open().both_ways, self._edges)
 
     def _merge(self, policy: Merge | Literal["error"]) -> None:

@@ -640,7 +640,7 @@ def _ranges(samples: list[Int64]) -> list[tuple[int, int]]:
 
 
 def _hash(keys: Int64) -> Int64:
-    """Return hashes whose low bits depend on all bits of the keys."""
+    """Return hashes in which the low bits depend on all bits of the keys."""
     mixed = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(32)
     mixed *= np.uint64(0xD6E8FEB86659FD93)

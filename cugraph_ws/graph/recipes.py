@@ -22,7 +22,7 @@ Weights = tuple[float, float] | None
 
 EDGES, WEIGHTS, DROP, PERMUTATION, PAIRS = range(5)  # random number streams of one seed
 MOST_VERTICES = 2**62
-MOST_PAIRED = 2**31  # vertices whose pairs can be numbered in 62 bits
+MOST_PAIRED = 2**31  # vertices; their pairs can be numbered in 62 bits
 PIECES = 4  # per thread, so that a slow thread does not delay the rest
 
 
@@ -36,7 +36,7 @@ class Recipe:
         `fill(source, destination, first, lo, hi)` writes slots `first + lo` to `first + hi` of
         the graph at `lo` to `hi` of the arrays.
     slots : int
-        Number of edges, or more: a slot whose source is -1 has no edge.
+        Number of edges, or more: a slot with source -1 has no edge.
     seed : int
     weights : (low, high) or None
     """

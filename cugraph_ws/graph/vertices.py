@@ -125,7 +125,7 @@ class Vertices:
                 taken[column] = name
 
     def _refuse_output(self, column: str, other: str) -> NoReturn:
-        """Raise InputError for a result column whose name is that of the ids or another column."""
+        """Raise InputError for a result column that has the name of the ids or of another column."""
         if other:
             raise InputError(
                 f"source={self.sources!r}: two columns of the result would be named {column!r}; "
@@ -163,7 +163,7 @@ class Vertices:
         return [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
 
     def keep_attributes(self, frame: Frame, rows: Any) -> None:
-        """Copy the attributes of a vertex frame whose rows are the vertices `rows`.
+        """Copy the attributes of a vertex frame, in which row i is the vertex `rows[i]`.
 
         A column that cannot be read raises an error only when it is used.
         """

@@ -314,7 +314,7 @@ def _check_edges(
     columns: tuple[str | None, ...],
     state: tuple[str, ...],
 ) -> None:
-    """Refuse attributes below their declared minimum, and those whose sums could overflow."""
+    """Refuse attributes below their declared minimum, and those with sums that could overflow."""
     like = {
         declared.type.attribute: kind
         for declared, kind in zip(program.state.values(), state, strict=True)
@@ -367,7 +367,7 @@ def _check_type(
     least: Any,
     greatest: Any,
 ) -> None:
-    """Refuse a column whose values the declared type cannot hold."""
+    """Refuse a column with values that the declared type cannot hold."""
     if not isinstance(declared, ScalarType):  # otherwise it is derived from the column
         return
     whole = declared.dtype.kind == "i"
@@ -449,7 +449,7 @@ def _own(graph: Graph, given: Any) -> Any:
 
 
 def _shared(n: int) -> int:
-    """Return the length of an array whose first entry holds for all n vertices.
+    """Return the length of an array in which the first entry holds for all n vertices.
 
     It is never n, so that it differs from an array with one entry for each vertex.
     """

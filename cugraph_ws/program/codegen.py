@@ -191,8 +191,8 @@ def keeps_when_silent(program: VertexProgram) -> bool:
     Returns
     -------
     bool
-        False for sums and for user-defined combines, whose identity is a valid message, and for
-        programs that declare that all contribute.
+        False for sums and for user-defined combines, since their identity is a valid message,
+        and for programs that declare that all contribute.
     """
     return program.idempotent and program.contributors != "all"
 

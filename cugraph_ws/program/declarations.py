@@ -182,7 +182,7 @@ class VertexParameter:
 
 @dataclass(frozen=True)
 class Predecessor:
-    """A result column: the smallest in-neighbour whose message gave the vertex its final state."""
+    """A result column: the smallest in-neighbour that sent the vertex its final state."""
 
 
 Declaration = (

@@ -173,7 +173,7 @@ class VertexProgram:
     identity : Any
         Identity of `combine`, for a custom one.
     contributors : {"all", "active"} or None
-        Vertices whose messages a superstep gathers; None if the program leaves it to the plan.
+        Vertices that send the messages of a superstep; None if the program leaves it to the plan.
     residual : Norm or None
         The norm that `tol` bounds.
     tol, max_iter : float or None, int or None

@@ -205,7 +205,7 @@ class _Inferrer:
         return kinds
 
     def check_state(self, name: str) -> None:
-        """Refuse results whose types the declared state cannot hold."""
+        """Refuse results of types that the declared state cannot hold."""
         kinds = self.fields(name, self.program.sources[name].text)
         if name == "init" and any(
             kind.startswith("float") and declared in INFINITY

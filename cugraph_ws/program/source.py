@@ -79,7 +79,7 @@ class FunctionSource:
     location : str
         `file:line` of the definition.
     captured : tuple of Captured
-        The outer names whose values are in the text, including those of helpers.
+        The outer names with values in the text, including those of helpers.
     """
 
     text: str
