@@ -35,23 +35,23 @@ def is_label(value: Any) -> bool:
     Parameters
     ----------
     value : Any
-        What the caller gave.
+        The caller's value.
 
     Returns
     -------
     bool
-        True for text and whole numbers.
+        True for text and integers.
     """
     return isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is one number, not a truth value.
+    """Tell whether a value is a single number, and not a boolean.
 
     Parameters
     ----------
     value : Any
-        What the caller gave.
+        The caller's value.
 
     Returns
     -------
@@ -62,23 +62,23 @@ def is_number(value: Any) -> bool:
 
 
 def check_count(argument: str, value: Any, least: int = 0, most: int | None = None) -> None:
-    """Refuse what is no whole number of `least` or more, up to `most`.
+    """Refuse a value that is not an integer of at least `least`, up to `most`.
 
     Parameters
     ----------
     argument : str
         The argument's name.
     value : Any
-        What the caller gave.
+        The caller's value.
     least : int
-        The least that makes sense.
+        Minimum valid value.
     most : int, optional
-        The most; what an int64 holds if not given.
+        Maximum valid value; that of an int64 if not given.
 
     Raises
     ------
     InputError
-        If it is something else.
+        If the value is invalid.
     """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least:
@@ -91,14 +91,14 @@ def check_count(argument: str, value: Any, least: int = 0, most: int | None = No
 def check_number(
     argument: str, value: Any, *, positive: bool = False, finite: bool = False
 ) -> None:
-    """Refuse what is no number of 0 or more.
+    """Refuse a value that is not a number of 0 or more.
 
     Parameters
     ----------
     argument : str
         The argument's name.
     value : Any
-        What the caller gave.
+        The caller's value.
     positive : bool
         Whether 0 is refused too.
     finite : bool
@@ -107,52 +107,52 @@ def check_number(
     Raises
     ------
     InputError
-        If it is something else.
+        If the value is invalid.
     """
     if not is_number(value) or not (value > 0 if positive else value >= 0):
         wanted = "above 0" if positive else "0 or more"
         raise InputError(f"{argument}={shown(value)} must be a number, {wanted}")
     try:
         unbounded = math.isinf(float(value)) and finite
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # an integer beyond all floats
         unbounded = True
     if unbounded:
         raise InputError(f"{argument}={shown(value)} must be a finite number that a float64 holds")
 
 
 def check_flag(argument: str, value: Any) -> None:
-    """Refuse what is neither True nor False.
+    """Refuse a value that is neither True nor False.
 
     Parameters
     ----------
     argument : str
         The argument's name.
     value : Any
-        What the caller gave.
+        The caller's value.
 
     Raises
     ------
     InputError
-        If it is something else.
+        If the value is invalid.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{argument}={shown(value)} must be True or False")
 
 
 def check_path(argument: str, value: Any) -> None:
-    """Refuse what names no file.
+    """Refuse a value that is not the path of a file.
 
     Parameters
     ----------
     argument : str
         The argument's name.
     value : Any
-        What the caller gave.
+        The caller's value.
 
     Raises
     ------
     InputError
-        If it is no path of text, or an empty one.
+        If it is not a path of text, or is empty.
     """
     if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
         raise InputError(f"{argument}={shown(value)} must be a path: text, or a pathlib.Path")
@@ -171,40 +171,40 @@ def check_path(argument: str, value: Any) -> None:
 
 
 def check_word(argument: str, value: Any) -> None:
-    """Refuse what is no word, before it is compared with those that an argument may be.
+    """Refuse a value that is not text, before it is compared with the valid words.
 
     Parameters
     ----------
     argument : str
         The argument's name.
     value : Any
-        What the caller gave.
+        The caller's value.
 
     Raises
     ------
     InputError
-        If it is no text.
+        If it is not text.
     """
     if not isinstance(value, str):
         raise InputError(f"{argument}={shown(value)} must be a word, as 'auto'")
 
 
 def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
-    """Refuse what is none of the words that an argument may be.
+    """Refuse a value that is not one of the valid words.
 
     Parameters
     ----------
     argument : str
         The argument's name.
     value : Any
-        What the caller gave.
+        The caller's value.
     allowed : sequence of str
-        The words.
+        The valid words.
 
     Raises
     ------
     InputError
-        If it is something else.
+        If the value is invalid.
     """
     if not isinstance(value, str) or value not in allowed:
         choices = ", ".join(map(repr, allowed))
@@ -214,21 +214,21 @@ def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
 def check_columns(
     source: Any, destination: Any, weight: Any, directed: Any, attributes: Any = ()
 ) -> None:
-    """Refuse what names no columns of an edge frame.
+    """Refuse values that cannot name columns of an edge frame.
 
     Parameters
     ----------
     source, destination, weight, directed, attributes : Any
-        What the caller gave; see `Graph`.
+        The caller's values; see `Graph`.
 
     Raises
     ------
     InputError
-        If one is of another type than names are.
+        If a value has a type that cannot name columns.
     """
     named = {"source": source, "destination": destination, "attributes": attributes}
     for argument, names in named.items():
-        # A label of several levels gets an error of its own, where the frame is read.
+        # A label of several levels gets a separate error where the frame is read.
         listed = isinstance(names, (list, tuple)) and all(
             is_label(name) or isinstance(name, tuple) for name in names
         )
@@ -243,7 +243,7 @@ def check_columns(
 
 
 def shown(value: Any) -> str:
-    """Return a value as errors show it: its repr, cut where it is long.
+    """Return a value as errors show it: its repr, shortened if long.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def shown(value: Any) -> str:
     """
     try:
         text = repr(value)
-    except ValueError:  # of an integer of thousands of digits
+    except ValueError:  # an integer of thousands of digits
         return f"<{type(value).__name__}>"
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

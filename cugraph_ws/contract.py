@@ -1,7 +1,7 @@
 """Engines: how one program runs on one partition.  Arrays go in, arrays come out.
 
-An engine provides an `Executor`.  The loop in `run.py` and the exchanges in `cluster/` know no
-more of it than this file says; which loop over edges runs, and where, is the engine's own affair.
+An engine provides an `Executor`.  The loop in `execution` and the exchanges in `partition` know
+only what this file declares; which loop over edges runs, and where, is up to the engine.
 """
 
 from __future__ import annotations
@@ -39,20 +39,22 @@ class Strategy:
     Attributes
     ----------
     schedule : {"dense", "frontier", "worklist"}
-        `dense`: vertices go through the rows of a layout.  `frontier`: active vertices push, or are pulled
-        from.  `worklist`: active vertices call their out-neighbours, which gather.
+        `dense`: vertices process the rows of a layout.  `frontier`: active vertices push, or their
+        out-neighbours pull.  `worklist`: active vertices put their out-neighbours on a worklist,
+        and those gather.
     why : str
-        What decided, for people.
+        Reason for the choice, as text.
     active_only : bool
-        Whether only active vertices are heard; else every in-neighbour counts in every superstep.
+        Whether only messages of active vertices count; else every in-neighbour's do in every
+        superstep.
     in_place : bool
         Whether supersteps write into the state that they read.
     ordered : bool
-        Whether priorities are taken into account.
+        Whether priorities are used.
     out_of_order : bool
         Whether a superstep may read what it has written, or take messages one by one.
     layout : str
-        The rows that are gathered.
+        The rows to gather.
     """
 
     schedule: Schedule
@@ -66,20 +68,20 @@ class Strategy:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the plan wants next.
+    """The plan's choice of what to run next.
 
     Attributes
     ----------
     direction : {"gather", "pull", "push", "fused", "scatter"}
         `gather`: every vertex reads all in-neighbours.  `pull`: every vertex reads its active
-        in-neighbours.  `push`: active vertices change their out-neighbours.  `fused`: the same
-        for several supersteps in one call.  `scatter`: through inboxes, each message once.
+        in-neighbours.  `push`: active vertices update their out-neighbours.  `fused`: the same for
+        several supersteps in one call.  `scatter`: through inboxes, each message once.
     supersteps : int
-        The most that a fused call may take.
+        Maximum number of supersteps in a fused call.
     number : int
         Number of the superstep, from 0; programs read it as `p.superstep`.
     arcs : int
-        A fused call returns once the frontier has more arcs; its first superstep runs anyway.
+        A fused call returns once the frontier has more arcs; its first superstep always runs.
     last : bool
         Whether no superstep may follow.
     """
@@ -93,12 +95,12 @@ class Choice:
 
 @dataclass
 class Counts:
-    """What a superstep did, and what it leaves for the next.
+    """What a superstep did, and the work that it leaves.
 
     Attributes
     ----------
     active : int
-        Vertices that changed in a way that is news to their out-neighbours.
+        Vertices that count as changed for their out-neighbours.
     arcs : int
         Their out-arcs: the work of a push.
     waiting : int
@@ -110,11 +112,11 @@ class Counts:
     history : list of (int, int)
         For each superstep in the call: active vertices that sent, and arcs read.
     sums : ndarray of float64, shape (aggregates,)
-        The program's aggregates over the states as they are now.
+        The program's aggregates over the current states.
     changes : list of (float, float)
-        Both norms for each superstep, where a call took several dense ones.
+        Both norms for each superstep, if a call ran several dense ones.
     modes : list of (str, str)
-        Direction and filter of each superstep, where a call chose them by itself.
+        Direction and filter of each superstep, if the call chose them.
     """
 
     active: int = 0
@@ -130,7 +132,7 @@ class Counts:
 
     @staticmethod
     def merged(parts: Sequence[Counts]) -> Counts:
-        """Return the counts of all partitions together."""
+        """Return the combined counts of all partitions."""
         if len(parts) == 1:
             return parts[0]
         steps = max(len(part.history) for part in parts)
@@ -140,7 +142,7 @@ class Counts:
             arcs=sum(part.arcs for part in parts),
             waiting=sum(part.waiting for part in parts),
             read=sum(part.read for part in parts),
-            # floats in order, as a GPU adds them up
+            # floats are summed in order, as on a GPU
             total_change=reduce(add, [part.total_change for part in parts]),
             greatest_change=float(np.max([part.greatest_change for part in parts])),
             sums=reduce(np.add, [part.sums for part in parts]),
@@ -153,21 +155,21 @@ class Counts:
 
 @dataclass(frozen=True)
 class Parcel:
-    """What one partition sends another.
+    """A message from one partition to another.
 
     Attributes
     ----------
     places : ndarray or None
-        Which of the vertices that the receiver holds as ghosts; None: all of them.
+        The vertices concerned, among those that the receiver holds as ghosts; None: all of them.
     fields : tuple of ndarray
         Their values.
     active : ndarray of bool or None
         Which of them are active; None: all.
     useful : int
-        How many of the vertices have changed, or become active, in the last superstep.
+        Number of vertices that have changed, or become active, in the last superstep.
     bits : ndarray of uint8 or None
-        Instead of `places`, a bit for each vertex that the receiver holds; then `fields` have one entry,
-        that of all whose bit is set.
+        Instead of `places`, a bit for each vertex that the receiver holds; then `fields` have one
+        entry, the value of all vertices whose bit is set.
     """
 
     places: npt.NDArray[Any] | None
@@ -178,12 +180,12 @@ class Parcel:
 
     @property
     def arrays(self) -> list[npt.NDArray[Any]]:
-        """What travels: fields, and places or activity where there are some."""
+        """The arrays that are sent: fields, then places and activity if present."""
         told = (self.places, self.active, self.bits)
         return [*self.fields, *(array for array in told if array is not None)]
 
     def unfolded(self) -> Parcel:
-        """Return a parcel of bits as one of places, any other as it is."""
+        """Return a message with bits as one with places, any other as it is."""
         if self.bits is None:
             return self
         places = np.flatnonzero(np.unpackbits(self.bits))
@@ -201,12 +203,12 @@ class Parcel:
         return sum(array.dtype.itemsize for array in self.fields)
 
     def only(self, places: npt.NDArray[Any]) -> Parcel:
-        """Return what a parcel of all vertices says of some of them.
+        """Return the part of a message about all vertices that concerns some of them.
 
         Parameters
         ----------
         places : array of int
-            Which, in the order in which they are wanted.
+            The vertices, in the wanted order.
         """
         active = None if self.active is None else self.active[places]
         fields = tuple(column[places] for column in self.fields)
@@ -217,22 +219,22 @@ class Executor(Protocol):
     """One program on one partition.
 
     State arrays hold the partition's owned vertices first, then its ghosts: copies of remote
-    in-neighbours, which an exchange keeps up to date and marks active.  Supersteps compute owned
-    vertices only.
+    in-neighbours, which an exchange updates and marks active.  Supersteps compute owned vertices
+    only.
 
     Attributes
     ----------
     tells_at_once : bool
-        Whether it knows what has changed when it packs, and can choose itself what is less to send.
+        Whether it knows what has changed when it packs, and can choose the shorter message.
     """
 
     tells_at_once: bool
 
     def start(self) -> None:
-        """Give every vertex, ghosts too, its first state and find out who is active."""
+        """Initialise the state of every vertex, ghosts included, and find the active ones."""
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
-        """Run what the plan chose; `sums` are the aggregates over all partitions.
+        """Run the plan's choice; `sums` are the aggregates over all partitions.
 
         An engine may return before the work is done; `counts` waits for it.
         """
@@ -242,31 +244,32 @@ class Executor(Protocol):
     ) -> Parcel:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts.
 
-        With `refine`, of those only whose ghosts are out of date since the last superstep: that
-        are active now, or, after a dense one, whose state has changed; None, for executors that
-        `tells_at_once`, is whichever takes fewer bytes.  With `forest`, return whether they have a
-        place in the predecessor forest instead.
+        With `refine`, only vertices with ghosts out of date since the last superstep are sent:
+        those that are active now, or, after a dense one, whose state has changed.  None, for
+        executors that `tells_at_once`, chooses whichever takes fewer bytes.  With `forest`, return
+        instead whether each vertex has a predecessor or is a root.
 
-        An engine may return before the parcel is filled, and the length known; `seal` waits for it.
+        An engine may return before the message is filled, and its length known; `seal` waits for
+        it.
         """
 
     def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
-        """Return what `pack` has returned since the last superstep, each of the length that is filled.
+        """Return the messages packed since the last superstep, cut to what is filled.
 
         One wait serves all of them, and `counts`.
         """
 
     def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
-        """Bring the ghosts at positions [first, last) up to date; those that came are active."""
+        """Update the ghosts at positions [first, last); those in the message become active."""
 
     def counts(self) -> Counts:
-        """Return what the last superstep did and, ghosts' arcs included, left to do."""
+        """Return what the last superstep did, and the work left, ghosts' arcs included."""
 
     def begin_forest(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
 
     def grow_forest(self) -> int:
-        """Attach undecided owned vertices to what has been attached since; return how many."""
+        """Attach undecided owned vertices to vertices attached since; return how many."""
 
     def predecessors(self) -> npt.NDArray[np.int64]:
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""
@@ -278,7 +281,7 @@ class Executor(Protocol):
         """Return for each owned vertex its place in the frontier from 1, −1 if later, else 0."""
 
     def schedule(self) -> npt.NDArray[np.float64]:
-        """Return the numbers by which the executor orders its work."""
+        """Return the numbers that control the order of the executor's work."""
 
     def restore(
         self,
@@ -286,18 +289,18 @@ class Executor(Protocol):
         queue: npt.NDArray[np.int64],
         schedule: npt.NDArray[np.float64],
     ) -> None:
-        """Go on from a checkpoint; columns and queue are by position, ghosts included."""
+        """Resume from a checkpoint; columns and queue are by position, ghosts included."""
 
 
 def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cuda"]:
-    """Return the engine that an `engine=` argument stands for.
+    """Return the engine that an `engine=` argument selects.
 
     Parameters
     ----------
     name : {"auto", "cpu", "python", "cuda"}
-        What the user asked for.
+        The user's choice.
     graph : Graph, optional
-        By which "auto" decides: a graph in device memory is computed there.
+        Used by "auto": a graph in device memory is computed there.
 
     Returns
     -------
@@ -338,17 +341,17 @@ class Planner(Protocol):
         Parameters
         ----------
         counts : Counts
-            What the last superstep left.
+            Counts of the last superstep.
         number : int
             Number of the next superstep, from 0.
         left : int
-            How many supersteps are allowed still.
+            Number of supersteps that are still allowed.
         """
 
 
 @dataclass
 class Setup:
-    """What a backend provides for one run.
+    """The objects that a backend provides for one run.
 
     Attributes
     ----------
@@ -358,7 +361,7 @@ class Setup:
     exchange : Exchange
         Between them, or with other ranks.
     partitions : list of Partition
-        Of a graph that is cut here; else empty, and its arrays are by position of the whole.
+        Of a graph that is partitioned here; else empty, and arrays are by position of the whole.
     """
 
     planner: Planner

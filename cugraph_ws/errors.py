@@ -29,7 +29,7 @@ class CugraphWsError(Exception):
 
 
 class InputError(CugraphWsError, ValueError):
-    """A frame, a column, an id or an argument that cannot be used as given."""
+    """A frame, a column, an id or an argument that is invalid."""
 
 
 class ProgramError(CugraphWsError, TypeError):
@@ -37,27 +37,27 @@ class ProgramError(CugraphWsError, TypeError):
 
 
 class FileError(CugraphWsError, OSError):
-    """A file that cannot be read as what it claims to be, or cannot be written."""
+    """A file that cannot be read in its format, or cannot be written."""
 
 
 class EngineError(CugraphWsError, RuntimeError):
-    """An engine that cannot run here: no GPU, or a package that it needs is missing."""
+    """An engine that cannot run here: there is no GPU, or a required package is missing."""
 
 
 class WorkerLostError(CugraphWsError, RuntimeError):
-    """A worker of a cluster that is gone, or does not answer, and what went with it."""
+    """A worker of a cluster that is lost or does not answer, and the partition that it held."""
 
 
 class GraphMemoryError(MemoryError, CugraphWsError):  # in this order it can be sent by a worker
-    """A graph that would not fit in memory, raised before any of it is built; or a worker is out of it."""
+    """A graph that would not fit in memory (raised before the build), or a worker out of memory."""
 
 
 class GraphWarning(UserWarning):
-    """A graph that was built as asked, but perhaps not as meant; the message names the remedy."""
+    """A graph built as requested, but perhaps not as intended; the message names the remedy."""
 
 
 class _CarriesResult(BaseException):
-    """What a run had reached when it ended early, in `.result`."""
+    """Carries the state of a run that ended early, in `.result`."""
 
     result: Result | None
 

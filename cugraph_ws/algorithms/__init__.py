@@ -1,1 +1,1 @@
-"""The known algorithms: one file each, a program and the function that users call."""
+"""The built-in algorithms: one file each, with a program or loop and the public function."""

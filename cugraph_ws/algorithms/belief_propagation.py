@@ -26,9 +26,9 @@ __all__ = ["BeliefPropagation", "belief_propagation"]
 Array = Any  # NumPy's or CuPy's
 Floats = npt.NDArray[np.float64]
 
-LEAST_RATIO = 1e-300  # of a coupling's entries: what float64 can multiply without losing them
-GREATEST_STRENGTH = 690.0  # its logarithm
-LEAST_MESSAGE = -800.0  # below the logarithm of the least ratio, shared out among many states
+LEAST_RATIO = 1e-300  # smallest to largest coupling entry; products do not underflow in float64
+GREATEST_STRENGTH = 690.0  # -log(LEAST_RATIO), rounded down
+LEAST_MESSAGE = -800.0  # less than log(LEAST_RATIO), to allow for normalisation over many states
 
 
 @spreads
@@ -48,37 +48,37 @@ def belief_propagation(
 ) -> FrameT:
     """Estimate the marginal distribution of each vertex's state.
 
-    The vertices' states x have the joint probability, up to a factor, of the product of the
-    priors p_v(x_v) over vertices and of the couplings c(x_u, x_v) over edges.  The beliefs are
-    the exact marginals where the graph is a forest, and an approximation otherwise.
+    The joint probability of the states x is proportional to the product of the priors p_v(x_v) over
+    all vertices and the couplings c(x_u, x_v) over all edges.  The beliefs are the exact marginals
+    if the graph is a forest, and an approximation otherwise.
 
     Parameters
     ----------
     graph : Graph or DataFrame
-        The graph, or an edge frame.  Each edge is one coupling, and parallel edges are several.
-        Messages go both ways along it, whether the graph is directed or not; the direction says
-        only which end is the row of the coupling.
+        The graph, or an edge frame.  Each edge is one coupling; parallel edges are separate
+        couplings.  Messages are sent both ways along every edge, also if the graph is directed.
+        The direction only determines which end indexes the rows of the coupling.
     priors : frame or sequence of str
-        A frame of the vertices' ids and one column for each of the K states, in order: not
-        negative, with a positive one in every row, of any sum.  Or the names of K vertex
-        attributes.  A vertex that is not given has an even prior.
+        A frame with the vertices' ids and one column for each of the K states, in order.  Priors
+        must not be negative, and each row needs a positive one; rows need not sum to 1.  Or the
+        names of K vertex attributes.  Vertices that are left out have a uniform prior.
     coupling : array_like of shape (K, K), or str
-        Positive; the row is the state of an edge's source, the column that of its destination.
-        It must be symmetric where the graph is undirected.  Or the name of an edge column of
+        A positive matrix: rows are states of an edge's source, columns states of its destination.
+        It must be symmetric if the graph is undirected.  Or the name of an edge column of
         strengths s between -690 and 690: the coupling of an edge is exp(s) between equal states
-        and 1 between others (the Potts model).
+        and 1 between different ones (the Potts model).
     damping : float
-        Share of each old message that stays, at least 0 and below 1; it helps where messages
+        Fraction of each old message that is kept, at least 0 and below 1.  It helps if messages
         oscillate.  Messages are mixed as logarithms.
     tol : float
-        The run ends when no message has changed by more than this.  A message is the logarithms
-        of K numbers of which the largest is 1, so this is their relative error.
+        The run ends when no message changes by more than this.  A message is the logarithms of
+        K numbers, the largest of which is 1, so this is their relative error.
     max_iter : int
-        The most iterations.
+        Maximum number of iterations.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame; it does not matter here unless `coupling` names it.
+        Weight column of an edge frame; ignored unless `coupling` names it.
     directed : bool
         Whether the edges of an edge frame have a direction.
     **options
@@ -92,9 +92,9 @@ def belief_propagation(
     Raises
     ------
     InputError
-        If the frame or an argument cannot be used.
+        If the frame or an argument is invalid.
     ConvergenceError
-        If messages still change after `max_iter` iterations, or the run was stopped early;
+        If messages still change after `max_iter` iterations, or the run is stopped early;
         `.result` has the beliefs so far.
 
     References
@@ -116,10 +116,10 @@ def belief_propagation(
 
 
 class BeliefPropagation:
-    """The algorithm as a loop for `run`: each step sends all messages once, wherever the graph is.
+    """The algorithm as a loop for `run`: each step sends all messages once.
 
-    Checkpoints of a whole graph have its messages by receiver; those of ranks have them by the arc of
-    which they are, so that another number of ranks can go on.
+    The checkpoint of a whole graph stores messages by receiver.  Ranks store them by arc, so that a
+    different number of ranks can resume.
 
     Parameters
     ----------
@@ -128,9 +128,9 @@ class BeliefPropagation:
     coupling : array_like or str
         One coupling, or an edge column of strengths.
     damping, tol : float
-        Share of the old messages, and the largest change at the end.
+        Fraction of the old messages that is kept, and the largest change at convergence.
     max_iter : int
-        The most iterations.
+        Maximum number of iterations.
     """
 
     name = "belief_propagation"
@@ -158,11 +158,11 @@ class BeliefPropagation:
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """By argument, what names vertices, for who looks them up before the run."""
+        """Arguments that name vertices, by name; looked up before the run."""
         return {"priors": self.priors}
 
     def start(self, graph: Graph, *, on_device: bool = False) -> None:
-        """Read priors and couplings, pair the arcs, and start from messages that say nothing."""
+        """Read priors and couplings, pair the arcs, and start from uniform messages."""
         self._backend = loops("belief_propagation", on_device=on_device)
         self._part = part = Part(graph, on_device=on_device)
         log_priors, matrix = self._read(on_device=on_device and graph.binds_on_device)
@@ -190,7 +190,7 @@ class BeliefPropagation:
         return self._residual <= self.tol
 
     def step(self) -> Step:
-        """Send all messages once, from those of the last step, and sum up what vertices believe."""
+        """Send all messages once, computed from the last step's, and update the beliefs."""
         halo, vertices = self._part.halo, self._part.graph.number_of_vertices
         change = self._messages.send()
         self._messages.hear()
@@ -201,7 +201,7 @@ class BeliefPropagation:
         )
 
     def inputs(self) -> dict[str, Any]:
-        """Return priors, couplings and damping, to the last bit as on other engines; collective."""
+        """Return priors, couplings and damping, bitwise equal on all engines; collective."""
         part, messages = self._part, self._messages
         priors, matrix = self._read(on_device=False)
         if part.whole:
@@ -209,7 +209,7 @@ class BeliefPropagation:
                 _weigh_self_loops(priors, as_host(self._backend.self_loops(part)), matrix, np)
             coupling = as_host(messages.strengths[messages.order()]) if matrix is None else matrix
             return {"priors": priors, "coupling": coupling, "damping": self.damping}
-        by_position = np.zeros((part.size, self._states))  # ghosts' do not matter
+        by_position = np.zeros((part.size, self._states))  # ghosts are ignored
         by_position[: part.owned] = priors
         named = {f"prior_{state}": column for state, column in enumerate(by_position.T)}
         if matrix is None:
@@ -229,7 +229,7 @@ class BeliefPropagation:
         return {**dict(zip(self.by_arc_state, columns, strict=True)), "residual": residual}
 
     def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse what is no state of such a run; alone."""
+        """Refuse a state that this run cannot have saved; not collective."""
         if self._part.whole:
             state.floats("messages", self._arcs * self._states, LEAST_MESSAGE, 0.0)
         for name in self.by_arc_state:
@@ -237,7 +237,7 @@ class BeliefPropagation:
         state.floats("residual", 1, 0.0)
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Go on from messages."""
+        """Resume from saved messages."""
         messages, states = self._messages, self._states
         if self._part.whole:
             saved = state["messages"].astype(np.float64).reshape(-1, states)
@@ -250,7 +250,7 @@ class BeliefPropagation:
         messages.hear()
 
     def columns(self) -> dict[str, Array]:
-        """Return the beliefs of each owned vertex; they add up to 1."""
+        """Return the beliefs of each owned vertex; they sum to 1."""
         xp = self._part.xp
         beliefs = self._part.by_number(self._messages.believed)
         if len(beliefs):
@@ -260,10 +260,10 @@ class BeliefPropagation:
         return {f"belief_{state}": beliefs[:, state].copy() for state in range(self._states)}
 
     def _read(self, *, on_device: bool) -> tuple[Any, Floats | None]:
-        """Return owned vertices' log priors, without couplings of self-loops, and the coupling; collective.
+        """Return the owned vertices' log priors and the coupling; collective.
 
-        The priors are float64, of shape (owned, states), in the order of numbers; the coupling is None if
-        each edge has a strength of its own.
+        The priors are float64, of shape (owned, states), by vertex number, and exclude the
+        couplings of self-loops.  The coupling is None if each edge has its own strength.
         """
         graph = self._part.graph
         priors = _read_priors(self._part, self.priors, on_device=on_device)
@@ -279,7 +279,7 @@ class BeliefPropagation:
         """Refuse strengths that a message cannot hold; collective."""
         name, graph, text = self.coupling, self._part.graph, None
         if not _number(_are_strengths(self._part.arc_values(name)).all()):
-            values = graph.edge_values(name)  # in the order of numbers
+            values = graph.edge_values(name)  # by vertex number
             text = (
                 f"coupling={name!r}: a strength is {values[~_are_strengths(values)][0]}; they are "
                 f"logarithms and must lie between -{GREATEST_STRENGTH:g} and {GREATEST_STRENGTH:g}"
@@ -288,12 +288,12 @@ class BeliefPropagation:
 
 
 def _are_strengths(values: Any) -> Any:
-    """Return which values a message can hold."""
+    """Return a mask of the values that a message can hold."""
     return (values >= -GREATEST_STRENGTH) & (values <= GREATEST_STRENGTH)
 
 
 def _number(value: Any) -> float:
-    """Return one number that an array module has computed."""
+    """Return a scalar that an array module has computed as a Python number."""
     return float(value if isinstance(value, (float, np.generic)) else as_host(value))
 
 
@@ -339,7 +339,7 @@ def _read_priors(part: Part, priors: Any, *, on_device: bool) -> Any:
 
 
 def _read_coupling(coupling: Any, states: int, *, symmetric: bool) -> Floats:
-    """Return a coupling whose largest entry is 1."""
+    """Return the coupling scaled so that its largest entry is 1."""
     try:
         matrix = np.array(coupling, np.float64)
     except (TypeError, ValueError, OverflowError) as error:

@@ -1,8 +1,8 @@
 """Breadth-first search: the number of hops from the nearest start.
 
 Direction-optimising (Beamer, Asanović, Patterson: Direction-optimizing breadth-first search,
-2012): few active vertices push; many are read by the vertices not yet reached, which stop at the
-first one they find.
+2012).  A small frontier pushes.  With a large one, unreached vertices pull: each reads its
+in-neighbours until it finds an active one.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from cugraph_ws.program.decorator import any_message, vertex_program
 
 __all__ = ["BFS", "bfs"]
 
-UNREACHED = 2**30  # math.inf, in an int32 field
+UNREACHED = 2**30  # represents math.inf in an int32 field
 
 
 @vertex_program
 class BFS:
-    """Hops from the nearest start vertex, and the neighbour before on such a path."""
+    """Hops from the nearest start vertex, and the predecessor on such a path."""
 
     distance: ws.nullable(ws.int32, math.inf)
     predecessor: ws.predecessor
@@ -84,30 +84,31 @@ def bfs(
     start : id or list of ids
         Where the search starts.
     depth_limit : int, optional
-        Most hops; 0 reaches the start alone.
+        Maximum number of hops; 0 reaches only the start.
     return_predecessors : bool
         Whether the result has the predecessor column.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str, optional
-        For an edge frame: a weight column, which is checked and makes no difference.
+        For an edge frame: a weight column, which is validated but has no effect.
     directed : bool
-        For an edge frame: whether edges go one way.
+        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
-        How the distance of unreachable vertices looks: null, or the greatest int32, as in cuGraph.
+        Distance of unreachable vertices: null, or the greatest int32, as in cuGraph.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
     DataFrame
-        vertex; distance (int32, hops; null if unreachable); predecessor (an id: the least
-        in-neighbour one hop nearer; null for starts and unreachable vertices). Sorted by vertex.
+        vertex; distance (int32, hops; null if unreachable); predecessor (an id: the smallest
+        in-neighbour that is one hop nearer; null for starts and unreachable vertices). Sorted by
+        vertex.
 
     Raises
     ------
     InputError
-        If a start vertex is unknown, or an argument cannot be used.
+        If a start vertex is unknown, or an argument is invalid.
     ConvergenceError
         If `timeout` is reached first; `.result` has the distances so far.
     """

@@ -1,7 +1,7 @@
 """Circuit simulation: node voltages of a resistor network, by Kirchhoff's current law.
 
 The vertex program CS of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs
-(2015), which is Jacobi's iteration.
+(2015): Jacobi iteration.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from cugraph_ws.program.decorator import max_norm, vertex_program
 __all__ = ["Circuit", "circuit"]
 
 
-GREATEST_TOTAL = 1e300  # beyond it, conductance times voltage could leave the floats
+GREATEST_TOTAL = 1e300  # larger totals could make conductance times voltage overflow
 
 
 @vertex_program
 class Circuit:
-    """Voltage of every vertex, given some vertices' voltages."""
+    """Voltage of every vertex, given the voltages of some."""
 
     voltage: ws.float64
     weight: ws.edge(ws.float64, default=1.0, least=0.0)
@@ -73,26 +73,26 @@ def circuit(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Compute voltages: V(v) = Σ g(u,v)·V(u) / Σ g(u,v), source voltages fixed.
+    """Compute voltages: V(v) = Σ g(u,v)·V(u) / Σ g(u,v), with source voltages fixed.
 
     Parameters
     ----------
     graph : Graph or DataFrame
-        The graph, or an edge frame; its weights are the conductances g, 0 or more (1 without
+        The graph, or an edge frame; weights are the conductances g, 0 or more (1 without
         weights). A network of resistors is undirected.
     sources : frame or mapping
-        Voltages of the vertices at which they are fixed.
+        Vertices with a fixed voltage, and their voltages.
     tol : float
-        The run ends once no voltage changes by more in a superstep.
+        The run ends when no voltage changes by more than this in a superstep.
     max_iter : int
-        The most supersteps.
+        Maximum number of supersteps.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str or None
         For an edge frame: the column of conductances; by default the column named `weight`, if there
         is one. None for no weights.
     directed : bool
-        For an edge frame: whether edges go one way.
+        For an edge frame: whether edges are directed.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
@@ -104,7 +104,7 @@ def circuit(
     Raises
     ------
     InputError
-        If a conductance is negative, or a source is unknown.
+        If a conductance is negative, or a source vertex is unknown.
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the voltages so far.
     """

@@ -1,16 +1,16 @@
-"""Weakly connected components: union-find, most of it on a sample of the edges.
+"""Weakly connected components: union-find, mostly on a sample of the edges.
 
-Two neighbours of every vertex are enough to join most of a graph with a giant component; where
-edges are in the rows of both ends, the rest of that component's rows need not be read (Afforest:
-Sutton, Ben-Nun and Barak, IPDPS 2018).  They are the first and the last of the row, which differ
-most: in meshes and road networks these two alone join nearly everything.  Hooking is that of ECL-CC
-(Jaiganesh and Burtscher, HPDC 2018).
+If a graph has a giant component, linking two neighbours of every vertex joins most of it.  Where
+both ends of an edge have it in their rows, the other rows of that component need not be read
+(Afforest: Sutton, Ben-Nun and Barak, IPDPS 2018).  The two sampled neighbours are the first and
+the last of the row, which differ most: in meshes and road networks these two alone join nearly
+everything.  Hooking follows ECL-CC (Jaiganesh and Burtscher, HPDC 2018).
 
-Each rank links what its own arcs join, ghosts included; the label of a tree is its least vertex.  Where
-most arcs are worth leaving out, ranks show each other their largest trees before, a bit for each vertex
-that two of them hold, and those are joined everywhere.  Then come rounds, in which labels go from rank to
-rank; most often two are enough.  Where labels have a long way to go, pairs of those that met are
-contracted instead.
+Each rank links its own arcs, ghosts included.  The label of a tree is its smallest vertex.  If
+skipping arcs saves much work, ranks first exchange their largest trees, one bit for each vertex
+that two ranks hold, and each rank joins the vertices that it receives.  Rounds follow, in which
+labels go from rank to rank; two are usually enough.  If labels have far to go, pairs of labels
+that share a vertex are contracted instead.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ __all__ = ["WeaklyConnectedComponents", "weakly_connected_components"]
 
 Array = Any  # NumPy's or CuPy's
 
-SAMPLED = 2  # neighbours of each vertex that are linked at first
-FEWEST = 2  # rounds before it is asked whether they lead anywhere
+SAMPLED = 2  # neighbours of each vertex that are linked first
+FEWEST = 2  # rounds before their progress is checked
 SHARED = 1 << 20  # pairs of labels that every rank can hold at once
-LEAST_SHOWN = 1 << 20  # arcs of a graph from which on ranks show each other their largest trees
+LEAST_SHOWN = 1 << 20  # arcs in the graph from which ranks exchange their largest trees
 
 
 @spreads
@@ -53,7 +53,7 @@ def weakly_connected_components(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Label every vertex with the smallest vertex that it is connected with.
+    """Label every vertex with the smallest vertex of its component.
 
     The direction of edges does not matter.
 
@@ -64,9 +64,9 @@ def weakly_connected_components(
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame; it does not matter here.
+        Weight column of an edge frame; ignored.
     directed : bool
-        How an edge frame is read; it makes no difference to the result.
+        How an edge frame is read; it does not change the result.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
@@ -78,9 +78,9 @@ def weakly_connected_components(
     Raises
     ------
     InputError
-        If the frame or an argument cannot be used.
+        If the frame or an argument is invalid.
     ConvergenceError
-        If the run was stopped early; `.result` has the state so far.
+        If the run is stopped early; `.result` has the labels so far.
 
     Examples
     --------
@@ -103,12 +103,12 @@ def weakly_connected_components(
 
 
 class WeaklyConnectedComponents:
-    """The algorithm as a loop for `run`: samples, then all arcs, then labels of different ranks.
+    """The algorithm as a loop for `run`: samples, then all arcs, then labels between ranks.
 
-    Of a whole graph each step links samples, or a range of rows or arcs.  On shards the last step that
-    links does the first round too; each further one is a round, or contracts.  Labels are contracted after
-    a round that leaves more than half as much unsettled as the one before, so there are few rounds
-    whatever the graph.
+    On a whole graph each step links samples, or a range of rows or arcs.  On shards the last
+    linking step also does the first round; each later step is a round or a contraction.  Labels are
+    contracted after a round that leaves more than half as many unsettled as the round before, so
+    the number of rounds is small for every graph.
     """
 
     name = "weakly_connected_components"
@@ -119,24 +119,24 @@ class WeaklyConnectedComponents:
     diverged = False
     max_iter: int | None = None
     tol: float | None = None
-    _shared: SharedLabels  # what other ranks hold too, once all own arcs are linked
+    _shared: SharedLabels  # vertices that other ranks hold too, once all own arcs are linked
     _least: Array  # the label of each root
     _found: Array | None  # labels of owned vertices, once they are known
-    _pairs: int | None  # of labels that have met, of all ranks, once they are contracted
+    _pairs: int | None  # pairs of labels of all ranks, once contracted
 
     def start(self, graph: Graph, *, on_device: bool = False) -> None:
-        """Make every vertex a tree of its own."""
+        """Make every vertex a tree by itself."""
         self._backend = loops("components", on_device=on_device)
         self._part = Part(graph, on_device=on_device)
         lead, self._to_link = (0, 0) if graph.whole else self._plan()
         self._forest = self._backend.Forest(self._part, lead)
         self._found = self._pairs = None
-        self._rounds = self._unsettled = 0  # what another rank may know better, of all ranks
+        self._rounds = self._unsettled = 0  # labels that another rank may improve
         self._slow = False  # whether labels are contracted from now on
         self.converged = graph.number_of_arcs == 0
 
     def step(self) -> Step:
-        """Link own arcs, let labels go one rank farther, or contract those that have met."""
+        """Link own arcs, send labels one rank farther, or contract pairs of labels."""
         if self._part.whole:
             direction = "sample" if self._forest.sampling else "link"
             active, read, rows = self._forest.step()
@@ -147,14 +147,15 @@ class WeaklyConnectedComponents:
         return self._contract() if self._slow else self._round(len(self._shared))
 
     def inputs(self) -> dict[str, Any]:
-        """Return nothing: the graph alone decides."""
+        """Return nothing: the result depends on the graph alone."""
         return {}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a vertex of its component for each owned vertex, and how far that is the least.
+        """Return for each owned vertex a vertex of its component, and how much of the work is done.
 
-        Of a whole graph also how far the edges have been linked; of a shard, where most of the work is to
-        link own arcs, which may be another rank's afterwards, whether the labels are those of the end.
+        The state of a whole graph also records which edges are linked.  On a shard most of the work
+        is linking own arcs, which may belong to another rank after a restart; so its state records
+        only whether the labels are final.
         """
         labels = as_host(self._labels())
         if self._part.whole:
@@ -163,7 +164,7 @@ class WeaklyConnectedComponents:
         return {"labels": labels, "converged": np.array([self.converged])}
 
     def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse what is no state of such a run; alone."""
+        """Refuse a state that this run cannot have saved; not collective."""
         vertices, arcs = graph.number_of_vertices, graph.number_of_arcs
         if not graph.whole:
             state.integers("labels", graph.owned, 0, vertices - 1)
@@ -175,11 +176,11 @@ class WeaklyConnectedComponents:
         state.require("reached", sampled == SAMPLED or arc == 0, "has arcs before all samples")
         root = largest < 0 or parent[largest] == largest
         state.require("reached", root, "skips the rows of a tree that is none")
-        if "linked" in state:  # of a GPU, whose samples are others
+        if "linked" in state:  # absent on a GPU, which samples differently
             state.number("linked", 0, SAMPLED)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on with a forest; on shards, with labels that are those of the end."""
+        """Resume from saved trees; on shards, from final labels."""
         if self._part.whole:
             self._forest.restore(state)
             self.converged = self._forest.converged
@@ -191,7 +192,7 @@ class WeaklyConnectedComponents:
         return {"labels": VertexNumbers(self._labels())}
 
     def _labels(self) -> Array:
-        """Return a vertex of its component for each owned vertex, the least so far."""
+        """Return for each owned vertex the smallest vertex of its component found so far."""
         part, trees = self._part, self._forest.trees
         if self._found is not None:
             return self._found
@@ -202,10 +203,10 @@ class WeaklyConnectedComponents:
         least = self._forest.least(part) if part.whole else self._least
         return part.by_number(part.xp.take(least, trees))
 
-    # ------------------------------------------------------------------------- among ranks
+    # ------------------------------------------------------------------------- across ranks
 
     def _plan(self) -> tuple[int, int]:
-        """Return where the vertices of the rank with the longest rows are: hubs; and how many steps link."""
+        """Return the first position of the rank with the longest rows, and the linking steps."""
         graph, rank = self._part.graph, self._part.halo.comm.rank
         if "rows" not in graph.learned:
             graph.learned["rows"] = graph.comm.allgather([graph.own_arcs, graph.owned])
@@ -215,7 +216,7 @@ class WeaklyConnectedComponents:
         return lead, max(self._backend.steps_of(arcs) for arcs, _ in rows)
 
     def _link(self) -> Step:
-        """Link some own arcs, as all ranks do; with the last, find labels, and do the first round."""
+        """Link some own arcs, as every rank does; after the last, find labels and run round one."""
         forest, halo, read = self._forest, self._part.halo, 0
         if forest.sampling or (self._to_link > 1 and not forest.converged):
             _, read, _ = forest.step()
@@ -237,17 +238,18 @@ class WeaklyConnectedComponents:
         return self._round(read, "link", "all")
 
     def _show_trees(self) -> None:
-        """Show each rank which vertices that it holds are in the largest tree here.
+        """Send each rank the vertices that it holds and that are in the largest tree of this rank.
 
-        All in one tree are of one component, and are joined elsewhere, too.  The samples are of own rows:
-        no ghost has one, so without being told most arcs out of ghosts would have to be linked.
+        All vertices of a tree are in one component, so other ranks can join them as well.  Samples
+        come from own rows, and ghosts have none: without this exchange most arcs out of ghosts
+        would have to be linked.
         """
         part, forest = self._part, self._forest
         came = part.halo.exchange([[forest.shown(held)] for held in part.halo.boundaries])
         forest.adopt(part.ghosts, [words for (words,) in came])
 
     def _round(self, read: int, direction: str = "spread", rows: str = "boundary") -> Step:
-        """Take those of the labels shown that are less."""
+        """Exchange labels and keep the smaller ones."""
         before = self._unsettled
         unsettled = self._shared.round()
         self._unsettled, read, sent = self._part.halo.totals(unsettled, read)
@@ -257,7 +259,7 @@ class WeaklyConnectedComponents:
         return Step(self._unsettled, read, direction=direction, filter=rows, bytes_sent=sent)
 
     def _contract(self) -> Step:
-        """Join labels that have met: for good if every rank can hold all pairs, else as far as hooks lead."""
+        """Join pairs of labels: completely if every rank can hold all pairs, else by hooking."""
         halo, shared, sent = self._part.halo, self._shared, 0
         if self._pairs is None:
             self._pairs, sent = halo.totals(shared.meet())

@@ -26,8 +26,8 @@ __all__ = ["CoreNumber", "core_number", "k_core"]
 Array = Any  # NumPy's or CuPy's
 DegreeType = Literal["both", "in", "out"]
 
-GONE = -1  # the degree of a ghost that has been peeled: no arc is taken from it any more
-NONE_LEFT = np.iinfo(np.int64).max  # no degree: a rank's least where it has no vertex left
+GONE = -1  # the degree of a peeled ghost: no more arcs are subtracted from it
+NONE_LEFT = np.iinfo(np.int64).max  # a rank's smallest degree if it has no vertex left
 
 
 @spreads
@@ -41,23 +41,23 @@ def core_number(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Find for every vertex the largest k such that it belongs to the k-core.
+    """Compute the core number of every vertex: the largest k such that the k-core contains it.
 
-    The k-core is the largest set of vertices of which each has at least k neighbours in the set.
-    Self-loops do not count; parallel edges count each.
+    The k-core is the largest set of vertices in which each has at least k neighbours in the set.
+    Self-loops do not count; each parallel edge counts.
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
     degree_type : {"both", "in", "out"}
-        Which edges count as neighbours where the graph is directed.
+        Which edges count if the graph is directed.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame; it does not matter here.
+        Weight column of an edge frame; ignored.
     directed : bool
-        Whether the edges of an edge frame go one way.
+        Whether the edges of an edge frame are directed.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
@@ -69,9 +69,9 @@ def core_number(
     Raises
     ------
     InputError
-        If the frame or an argument cannot be used.
+        If the frame or an argument is invalid.
     ConvergenceError
-        If the run was stopped early; `.result` has the state so far.
+        If the run is stopped early; `.result` has the state so far.
 
     References
     ----------
@@ -106,33 +106,34 @@ def k_core(
     graph : Graph or DataFrame
         The graph, or an edge frame.
     k : int, optional
-        The core; where it is not given, the innermost that is not empty.
+        The core; by default the innermost one that is not empty.
     degree_type : {"both", "in", "out"}
-        Which edges count as neighbours where the graph is directed.
+        Which edges count if the graph is directed.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
         Weight column of an edge frame, which the result keeps; by default the column named
         `weight`, if there is one.
     directed : bool
-        Whether the edges of an edge frame go one way.
+        Whether the edges of an edge frame are directed.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
     DataFrame
-        Edges with the columns that the graph kept, under their own names, self-loops of the
-        core's vertices among them; an undirected edge once, from the vertex of the smaller id.
-        Sorted by destination, then source, parallel edges in the order of the frame.  Of a Dask
-        frame, over all partitions: each worker has the edges into the vertices that it owns.
+        Edges with the columns that the graph kept, under their own names.  Self-loops of the
+        core's vertices are included.  An undirected edge appears once, from the vertex with the
+        smaller id.  Sorted by destination, then source; parallel edges are in the order of the
+        frame.  For a Dask frame this is the order over all partitions: each worker has the edges
+        into the vertices that it owns.
 
     Raises
     ------
     InputError
-        If the frame or an argument cannot be used.
+        If the frame or an argument is invalid.
     ConvergenceError
-        If the run was stopped early; `.result` has the state so far.
+        If the run is stopped early; `.result` has the state so far.
     """
     if k is not None:
         check_count("k", k)
@@ -158,18 +159,18 @@ def _run(
 
 
 class CoreNumber:
-    """The algorithm as a loop for `run`, wherever the graph is.
+    """The algorithm as a loop for `run`, on one rank or several.
 
-    A single rank peels several levels in a step.  Each of several ranks peels in a step what falls without
-    news from the others, one vertex drawing down the next.  Then those who hold them as ghosts are told
-    which vertices have been peeled, and owners are told how much ghosts' degrees have fallen.  A level is
-    done when nothing more falls at any rank.  The next level is the least degree left at any rank, so that
-    levels without vertices take no time.
+    A single rank peels several levels in a step.  One of several ranks peels in a step all
+    vertices that reach the level without updates from other ranks; each may make others reach it.
+    Ranks then update ghosts with which vertices are peeled, and send owners how much their
+    vertices' degrees have fallen.  A level is done when no rank has more vertices to peel.  The
+    next level is the smallest degree left on any rank, so empty levels are skipped.
 
     Parameters
     ----------
     degree_type : {"both", "in", "out"}
-        Which edges count where the graph is directed.
+        Which edges count if the graph is directed.
     """
 
     name = "core_number"
@@ -179,14 +180,14 @@ class CoreNumber:
     diverged = False
     max_iter: int | None = None
     tol: float | None = None
-    _core: Array  # by position: degrees among the vertices left, core numbers of the others
-    _level: int  # the last one that was begun; of a single rank, peeled
-    _alive: Array  # owned vertices above the level, and perhaps some that have fallen to it
-    _waiting: Array  # owned vertices that have fallen to it, which their neighbours do not know yet
+    _core: Array  # by position: remaining degrees of vertices left, core numbers of the others
+    _level: int  # the last level that was begun; on a single rank, peeled
+    _alive: Array  # owned vertices above the level, and perhaps some that have reached it
+    _waiting: Array  # owned vertices that have reached it; neighbours not updated yet
     _all_waiting: int  # of all ranks
-    _left_here: int  # owned vertices that have not fallen yet
-    _left: int  # those of all ranks
-    _told: Array  # by entry of the boundaries: whether its holder has been told; if nobody is, all false
+    _left_here: int  # owned vertices that have not reached the level yet
+    _left: int  # the same over all ranks
+    _told: Array  # by entry of the boundaries: whether its holder is updated; all false if unused
 
     def __init__(self, degree_type: DegreeType = "both") -> None:
         if not isinstance(degree_type, str) or degree_type not in get_args(DegreeType):
@@ -199,13 +200,13 @@ class CoreNumber:
         self._part = part = Part(graph, on_device=on_device)
         incoming = not graph.directed or self._degree_type != "out"
         outgoing = graph.directed and self._degree_type != "in"
-        # Rows of the neighbours in whose degrees a vertex counts.  An arc is with its destination.  So if
-        # arcs into a vertex count, holders have to be told of the fall of their ghosts; if arcs out of it
-        # count, owners have to be told what their vertices have lost.
+        # Rows of the neighbours that count a vertex in their degree.  An arc is stored with its
+        # destination.  So if arcs into a vertex count, its holders need an update when it is
+        # peeled; if arcs out of it count, its owner needs the losses that other ranks subtracted.
         rows = [*([part.csr] if incoming else []), *([part.csc] if outgoing else [])]
         self._tells, self._reports = incoming, outgoing
-        # Degrees and losses are at most as many as arcs.  A ghost's entry is the greatest number less what
-        # the ghost has lost since that was reported, which leads to no level.
+        # Degrees and losses are at most the number of arcs.  A ghost's entry is the largest integer
+        # minus the ghost's losses since they were last sent, which is above every level.
         alone, arcs = part.halo.alone, graph.number_of_arcs
         most = len(rows) * arcs if alone else 2 * (arcs + 1)
         dtype = np.int32 if most <= np.iinfo(np.int32).max else np.int64
@@ -222,7 +223,7 @@ class CoreNumber:
         return self._left == 0
 
     def step(self) -> Step:
-        """Peel several levels; of several ranks, peel what falls here, and exchange what fell."""
+        """Peel several levels; with several ranks, peel locally and exchange the changes."""
         active, sent = self._left, 0
         if self._part.halo.alone:
             self._alive, self._level, peeled, read = self._peeler.peel_levels(
@@ -243,7 +244,7 @@ class CoreNumber:
         return {"degree_type": self._degree_type}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return degrees and core numbers, the last level, and of a shard which vertices wait to be peeled."""
+        """Return degrees, core numbers and the last level; on a shard also the pending vertices."""
         part, level = self._part, np.array([self._level], np.int64)
         own = {"core": self._core}
         if not part.whole:
@@ -251,18 +252,18 @@ class CoreNumber:
         return {name: as_host(part.by_number(one)) for name, one in own.items()} | {"level": level}
 
     def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse what is no state of such a run; alone."""
+        """Refuse a state that this run cannot have saved; not collective."""
         highest = as_host(self._part.by_number(self._core))  # the degrees, after `start`
         core = state.integers("core", graph.owned, 0, highest)
         if graph.whole:
-            state.number("level", -1, int(highest.max(initial=0)) + 1)  # a GPU's end is above all
+            state.number("level", -1, int(highest.max(initial=0)) + 1)  # one above: end on a GPU
             return
         level = state.number("level", -1, 2 * graph.number_of_arcs)
         at_level = core[state.flags("waiting", graph.owned)] == level
         state.require("waiting", at_level.all(), "names a vertex that has not fallen to the level")
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on at a level."""
+        """Resume at a level."""
         part, level = self._part, int(state["level"][0])
         self._core[part.order] = part.xp.asarray(state["core"].astype(self._core.dtype))
         waiting = part.xp.empty(0, np.int64)
@@ -272,13 +273,13 @@ class CoreNumber:
             waiting = part.xp.flatnonzero(marks)
         if part.halo.alone and len(
             waiting
-        ):  # of a run of several ranks: nobody else has to know now
+        ):  # saved by several ranks: no other rank needs an update now
             self._peeler.peel(self._core, waiting, level)
             waiting = waiting[:0]
         self._enter(level, waiting)
 
     def columns(self) -> dict[str, Array]:
-        """Return the core number of each owned vertex (the degree that is left, while it runs)."""
+        """Return the core number of each owned vertex (during the run: its remaining degree)."""
         return {"core_number": self._part.by_number(self._core).astype(np.int64)}
 
     def _enter(self, level: int, waiting: Array) -> None:
@@ -293,7 +294,7 @@ class CoreNumber:
             self._told = fallen if self._tells else ends < 0
 
     def _marks(self, places: Array) -> Array:
-        """Return a mark by position, set at some."""
+        """Return a mask by position, true at the given ones."""
         marks = self._part.xp.zeros(self._part.size, np.bool_)
         marks[places] = True
         return marks
@@ -308,7 +309,7 @@ class CoreNumber:
         self._left_here -= len(self._waiting)
 
     def _peel_here(self) -> int:
-        """Peel what falls here, and exchange what has fallen; return arcs read.  Collective."""
+        """Peel locally and exchange the changes; return the number of arcs read.  Collective."""
         halo, core, level, given = self._part.halo, self._core, self._level, len(self._waiting)
         counts = self._peeler.peel(core, self._waiting, level)
         fell = self._told
@@ -317,7 +318,7 @@ class CoreNumber:
             self._told |= fell
         ghosts = core[self._part.owned :] if self._reports else core[:0]
         losses = self._top - ghosts
-        lost = losses > 0  # of a ghost that is gone, the difference wraps around
+        lost = losses > 0  # for a peeled ghost the difference wraps around
         news, reports, (peeled, read) = halo.swap(fell, lost, losses, counts)
         ghosts[lost] = self._top
         self._left_here -= peeled - given

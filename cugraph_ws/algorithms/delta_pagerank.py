@@ -1,4 +1,4 @@
-"""PageRank by changes: a vertex speaks up only while what it has not told yet still matters.
+"""PageRank by changes: a vertex sends its pending change while that counts as changed.
 
 After Zhang, Gao, Gao, Wang: Maiter, an asynchronous graph processing framework for delta-based
 accumulative iterative computation (2014), in supersteps.
@@ -14,14 +14,15 @@ __all__ = ["DeltaPageRank"]
 
 @vertex_program
 class DeltaPageRank:
-    """PageRank up to a factor: divide by the sum. Changes left untold add up to `tolerance` at most.
+    """PageRank up to a factor: divide by the sum. Changes not sent sum to `tolerance` at most.
 
-    Restarts are even.  Vertices without out-edges keep their share to themselves.  In `pagerank`
-    without `personalization` and `dangling` they hand it on evenly, which scales all ranks alike.
+    Restarts are uniform.  Vertices without out-edges send nothing.  In `pagerank` without
+    `personalization` and `dangling` they spread their rank uniformly; this scales all ranks by one
+    factor.
     """
 
     pagerank: ws.float64
-    pending: ws.hidden(ws.float64)  # change that is not told yet; above the limit, it has just been
+    pending: ws.hidden(ws.float64)  # change not sent yet; above the limit, it has just been sent
     weight: ws.edge(ws.float64, default=1.0, least=0.0)
     out_weight: ws.Constant("out_weight")
     alpha: ws.parameter(ws.float64, default=0.85)

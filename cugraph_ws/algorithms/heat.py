@@ -23,7 +23,7 @@ __all__ = ["Heat", "heat"]
 
 @vertex_program
 class Heat:
-    """Temperature of every vertex after heat has flowed along the edges until it rests."""
+    """Temperature of every vertex after heat has flowed along the edges until convergence."""
 
     temperature: ws.float64
     weight: ws.edge(ws.float64, least=0.0)
@@ -71,20 +71,20 @@ def heat(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Let heat flow along the edges: T(v) += Σ c(u,v)·(T(u) − T(v)), until it rests.
+    """Simulate heat flow until convergence: T(v) += Σ c(u,v)·(T(u) − T(v)).
 
     Parameters
     ----------
     graph : Graph or DataFrame
-        The graph, or an edge frame; its weights are the coefficients c, 0 or more.
+        The graph, or an edge frame; weights are the coefficients c, 0 or more.
     temperature : frame, mapping, number or column name
-        First temperature of every vertex.
+        Initial temperature of every vertex.
     fixed : list of ids, optional
-        Vertices that keep their temperature.
+        Vertices with a constant temperature.
     tol : float
-        The run ends once no temperature changes by more in a superstep.
+        The run ends when no temperature changes by more than this in a superstep.
     max_iter : int
-        The most supersteps.
+        Maximum number of supersteps.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str
@@ -102,7 +102,7 @@ def heat(
     Raises
     ------
     InputError
-        If the coefficients into a vertex that is not fixed add up to more than 1, one is negative,
+        If the coefficients into a vertex that is not fixed sum to more than 1, one is negative,
         or a temperature is missing.
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the temperatures so far.

@@ -41,40 +41,40 @@ def maximal_bipartite_matching(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Match vertices on the left with neighbours on the right until no edge could be added.
+    """Match left vertices with right neighbours until no edge can be added.
 
-    The matching is maximal: every edge has an end that is matched.  It need not be of maximum
-    size, but is at least half of that.  The direction of edges does not matter.
+    The matching is maximal: every edge has a matched end.  It is not necessarily of maximum size,
+    but at least half of that.  The direction of edges does not matter.
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
     left : sequence, ndarray, Series, frame or str
-        The ids of the vertices on the left, or the name of a vertex attribute that is true (or 1)
-        for them; all others are on the right.
+        Ids of the left vertices, or the name of a vertex attribute that is true (or 1) for
+        them; all others are right vertices.
     seed : int
-        Another seed gives another matching; the same one gives the same, on any machine.
+        Different seeds give different matchings; the same seed gives the same on any machine.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame; it does not matter here.
+        Weight column of an edge frame; ignored.
     directed : bool
-        How an edge frame is read; it makes no difference to the result.
+        How an edge frame is read; it does not change the result.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
     DataFrame
-        Columns `vertex` and `mate`; null for a vertex that is not matched.
+        Columns `vertex` and `mate`; null for an unmatched vertex.
 
     Raises
     ------
     InputError
-        If an edge joins two vertices of one side, or the frame or an argument cannot be used.
+        If an edge joins two vertices of one side, or the frame or an argument is invalid.
     ConvergenceError
-        If the run was stopped early; `.result` has the state so far.
+        If the run is stopped early; `.result` has the matching so far.
 
     References
     ----------
@@ -94,16 +94,17 @@ def maximal_bipartite_matching(
 
 
 class MaximalBipartiteMatching:
-    """The algorithm as a loop for `run`: each step is a round of proposals, wherever the graph is.
+    """The algorithm as a loop for `run`: each step is a round of proposals, on one rank or several.
 
-    Ranks of edges are those of their ends' numbers, so the outcome, which is that of the greedy algorithm
-    on edges in the order of rank, does not depend on who owns what.  Mates and proposals are positions.
-    Of a ghost it is known whether it has a mate, and which owned vertex it has proposed to last, if any.
+    Edges are ranked by a hash of their ends' numbers.  The result is that of the greedy algorithm
+    on edges in this order, so it does not depend on which rank owns a vertex.  Mates and proposals
+    are positions.  For a ghost a rank knows whether it has a mate, and which owned vertex it last
+    proposed to, if any.
 
     Parameters
     ----------
     left : sequence, ndarray, Series, frame or str
-        Ids of the vertices on the left, or the name of a vertex attribute.
+        Ids of the left vertices, or the name of a vertex attribute.
     seed : int
         Seed of the edges' ranks.
     """
@@ -117,7 +118,7 @@ class MaximalBipartiteMatching:
     tol: float | None = None
     _free: Array  # owned vertices that may still find a mate
     _all_free: int  # of all ranks
-    _said: Array  # by entry of the boundaries: the last proposal, and whether there is a mate
+    _said: Array  # by entry of the boundaries: the last proposal sent, and whether matched
     _matched: Array
 
     def __init__(self, left: Any, seed: int = 0) -> None:
@@ -127,7 +128,7 @@ class MaximalBipartiteMatching:
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """By argument, what names vertices, for who looks them up before the run."""
+        """Arguments that name vertices, by name; looked up before the run."""
         return {"left": self._left}
 
     def start(self, graph: Graph, *, on_device: bool = False) -> None:
@@ -147,7 +148,7 @@ class MaximalBipartiteMatching:
         _refuse_inside(given, backend.edge_inside(given, left))
         self._part = part = all_neighbours(graph, on_device=on_device)
         self._rounds = backend.Rounds(part, self._key)
-        # By entry of the boundaries: the range of positions of its holder's vertices.
+        # By entry of the boundaries: the range of positions that its holder owns.
         firsts, lasts = zip(*part.ghosts, strict=True)
         self._theirs = part.halo.by_holder(firsts), part.halo.by_holder(lasts)
         self._mate = part.xp.full(part.size, -1, part.index)
@@ -160,7 +161,7 @@ class MaximalBipartiteMatching:
         return self._all_free == 0
 
     def step(self) -> Step:
-        """Let free vertices propose, and match those whose proposals are mutual."""
+        """Let free vertices propose, and match those with mutual proposals."""
         active, mate, best = self._all_free, self._mate, self._best
         self._rounds.propose(mate, best, self._free)
         self._tell_proposals()
@@ -174,25 +175,25 @@ class MaximalBipartiteMatching:
         return {"left": as_host(self._is_left), "seed": self._seed}
 
     def state(self) -> dict[str, Array]:
-        """Return owned vertices' mates, and what each proposed last, as numbers."""
+        """Return owned vertices' mates and last proposals, as vertex numbers."""
         return {
             name: as_host(self._numbers(array)).astype(np.int64)
             for name, array in (("mate", self._mate), ("best", self._best))
         }
 
     def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse what is no state of such a run; alone."""
+        """Refuse a state that this run cannot have saved; not collective."""
         if self._part.halo.alone:
             check_mates(state, as_host(self._is_left))
         for name, least in (("mate", -1), ("best", UNDECIDED)):
             state.integers(name, graph.owned, least, graph.number_of_vertices - 1)
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Go on with some vertices matched."""
+        """Resume with some vertices matched."""
         part = self._part
         self._mate[:] = part.placed(part.spread(state["mate"].astype(np.int64)))
-        # Proposals are made again: one that is not the best would never be mutual.  So it is looked
-        # whether those who found nobody have nobody.
+        # Proposals are made again, since only a vertex's best proposal can become mutual.  Vertices
+        # without a proposal are checked again for free neighbours.
         self._best[:] = UNDECIDED
         alone = part.xp.zeros(part.size, np.bool_)
         alone[part.order] = part.xp.asarray(state["best"] == -1)
@@ -206,11 +207,11 @@ class MaximalBipartiteMatching:
         return {"mate": VertexNumbers(self._numbers(self._mate), nullable=True)}
 
     def _numbers(self, places: Array) -> Array:
-        """Return positions, by position of owned vertices, as numbers in the order of numbers."""
+        """Return positions of vertices as vertex numbers, ordered by owned vertex number."""
         return self._part.named(self._part.by_number(places))
 
     def _tell_proposals(self) -> None:
-        """Tell owners who newly proposes to their vertices; other proposals are nobody's business."""
+        """Send new proposals to the owners of the proposed vertices only."""
         halo, part, best = self._part.halo, self._part, self._best
         if halo.alone:
             return
@@ -221,7 +222,7 @@ class MaximalBipartiteMatching:
             best[ghosts] = part.placed(chosen)
 
     def _tell_mates(self) -> None:
-        """Tell who is newly matched."""
+        """Update ghosts of newly matched vertices."""
         halo, mate = self._part.halo, self._mate
         if halo.alone:
             return
@@ -231,7 +232,7 @@ class MaximalBipartiteMatching:
         self._matched = matched
 
     def _find_free(self) -> None:
-        """List the owned vertices that may still find a mate, together."""
+        """List the owned vertices that may still find a mate; collective."""
         own, ends = slice(self._part.owned), self._part.halo.ends
         free = self._part.xp.flatnonzero((self._mate[own] < 0) & (self._best[own] != -1))
         self._free = free.astype(self._mate.dtype)
@@ -240,7 +241,7 @@ class MaximalBipartiteMatching:
 
 
 def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
-    """Refuse mates and proposals within a side, and mates of which one does not know.
+    """Refuse mates and proposals within a side, and mates that are not mutual.
 
     Parameters
     ----------
@@ -263,7 +264,7 @@ def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
 
 
 def _refuse_inside(part: Part, own: tuple[int, int, bool] | None) -> None:
-    """Raise InputError for the first edge within a side that a rank has found, together."""
+    """Raise InputError for the first edge within a side that any rank has found; collective."""
     shown = [one for one in part.halo.comm.allgather(own) if one is not None]
     if shown:
         *ends, on_left = shown[0]

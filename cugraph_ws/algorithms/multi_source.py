@@ -1,7 +1,7 @@
 """Searches from many vertices at once: one row for each start and vertex.
 
-On the CPU each search is a vertex loop, on GPUs up to 32 are a batch: see `multi_source` in the
-backends' `loops`.
+On the CPU each search is a vertex loop.  On GPUs up to 32 searches form a batch: see
+`multi_source` in `backends/{cpu,cuda}/loops`.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ from cugraph_ws.runtime.saved_state import SavedState
 __all__ = ["MultiSource", "Search", "multi_source_bfs", "multi_source_sssp"]
 
 FIELDS = ("distance", "valid", "predecessor")
-BATCHED: tuple[Any, ...] = (BFS, SSSP)  # programs that have kernels for batches
+BATCHED: tuple[Any, ...] = (BFS, SSSP)  # programs with batch kernels
 
 
 @dataclass(frozen=True)
 class Search:
-    """What the searches of a run have in common.
+    """State that all searches of a run have in common.
 
     Attributes
     ----------
     bound : BoundProgram
         The program on the graph.
     limit : int or None
-        Most supersteps of each search.
+        Maximum number of supersteps of each search.
     plain : bool
         Whether the program runs as plain Python.
     begin : callable
-        Returns the search from a vertex, by number, as a started `VertexLoop` of at most so many
-        threads; None for all.
+        Takes a vertex number and a maximum number of threads (None for all cores); returns the
+        search from that vertex as a started `VertexLoop`.
     """
 
     bound: BoundProgram
@@ -73,24 +73,24 @@ class Search:
 
 
 class MultiSource:
-    """Runs a search from each of many vertices; see `cugraph_ws.execution.run.Loop` for the interface.
+    """The loop that runs a search from each of many vertices, for `run`.
 
-    A step is a batch of up to 32 searches on GPUs.  On the CPU it is a few for each core or, if the graph
-    is a shard, one that all ranks work on.  Rows of results are those of owned vertices: starts in the
-    order in which they were given and, within each, vertices ascending.
+    On GPUs a step is a batch of up to 32 searches.  On the CPU it is a few searches for each core
+    or, on a shard, one search by all ranks.  The result has one row for each start and owned
+    vertex: starts in the given order, then vertices ascending.
 
     Parameters
     ----------
     program : VertexProgram
         `BFS` or `SSSP`.
     argument : str
-        Its argument for the start.
+        The program's argument for the start.
     starts : list of ids
-        Each is searched from on its own.
+        Start vertices; a separate search runs from each.
     engine : str
         As in `run`.
     max_iter : int, optional
-        Most supersteps of each search.
+        Maximum number of supersteps of each search.
     parameters : Any
         Further arguments of the program.
     """
@@ -98,11 +98,11 @@ class MultiSource:
     by_vertex = False
     diverged = False
     tol: float | None = None
-    max_iter: int | None = None  # of the run, whose steps are batches of searches
+    max_iter: int | None = None  # of the run, in which a step is a batch of searches
 
     def __init__(
         self,
-        program: Any,  # a VertexProgram, which type checkers take for the class it was made of
+        program: Any,  # a VertexProgram; type checkers see the class that it is made from
         argument: str,
         starts: Any,
         *,
@@ -134,7 +134,7 @@ class MultiSource:
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """By argument, what names vertices, for who looks them up before the run."""
+        """Arguments that name vertices, by name; looked up before the run."""
         return {"starts": self._starts}
 
     @property
@@ -144,11 +144,11 @@ class MultiSource:
 
     @property
     def converged(self) -> bool:
-        """Whether every start has been searched from."""
+        """Whether all searches are done."""
         return self._done == len(self._numbers)
 
     def start(self, graph: Graph, *, on_device: bool = False) -> None:
-        """Look the starts up and make room for the results."""
+        """Look up the starts and allocate the results."""
         program = self._program
         batched = on_device and any(_are_alike(program, one) for one in BATCHED)
         if on_device and not batched and graph.whole:
@@ -189,7 +189,7 @@ class MultiSource:
         return Search(bound, self._limit, plain, self._begin)
 
     def _begin(self, number: int, threads: int | None) -> VertexLoop:
-        """Return the search from a vertex, started."""
+        """Return the started search from a vertex."""
         loop = VertexLoop(
             self._program,
             self._arguments(number),
@@ -200,7 +200,7 @@ class MultiSource:
         return loop
 
     def _arguments(self, number: int) -> dict[str, Any]:
-        """Return the program's arguments, the start marked by position where it is known."""
+        """Return the program's arguments, with the start as a mask by position if it is owned."""
         graph = self._graph
         members, place = np.zeros(graph.length, np.bool_), number - graph.low
         if 0 <= place < graph.owned:
@@ -219,25 +219,26 @@ class MultiSource:
         return Step(count - done, arcs, direction="push", filter="list", bytes_sent=sent)
 
     def inputs(self) -> dict[str, Any]:
-        """Return what the searches depend on beside the graph."""
+        """Return what the searches depend on besides the graph."""
         graph = self._graph
         return {
             "depth_limit": self._limit,
             **self._parameters,
-            # Of a shard no array: one might be taken for an array by vertex.
+            # Not an array on a shard: one could be taken for an array by vertex.
             "sources": self._numbers if graph.whole else self._numbers.tolist(),
             **{name: graph.edge_values(name) for name in graph.edge_attributes},
         }
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
-        """Names of what `state` returns with an entry for each owned vertex of a shard."""
+        """Names of the arrays of `state` with an entry for each owned vertex of a shard."""
         return tuple(self._saved(0))
 
     def _saved(self, done: int) -> dict[str, tuple[str, slice]]:
-        """Return by name of an array of `state` which rows it has of which matrix.
+        """Return for each array of `state` its matrix and rows.
 
-        Of a whole graph an array has all finished searches; of a shard, one search, finished or not.
+        On a whole graph an array holds all finished searches; on a shard it holds one search,
+        finished or not.
         """
         if self._graph.whole:
             return {field: (field, slice(done)) for field in FIELDS}
@@ -253,7 +254,7 @@ class MultiSource:
         return arrays
 
     def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse what is no state of such a run; alone."""
+        """Refuse a state that this run cannot have saved; not collective."""
         done = state.number("done", 0, len(self._numbers))
         for name, (field, rows) in self._saved(done).items():
             size = self._found[field][rows].size
@@ -265,7 +266,7 @@ class MultiSource:
                 state.integers(name, size, -1, graph.number_of_vertices - 1)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on after the finished searches."""
+        """Resume after the finished searches."""
         self._done = int(state["done"][0])
         for name, (field, rows) in self._saved(self._done).items():
             room = self._found[field][rows]
@@ -273,10 +274,10 @@ class MultiSource:
             room[:] = self._part.xp.asarray(values)
 
     def columns(self) -> dict[str, Column]:
-        """Return one row for each start searched from, in their order, and owned vertex."""
+        """Return one row for each finished start, in the given order, and owned vertex."""
         part, xp, done = self._part, self._part.xp, slice(self._done)
         distance, valid, predecessor = (self._found[field][done].ravel() for field in FIELDS)
-        if not self._graph.whole:  # other ranks are asked for ids by wide numbers
+        if not self._graph.whole:  # other ranks look up ids by int64 numbers
             predecessor = predecessor.astype(np.int64, copy=False)
         vertices = xp.arange(part.low, part.low + part.owned)
         return {
@@ -307,32 +308,32 @@ def multi_source_bfs(
     graph : Graph or DataFrame
         The graph, or an edge frame.
     starts : list of ids
-        Each is searched from on its own.
+        Start vertices; a separate search runs from each.
     depth_limit : int, optional
-        Most hops; 0 reaches the start alone.
+        Maximum number of hops; 0 reaches only the start.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str, optional
-        For an edge frame: a weight column, which is checked and makes no difference.
+        For an edge frame: a weight column, which is validated but has no effect.
     directed : bool
-        For an edge frame: whether edges go one way.
+        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
-        How the distance of unreachable vertices looks: null, or the greatest int32.
+        Distance of unreachable vertices: null, or the greatest int32.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
     DataFrame
-        source (the start), vertex, distance (int32, hops), predecessor; one row for each start, in the
-        given order, and vertex, sorted.
+        source (the start), vertex, distance (int32, hops), predecessor; one row for each start, in
+        the given order, and vertex, ascending.
 
     Raises
     ------
     InputError
-        If a start vertex is unknown, or an argument cannot be used.
+        If a start vertex is unknown, or an argument is invalid.
     ConvergenceError
-        If `timeout` is reached first; `.result` has the searches that are done.
+        If `timeout` is reached first; `.result` has the finished searches.
     """
     check_unreachable(unreachable)
     if depth_limit is not None:
@@ -369,33 +370,33 @@ def multi_source_sssp(
     graph : Graph or DataFrame
         The graph, or an edge frame. Without weights every edge has length 1.
     starts : list of ids
-        Each is searched from on its own.
+        Start vertices; a separate search runs from each.
     cutoff : float, optional
-        Greatest length of a path; vertices farther away are unreachable.
+        Maximum length of a path; vertices farther away are unreachable.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str or None
-        For an edge frame: the column of lengths, 0 or more; by default the column named `weight`, if there is
-        one. None for no weights.
+        For an edge frame: the column of lengths, 0 or more; by default the column named `weight`,
+        if there is one. None for no weights.
     directed : bool
-        For an edge frame: whether edges go one way.
+        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
-        How the distance of unreachable vertices looks: null, or the type's greatest value.
+        Distance of unreachable vertices: null, or the type's greatest value.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
     DataFrame
-        source (the start), vertex, distance (as in `sssp`), predecessor; one row for each start, in the
-        given order, and vertex, sorted.
+        source (the start), vertex, distance (as in `sssp`), predecessor; one row for each start, in
+        the given order, and vertex, ascending.
 
     Raises
     ------
     InputError
         If a start vertex is unknown, a weight is negative, or integer paths could overflow.
     ConvergenceError
-        If `timeout` is reached first; `.result` has the searches that are done.
+        If `timeout` is reached first; `.result` has the finished searches.
     """
     check_unreachable(unreachable)
     if cutoff is not None:
@@ -418,7 +419,7 @@ def multi_source_sssp(
 
 
 def _are_alike(one: VertexProgram, other: VertexProgram) -> bool:
-    """Tell whether two programs say the same; one that was sent to a worker is another object there."""
+    """Tell whether two programs are equal; one sent to a worker is a different object there."""
 
     def said(program: VertexProgram) -> tuple[Any, ...]:
         functions = {name: source.text for name, source in program.sources.items()}

@@ -1,4 +1,4 @@
-"""Neural network: the activation to which recurrent neurons settle.
+"""Neural network: the activations to which recurrent neurons converge.
 
 The vertex program NN of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs
 (2015), after Anderson: An introduction to neural networks (1995).
@@ -62,39 +62,40 @@ def neural_network(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Compute activations: X(v) = tanh(Σ w(u,v)·X(u)), until they settle.
+    """Compute activations until convergence: X(v) = tanh(Σ w(u,v)·X(u)).
 
     Parameters
     ----------
     graph : Graph or DataFrame
-        The graph, or an edge frame; its weights are the synapses' w, of either sign.
+        The graph, or an edge frame; weights are the synapses' w, of either sign.
     activation : frame, mapping, number or column name
-        First activation of every neuron.
+        Initial activation of every neuron.
     fixed : list of ids, optional
-        Neurons that keep their activation: the inputs. One without in-edges that is not fixed
-        falls to 0.
+        Neurons with a constant activation: the inputs. A neuron that is not fixed and has no
+        in-edges falls to 0.
     tol : float
-        The run ends once no activation changes by more in a superstep.
+        The run ends when no activation changes by more than this in a superstep.
     max_iter : int
-        The most supersteps; strong weights can oscillate for ever.
+        Maximum number of supersteps; with large weights activations can oscillate forever.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str or None
-        For an edge frame: the column of the synapses' weights; by default the column named `weight`.
+        For an edge frame: the column of the synapses' weights; by default the column named
+        `weight`.
     directed : bool
-        For an edge frame: whether edges go one way.
+        For an edge frame: whether edges are directed.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
     DataFrame
-        vertex; activation (float64, −1 to 1 but for fixed ones). Sorted by vertex.
+        vertex; activation (float64, between −1 and 1 except for fixed ones). Sorted by vertex.
 
     Raises
     ------
     InputError
-        If an activation is missing, or an argument cannot be used.
+        If an activation is missing, or an argument is invalid.
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the activations so far.
     """

@@ -1,4 +1,4 @@
-"""What the algorithms' functions share: options of the run, and how unreachable vertices look."""
+"""Shared by the algorithms' functions: options of the run, and display of unreachable vertices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Unreachable = Literal["null", "max"]
 
 
 def with_unreachable(result: Result[FrameT], column: str, unreachable: Unreachable) -> FrameT:
-    """Return a search's frame with the unreachable vertices shown as asked.
+    """Return a search's frame with unreachable vertices as nulls or as the greatest value.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def with_unreachable(result: Result[FrameT], column: str, unreachable: Unreachab
     column : str
         Its distance column, null for unreachable vertices.
     unreachable : {"null", "max"}
-        Leave nulls, or put the type's greatest value, as cuGraph does.
+        Keep nulls, or replace them by the type's greatest value, as cuGraph does.
 
     Returns
     -------
@@ -61,14 +61,14 @@ def with_unreachable(result: Result[FrameT], column: str, unreachable: Unreachab
 
 
 def check_finite(argument: str, graph: Graph, values: npt.NDArray[Any]) -> None:
-    """Refuse infinite values, from which a sum would make NaN.
+    """Refuse infinite values: a sum of them could be NaN.
 
     Parameters
     ----------
     argument : str
         The argument's name.
     graph : Graph
-        The graph, for the vertex's id.
+        The graph, used to name the vertex in the error.
     values : ndarray of float64, shape (n,)
         Values by vertex number; NaN where none was given.
 
@@ -85,12 +85,12 @@ def check_finite(argument: str, graph: Graph, values: npt.NDArray[Any]) -> None:
 
 
 def check_unreachable(unreachable: str) -> None:
-    """Refuse an unknown way to show unreachable vertices, before work starts.
+    """Refuse an unknown value of `unreachable`, before work starts.
 
     Parameters
     ----------
     unreachable : str
-        What the caller gave.
+        The caller's value.
 
     Raises
     ------

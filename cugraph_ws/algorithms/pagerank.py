@@ -1,4 +1,4 @@
-"""PageRank by power iteration, pulled: no atomics, one pass over the edges a superstep."""
+"""PageRank by power iteration with pull: no atomics, one pass over the edges per superstep."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ __all__ = ["PageRank", "pagerank"]
 
 @vertex_program
 class PageRank:
-    """Share of the time that a random surfer spends at every vertex."""
+    """Fraction of the time that a random surfer spends at every vertex."""
 
     pagerank: ws.float64
-    # What an out-edge of weight 1 carries.  On a GPU it is rounded to 24 bits, a relative 6e-8, before
-    # it is added up in float64: half the bytes of what every edge reads.  Not if `tol` is below 1e-7.
+    # The message along an out-edge of weight 1.  On a GPU it is rounded to 24 bits (relative error
+    # 6e-8) before it is summed in float64, which halves the bytes read per edge; not if `tol` is
+    # below 1e-7.
     share: ws.hidden(ws.float64, on_gpu=ws.float32)
     weight: ws.edge(ws.float64, default=1.0, least=0.0)
     out_weight: ws.Constant("out_weight", argument="precomputed_vertex_out_weight")
@@ -92,9 +93,9 @@ def pagerank(
 ) -> FrameT:
     """Compute the PageRank of every vertex.
 
-    The run ends once the ranks' changes in one superstep add up to `tol` or less (L1 norm).
-    NetworkX ends at `n * tol`, so its 1e-6 is n times coarser; the ranks differ by at most
-    `tol * alpha / (1 - alpha)` in L1 norm from the exact ones.
+    The run ends when the changes of all ranks in one superstep sum to `tol` or less (L1 norm).
+    NetworkX ends at `n * tol`, so its 1e-6 is n times coarser.  The result differs from the exact
+    ranks by at most `tol * alpha / (1 - alpha)` in L1 norm.
 
     Parameters
     ----------
@@ -103,27 +104,27 @@ def pagerank(
     alpha : float
         Probability of following an edge, 0 to 1.
     personalization : frame, mapping or column name, optional
-        Where the surfer goes otherwise: shares by vertex, scaled to sum 1; evenly if not given.
+        Restart distribution: values by vertex, scaled to sum 1; uniform if not given.
     precomputed_vertex_out_weight : frame or mapping, optional
-        The sum of each vertex's out-weights, instead of the graph's; those of vertices that are left
-        out are computed from the graph.
+        Sum of each vertex's out-weights, instead of the graph's.  For vertices that are left out
+        it is computed from the graph.
     max_iter : int
-        The most supersteps.
+        Maximum number of supersteps.
     tol : float
-        Bound of the L1 norm of the change.
+        Bound on the L1 norm of the change.
     nstart : frame, mapping or column name, optional
-        First ranks, scaled to sum 1; even if not given.
+        Initial ranks, scaled to sum 1; uniform if not given.
     dangling : frame, mapping or column name, optional
-        Where the surfer goes from a vertex without out-edges; as `personalization` says if not given.
+        Distribution followed from vertices without out-edges; `personalization` if not given.
     fail_on_nonconvergence : bool
         Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str or None
-        For an edge frame: the column of weights, 0 or more; by default the column named `weight`, if there is
-        one. None for no weights.
+        For an edge frame: the column of weights, 0 or more; by default the column named `weight`,
+        if there is one. None for no weights.
     directed : bool
-        For an edge frame: whether edges go one way.
+        For an edge frame: whether edges are directed.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
@@ -135,7 +136,7 @@ def pagerank(
     Raises
     ------
     InputError
-        If an argument cannot be used.
+        If an argument is invalid.
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the ranks so far.
     """

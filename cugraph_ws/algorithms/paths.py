@@ -1,4 +1,4 @@
-"""Paths out of a search's result: predecessors walked back from all targets at once."""
+"""Paths from a search's result: predecessors are followed back from all targets at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 PREDECESSOR = "predecessor"
-VALUES = ("distance", "width")  # whichever a result has comes along
+VALUES = ("distance", "width")  # the first that the result has is returned as well
 
 
 def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
@@ -36,25 +36,25 @@ def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
     ----------
     result : DataFrame or Result
         What `bfs`, `sssp` or `widest_path` returned, with all of its rows, or what `run` returned
-        for a program with a predecessor.  Of a Dask frame, or a cluster's result, one worker must
-        have room for three columns: vertices, predecessors, and distances or widths.
+        for a program with a predecessor.  For a Dask frame, or a cluster's result, one worker
+        needs memory for three columns: vertices, predecessors, and distances or widths.
     targets : id or list of ids
-        Where the paths end (an id of several columns is a tuple).  A Series, an array and a frame
-        of ids will do as well.
+        Where the paths end (an id of several columns is a tuple).  May also be a Series, an array
+        or a frame of ids.
 
     Returns
     -------
     DataFrame
-        Of the kind of the result (of a Dask frame, of the kind of its partitions), one row for each vertex on each path: `target`; `position`
-        (int64), 0 for the start; `vertex`; and `distance` or `width`, from the result.  Targets
-        are in the order in which they were given, a repeated one once.  A target that is not
-        reachable has no rows; a start has one.
+        Of the kind of the result (for a Dask frame, of the kind of its partitions), with one row
+        for each vertex on each path: `target`; `position` (int64), 0 for the start; `vertex`; and
+        `distance` or `width`, from the result.  Targets are in the given order, without
+        repetitions.  An unreachable target has no rows; a start has one.
 
     Raises
     ------
     InputError
-        If a target is unknown, the result has no predecessors, has rows of several searches or
-        lacks rows, or its predecessors run in a circle.
+        If a target is unknown, or if the result has no predecessors, has rows of several
+        searches, lacks rows, or has predecessors that form a cycle.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
 
 
 def _on_worker(rows: Any, targets: Any) -> Any:
-    """Return the paths in a Dask frame's rows, found by one of the workers."""
+    """Return the paths in a Dask frame's rows; one of the workers finds them."""
     from dask.delayed import delayed
 
     frame = open_frame(rows._meta, "result", on_device=True)
@@ -103,7 +103,7 @@ def _on_worker(rows: Any, targets: Any) -> Any:
 
 
 def _walked(parts: Sequence[Any], targets: Any) -> Any:
-    """Return the paths in the rows of partitions, or the user's mistake, of which no worker complains."""
+    """Return the paths in the partitions' rows, or the user's error, so that no worker logs it."""
     whole = nw.concat([nw.from_native(part, eager_only=True) for part in parts])
     try:
         return shortest_path(nw.maybe_reset_index(whole).to_native(), targets)
@@ -113,14 +113,14 @@ def _walked(parts: Sequence[Any], targets: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Tree:
-    """A search's tree, by vertex number; of a share of a graph, that of its own vertices.
+    """A search's tree, by vertex number; on a shard, that of its owned vertices.
 
-    Members of a crew walk in step, each the paths to its own vertices.
+    Ranks walk in step, each along the paths to its owned vertices.
 
     Attributes
     ----------
     graph : Graph
-        Knows the ids.
+        Used to look up ids.
     predecessors : ndarray of int64, shape (vertices + 1,)
         -1 for none; the last one is -1, so that -1 leads to itself.
     name : str or None
@@ -128,7 +128,7 @@ class _Tree:
     values : ndarray, shape (vertices,)
         That column, or zeros.
     valid : ndarray of bool, shape (vertices,)
-        Where it is not null.
+        False where it is null.
     """
 
     graph: Graph
@@ -138,14 +138,14 @@ class _Tree:
     valid: Mask
 
     def reached(self, vertices: Integers) -> Mask:
-        """Tell which vertices the search has reached; others are null, or the type's maximum."""
+        """Return which vertices are reached; others are null, or have the type's maximum."""
         values = self.read(self.values, vertices)
         limits = np.finfo(values.dtype) if values.dtype.kind == "f" else np.iinfo(values.dtype)
         found: Mask = self.read(self.valid, vertices) & (values != limits.max)
         return found
 
     def own(self, targets: Integers) -> Integers:
-        """Return the targets whose paths are walked here."""
+        """Return the targets of the paths that this rank walks."""
         if isinstance(self.graph, ShardGraph):
             targets = targets[self.graph.owners(targets) == self.graph.comm.rank]
         return targets
@@ -178,7 +178,8 @@ def _walk(tree: _Tree, targets: Integers) -> tuple[Integers, Integers, Integers]
         vertex, ahead = tree.before(vertex), tree.before(tree.before(ahead))
         goes_on = vertex >= 0
         path, vertex, ahead = path[goes_on], vertex[goes_on], ahead[goes_on]
-        # Of two walkers, one twice as fast: they meet in circles alone.
+        # Floyd's cycle detection: the second walker is twice as fast, and they meet only in a
+        # cycle.
         if tree.graph.any_member(bool((vertex == ahead).any())):
             raise InputError("result: the predecessors run in a circle; give a search's own result")
         paths.append(path)
@@ -208,7 +209,7 @@ def _tree_of_result(result: Result) -> _Tree:
 
 
 def _tree_of_frame(data: Any) -> _Tree:
-    """Read a frame as a graph whose edges lead from each vertex to its predecessor."""
+    """Read a frame as a graph with edges from each vertex to its predecessor."""
     frame = open_frame(data, "result")
     ids, before = _id_names(frame)
     table = nw.from_native(frame.native, eager_only=True)
@@ -250,7 +251,7 @@ def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
 
 
 def _read_values(column: Column) -> tuple[Array, Mask]:
-    """Return numbers, and where they are not null."""
+    """Return the column's numbers, and a mask that is false where they are null."""
     kind, values = column.arrow_type, column.values
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise InputError(f"{column} holds {kind}; the numbers of a search's result are needed")

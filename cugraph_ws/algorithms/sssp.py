@@ -1,9 +1,9 @@
 """Single-source shortest paths over non-negative weights.
 
 Label-correcting with priority buckets: near vertices first, far ones later (Davidson, Baxter,
-Garland, Owens: Work-efficient parallel GPU methods for single-source shortest paths, 2014); the
-bucket's width adapts to the work at hand (Wang, Fussell, Lin: A fast work-efficient SSSP algorithm
-for GPUs, 2021).
+Garland, Owens: Work-efficient parallel GPU methods for single-source shortest paths, 2014).  The
+width of the buckets adapts to the amount of work (Wang, Fussell, Lin: A fast work-efficient SSSP
+algorithm for GPUs, 2021).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["SSSP", "sssp"]
 
 @vertex_program
 class SSSP:
-    """Length of the shortest path from the nearest start, and the neighbour before on it."""
+    """Length of the shortest path from the nearest start, and the predecessor on it."""
 
     distance: ws.nullable(ws.like("weight"), math.inf)
     predecessor: ws.predecessor
@@ -86,28 +86,27 @@ def sssp(
     graph : Graph or DataFrame
         The graph, or an edge frame. Without weights every edge has length 1.
     start : id or list of ids
-        Where paths start.  Where `graph` is a `Graph`, cuGraph's keyword `source` will do too.
+        Where paths start.  If `graph` is a `Graph`, cuGraph's keyword `source` is accepted too.
     cutoff : float, optional
-        Greatest length of a path; vertices farther away are unreachable.
+        Maximum length of a path; vertices farther away are unreachable.
     return_predecessors : bool
         Whether the result has the predecessor column.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str or None
-        For an edge frame: the column of lengths, 0 or more; by default the column named `weight`, if there is
-        one. None for no weights.
+        For an edge frame: the column of lengths, 0 or more; by default the column named `weight`,
+        if there is one. None for no weights.
     directed : bool
-        For an edge frame: whether edges go one way.
+        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
-        How the distance of unreachable vertices looks: null, or the type's greatest value, as in
-        cuGraph.
+        Distance of unreachable vertices: null, or the type's greatest value, as in cuGraph.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
     DataFrame
-        vertex; distance (int64, exact, for integer weights or none, else the weights' type; null
+        vertex; distance (int64 and exact for integer weights or none, else the weights' type; null
         if unreachable); predecessor (an id; null for starts and unreachable vertices). Sorted by
         vertex.
 

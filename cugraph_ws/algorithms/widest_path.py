@@ -1,4 +1,4 @@
-"""Single-source widest paths (SSWP): the greatest width that some path offers all the way.
+"""Single-source widest paths (SSWP): the greatest width of any path to each vertex.
 
 The vertex program of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs
 (2015), with the widest vertices first.
@@ -25,7 +25,7 @@ __all__ = ["WidestPath", "widest_path"]
 
 @vertex_program
 class WidestPath:
-    """Width of the widest path from the nearest start, and the neighbour before on it."""
+    """Width of the widest path from the nearest start, and the predecessor on it."""
 
     width: ws.nullable(ws.like("weight"), -math.inf)
     predecessor: ws.predecessor
@@ -69,7 +69,7 @@ def widest_path(
 ) -> FrameT:
     """Compute the width of the widest path from the nearest start to every vertex.
 
-    A path is as wide as its narrowest edge.
+    The width of a path is the width of its narrowest edge.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def widest_path(
         For an edge frame: the column of widths; by default the column named `weight`, if there is
         one. None for no weights.
     directed : bool
-        For an edge frame: whether edges go one way.
+        For an edge frame: whether edges are directed.
     **options
         engine, progress, timeout, checkpoint, every, resume: see `run`.
 
@@ -99,7 +99,7 @@ def widest_path(
     Raises
     ------
     InputError
-        If a start vertex is unknown, or an argument cannot be used.
+        If a start vertex is unknown, or an argument is invalid.
     """
     check_flag("return_predecessors", return_predecessors)
     result = run(

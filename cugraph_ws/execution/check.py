@@ -1,8 +1,8 @@
-"""`ws.check`: whether a program means the same everywhere.
+"""`ws.check`: whether a program has the same meaning in every configuration.
 
-The program runs as the reference, superstep by superstep, and in every other way that is at hand; states
-are compared after one, two and three supersteps, and at the end.  What the program declares of itself is
-tried on the states that occur.
+The program runs as the reference, superstep by superstep, and in every other available
+configuration.  States are compared after one, two and three supersteps, and at the end.  The
+program's declarations are tested on the states that occur.
 """
 
 from __future__ import annotations
@@ -39,12 +39,10 @@ __all__ = ["CheckReport", "Difference", "check"]
 Array = npt.NDArray[Any]
 States = dict[str, Array]
 
-LONGEST = 200  # supersteps of the reference, at most
-OUT_OF_ORDER = (
-    50 * LONGEST
-)  # of a run that may take messages in any order, before its states are compared
+LONGEST = 200  # maximum number of supersteps of the reference
+OUT_OF_ORDER = 50 * LONGEST  # limit of an asynchronous run, which is compared at its end
 COMPARED = (1, 2, 3)  # supersteps after which states are compared
-TRIED = 40  # vertices of a state on which what is declared is tried
+TRIED = 40  # vertices of a state on which declarations are tested
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,9 @@ class Difference:
     Attributes
     ----------
     configuration : str
-        The run, as arguments of `ws.run`; or what the program declares.
+        The run, as arguments of `ws.run`; or the declaration.
     superstep : int
-        After how many supersteps.
+        Number of supersteps done.
     vertex : str
         The vertex's id, as text.
     field : str
@@ -81,26 +79,26 @@ class Difference:
 
 @dataclass
 class CheckReport:
-    """What `ws.check` has found; true if nothing differs.
+    """Result of `ws.check`; true if nothing differs.
 
     Attributes
     ----------
     program : str
         Its name.
     vertices, edges : int
-        Of the graph, or of the sample of it that was tried.
+        Of the graph, or of the sample of it that was checked.
     sampled : bool
-        Whether it was a sample.
+        Whether a sample was checked.
     supersteps : int
-        Of the reference.
+        Number of supersteps of the reference.
     converged : bool
-        Whether the reference came to its end.
+        Whether the reference converged.
     configurations : list of str
         The runs that were compared.
     declined : dict of str
-        Runs that the library declines for this program, and why.
+        Runs that the library refuses for this program, and why.
     differences : list of Difference
-        The first of each run and of each declaration, the earliest superstep first.
+        The first one of each run and of each declaration, sorted by superstep.
     """
 
     program: str
@@ -139,7 +137,7 @@ def check(
     max_edges: int = 1_000,
     **parameters: Any,
 ) -> CheckReport:
-    """Compare a program's runs, in every way that there is, with the reference.
+    """Compare all of a program's runs with the reference.
 
     Parameters
     ----------
@@ -150,25 +148,25 @@ def check(
     source_column, destination_column, weight_column, directed
         For an edge frame: see `run`.
     max_iter : int, optional
-        The most supersteps; the program's own default, else 200, if not given.
+        Maximum number of supersteps; by default the program's own, else 200.
     max_edges : int
-        Of a graph with more edges a sample is taken: the vertices around those that the arguments
-        name, and the edges between them.
+        Limit above which a sample of the graph is checked: vertices around those that the
+        arguments name, and the edges between them.
     **parameters : Any
         The program's own parameters, as for `run`.
 
     Returns
     -------
     CheckReport
-        True if every run gives the reference's states: the same for minima, maxima, integers and
+        True if every run gives the reference's states: equal for minima, maxima, integers and
         flags, and within rounding for sums of floats.
 
     Raises
     ------
     InputError
-        If an argument cannot be used.
+        If an argument is invalid.
     ProgramError
-        If the program is wrong, or the reference finds a number that its field cannot hold.
+        If the program is wrong, or the reference computes a number that its field cannot hold.
     """
     if not isinstance(program, VertexProgram):
         raise InputError(
@@ -193,7 +191,7 @@ def check(
 
 
 class _Check:
-    """One comparison; see `check`.  `names` are the whole graph's numbers of the vertices tried."""
+    """One comparison; see `check`.  `names` are the checked vertices' numbers in the graph."""
 
     def __init__(
         self,
@@ -225,13 +223,13 @@ class _Check:
         )
 
     def loop(self, options: Options) -> VertexLoop:
-        """Return a run, started."""
+        """Return a started run."""
         loop = VertexLoop(self.program, self.arguments, replace(options, predecessors=False))
         loop.start(self.graph)
         return loop
 
     def reference(self) -> tuple[list[States], bool]:
-        """Return the reference's states before and after each superstep, and whether it ended."""
+        """Return the reference's states around each superstep, and whether it converged."""
         most = LONGEST if self.most is None else min(self.most, LONGEST)
         loop = self.loop(Options(max_iter=most, engine="python", fused=False))
         states = [_copied(loop)]
@@ -270,7 +268,7 @@ class _Check:
             yield {"engine": "cuda", "partitions": 2}
 
     def compare(self, options: dict[str, Any]) -> None:
-        """Compare a run's states after a few supersteps and at its end, or note why there is none."""
+        """Compare a run's states after a few supersteps and at its end, or record its refusal."""
         name = ", ".join(f"{key}={value!r}" for key, value in options.items())
         last = len(self.states) - 1
         limits: list[int | None] = [k for k in COMPARED if k <= last]
@@ -297,7 +295,7 @@ class _Check:
     def first_difference(
         self, name: str, superstep: int, found: States, expected: States
     ) -> Difference | None:
-        """Return the first vertex whose state differs."""
+        """Return the first vertex with a different state."""
         for column in self.program.state:
             one, other = as_host(found[column]), expected[column]
             differs = ~self.alike(one, other, on_gpu="'cuda'" in name)
@@ -307,9 +305,9 @@ class _Check:
         return None
 
     def alike(self, one: Array, other: Array, *, on_gpu: bool) -> npt.NDArray[np.bool_]:
-        """Tell for each vertex whether two values are the same.
+        """Return a mask of the vertices at which both values are the same.
 
-        Sums of floats may differ by rounding, and on a GPU what its own functions of math give.
+        Sums of floats may differ by rounding; so may math functions on a GPU.
         """
         same = one == other
         if other.dtype.kind == "f":
@@ -328,10 +326,10 @@ class _Check:
         vertex = self.whole.describe(int(self.names[place]))
         return Difference(name, superstep, vertex, column, _plain(expected), _plain(found))
 
-    # ------------------------------------------------------------------------ what is declared
+    # ------------------------------------------------------------------------ declarations
 
     def try_declarations(self) -> None:
-        """Try what the program declares on the states that occurred, in every function's own words."""
+        """Test the program's declarations on the states that occurred, with its plain functions."""
         bound, program = self.bound, self.program
         if not (program.asynchronous or {"starts", "settled"} & set(program.functions)):
             return
@@ -347,7 +345,7 @@ class _Check:
     def note(
         self, name: str, superstep: int, state: States, found: tuple[int, Any, Any] | None
     ) -> None:
-        """Note a vertex for which a declaration does not hold, the first of each declaration."""
+        """Record a vertex that violates a declaration, the first for each declaration."""
         if found is None or any(one.configuration == name for one in self.report.differences):
             return
         place, expected, seen = found
@@ -357,7 +355,7 @@ class _Check:
 
 
 class _Trier:
-    """Tries what a program declares, with its functions as plain Python."""
+    """Tests a program's declarations, with its functions as plain Python."""
 
     def __init__(self, bound: BoundProgram, graph: Graph) -> None:
         self.bound = bound
@@ -403,21 +401,21 @@ class _Trier:
         ]
 
     def applied(self, vertex: Any, message: Any) -> Any:
-        """Return a vertex after a message."""
+        """Return a vertex after a message is applied."""
         new = self.trial.as_state("apply", self.trial.call("apply", old=vertex, gathered=message))
         return self.trial.Vertex(*map(_seen, new), *vertex[len(new) :])
 
     def at(self, superstep: int) -> None:
-        """Let functions read the number of a superstep."""
+        """Set the superstep number that functions read."""
         self.trial.p = self.trial.p._replace(superstep=np.int64(superstep))
 
     def places(self) -> range:
-        """Return the vertices that are tried, spread over all."""
+        """Return the vertices that are tested, evenly spaced over all."""
         n = len(self.offsets) - 1
         return range(0, n, max(1, n // TRIED))
 
     def one_by_one(self, state: States, superstep: int) -> tuple[int, Any, Any] | None:
-        """Find a vertex whose messages, one by one, backwards and twice, do not do what they do at once."""
+        """Find a vertex on which messages one by one, reversed or repeated, have another result."""
         self.at(superstep)
         width = len(self.program.state)
         pick: Any = {"min": min, "max": max}.get(self.program.combine)
@@ -426,7 +424,7 @@ class _Trier:
             if not messages:
                 continue
             vertex = self.vertex(state, place)
-            if pick is None:  # `any`: one is as good as all, but what changes nothing says nothing
+            if pick is None:  # `any`: test only messages that change the state
                 outcomes = [self.applied(vertex, one)[:width] for one in messages]
                 telling = [one for one in outcomes if one != vertex[:width]]
                 if any(one != telling[0] for one in telling):
@@ -442,7 +440,7 @@ class _Trier:
         return None
 
     def unstarted(self, state: States) -> tuple[int, Any, Any] | None:
-        """Find a vertex that is changed by a message of one that does not start."""
+        """Find a vertex that would change by a message from a vertex outside `starts`."""
         self.at(0)
         width = len(self.program.state)
         for place in self.places():
@@ -458,7 +456,7 @@ class _Trier:
         return None
 
     def settled(self, state: States, superstep: int) -> tuple[int, Any, Any] | None:
-        """Find a vertex that is said to be settled, and would be changed by its in-neighbours."""
+        """Find a vertex that is declared settled, but that its in-neighbours would change."""
         self.at(superstep)
         width = len(self.program.state)
         for place in self.places():
@@ -499,7 +497,7 @@ def _copied(loop: VertexLoop) -> States:
 def _sample(
     bound: BoundProgram, graph: Graph, parameters: Mapping[str, Any], max_edges: int
 ) -> tuple[Graph, dict[str, Any], Array]:
-    """Return a part of the graph, the program's arguments on it, and its vertices' numbers."""
+    """Return a sample of the graph, the program's arguments on it, and its vertices' numbers."""
     program, csc = bound.program, graph.csc
     seeds = _named_vertices(bound)
     chosen = _around(graph, seeds, max_edges)
@@ -532,7 +530,7 @@ def _sample(
 
 
 def _named_vertices(bound: BoundProgram) -> Array:
-    """Return the numbers of the vertices that the arguments name, the first vertex if none."""
+    """Return the numbers of the vertices that the arguments name, or the first vertex if none."""
     named = [
         [int(value)]
         for value, declared in zip(bound.values, bound.program.parameters.values(), strict=True)
@@ -548,14 +546,14 @@ def _named_vertices(bound: BoundProgram) -> Array:
 
 
 def _around(graph: Graph, seeds: Array, max_edges: int) -> Array:
-    """Return vertices around the seeds, breadth first, between which there are about so many edges."""
+    """Return vertices around the seeds, breadth first, joined by about `max_edges` edges."""
     n = graph.number_of_vertices
     chosen, queued = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     queue = deque(dict.fromkeys(seeds.tolist()))
     queued[list(queue)] = True
     arcs = vertices = 0
     while arcs < max_edges and vertices < 4 * max_edges:
-        if not queue:  # a component is used up
+        if not queue:  # a component is exhausted
             queue.extend(np.flatnonzero(~queued)[:1].tolist())
             if not queue:
                 break

@@ -1,10 +1,11 @@
-"""The state of a run to and from a Parquet file: all of it or nothing, readable by any tool.
+"""The state of a run in a Parquet file: written atomically, readable by any tool.
 
-The file carries a digest of its bytes, which is checked before anything else reads them; so a file that
-a disk, a network or a hand has changed is refused.  The digest is no signature: what a run goes on from is
-checked once more, for types, lengths and ranges (`SavedState`), before compiled code sees it.
+The file carries a digest of its bytes, which is verified before anything else reads them.  So a
+file that a disk, a network or a person has changed is refused.  The digest is not a signature:
+the restored state is checked again for types, lengths and ranges (`SavedState`) before compiled
+code reads it.
 
-The digest stands in the file's footer, as the value of a key; it is that of the file with zeros in its place.
+The digest is the value of a key in the file's footer.  It is computed with zeros in its place.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ _BLOCK = 1 << 22
 
 
 class Checkpoints:
-    """The checkpoint that one run writes, and the one that it goes on from.
+    """The checkpoint that one run writes, and the one from which it resumes.
 
     Parameters
     ----------
     loop : Loop
-        The run, started.
+        The started run.
     graph : Graph
     path, resume : path-like, optional
-        Where to write, and what to read.
+        File to write, and file to read.
 
     Raises
     ------
@@ -77,7 +78,7 @@ class Checkpoints:
             check_checkpoint(path)
 
     def load(self) -> dict[str, Any]:
-        """Restore the state; return the facts that were saved, none if there is nothing to read."""
+        """Restore the state; return the saved facts, or none if there is no file to read."""
         if self._resume is None:
             return {}
         arrays, facts = read_checkpoint(self._resume, self._identity)
@@ -89,23 +90,23 @@ class Checkpoints:
         return facts
 
     def save(self, facts: dict[str, Any]) -> None:
-        """Write the state, if there is a path."""
+        """Write the state, if a path is given."""
         if self._path is not None:
             write_checkpoint(self._path, self._loop.state(), {"identity": self._identity, **facts})
 
 
 def fingerprint(*inputs: Any) -> str:
-    """Return a digest of what the outcome of a run depends on.
+    """Return a digest of everything that determines the result of a run.
 
     Parameters
     ----------
     *inputs
-        Arrays, of which type, shape and contents count, and other values, of which `repr` does.
+        Arrays, compared by type, shape and contents, and other values, compared by `repr`.
 
     Returns
     -------
     str
-        The same for the same inputs, in any process.
+        Equal for equal inputs, in any process.
     """
     digest = hashlib.blake2b(digest_size=16)
     for value in inputs:
@@ -118,14 +119,14 @@ def fingerprint(*inputs: Any) -> str:
 
 
 def check_progress(facts: dict[str, Any], state: SavedState) -> None:
-    """Refuse a checkpoint that does not say how far the run was.
+    """Refuse a checkpoint that does not say how far the run is.
 
     Parameters
     ----------
     facts : dict
-        As `read_checkpoint` returns them.
+        From `read_checkpoint`.
     state : SavedState
-        For the message.
+        Used for the error message.
 
     Raises
     ------
@@ -165,16 +166,16 @@ def write_checkpoint(
     arrays: dict[str, npt.NDArray[Any]],
     facts: dict[str, Any],
 ) -> str:
-    """Write a checkpoint; a crash in the middle leaves the previous one whole.
+    """Write a checkpoint; after a crash the previous one is still complete.
 
     Parameters
     ----------
     path : path-like
         The Parquet file.
     arrays : dict of ndarray, each of shape (rows,)
-        State, by name; arrays may have different lengths.
+        State by name; arrays may have different lengths.
     facts : dict
-        What else identifies the run, JSON-like.
+        Other facts about the run; JSON-serialisable.
 
     Returns
     -------
@@ -214,7 +215,7 @@ def write_checkpoint(
 
 
 def _seal(file: IO[bytes]) -> str:
-    """Put the digest of a file's bytes into its footer; return it."""
+    """Write the digest of a file's bytes into its footer; return it."""
     place = _place_of_digest(file)
     assert place is not None, "pyarrow writes the keys of a schema as they are"
     digest = _digest_of(file, place)
@@ -225,7 +226,7 @@ def _seal(file: IO[bytes]) -> str:
 
 
 def _place_of_digest(file: IO[bytes]) -> int | None:
-    """Return where in a Parquet file its digest stands, None if there is none."""
+    """Return the offset of the digest in a Parquet file, None if there is none."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - _TAIL, 0))
     tail = file.read(_TAIL)
@@ -240,7 +241,7 @@ def _place_of_digest(file: IO[bytes]) -> int | None:
 
 
 def _blocks(file: IO[bytes], place: int) -> Iterator[bytes]:
-    """Read a file with zeros in the place of its digest."""
+    """Read a file, with zeros in place of its digest."""
     file.seek(0)
     left = place
     while left:
@@ -270,9 +271,9 @@ def read_checkpoint(
     path : path-like
         The Parquet file.
     identity : dict
-        Fingerprints that must be the same as when it was written.
+        Fingerprints that must equal those in the file.
     digest : str, optional
-        The digest that it must carry: of a part of a checkpoint, what the checkpoint says.
+        The digest that the file must carry; for a part of a checkpoint, the one listed there.
 
     Returns
     -------
@@ -284,9 +285,9 @@ def read_checkpoint(
     Raises
     ------
     FileError
-        If the file is missing, truncated, damaged, or no checkpoint.
+        If the file is missing, truncated, damaged, or not a checkpoint.
     InputError
-        If it is another run's, or was not written by one.
+        If it belongs to another run, or was not written by a run.
     """
     table = _read_whole(path, digest)
     metadata = (table.schema.metadata or {}).get(_KEY, b"")
@@ -319,7 +320,7 @@ def read_checkpoint(
 
 
 def _read_whole(path: str | os.PathLike[str], digest: str | None) -> Any:
-    """Read the table of a file whose digest is right."""
+    """Read the table of a file after verifying its digest."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -361,7 +362,7 @@ def _unsealed(origin: str, file: IO[bytes]) -> FileError:
 
 
 def _check_facts(facts: dict[str, Any], table: Any, lengths: dict[str, Any]) -> None:
-    """Refuse, by ValueError, what no run says of its checkpoint."""
+    """Refuse, by ValueError, facts that no run can have written."""
     import pyarrow.types as kinds
 
     if sorted(lengths) != sorted(table.column_names):

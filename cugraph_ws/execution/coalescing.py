@@ -1,13 +1,13 @@
-"""A vertex program that goes on with one member, where its supersteps are many and small.
+"""A vertex program that continues on one rank if its supersteps are many and small.
 
-On a road network a superstep has less to do than a meeting takes, and there are thousands of them.  A
-run notices that, and if the graph fits there the first member gets the whole of it and goes on alone:
-supersteps are fused then, and the others hear how far it is.  What it found goes back to the owners.
-The graph stays with the first member for later runs.
+On a road network a superstep takes less time than a collective, and there are thousands of
+supersteps.  A run detects this.  If the graph fits there, rank 0 then receives the whole graph and
+continues alone, with fused supersteps, and the other ranks receive its progress.  The result is
+sent back to the owners.  The graph stays on rank 0 for later runs.
 
-Moving costs time too.  A run moves once its supersteps have taken as long as the move is expected to, so
-that it takes at most about twice as long as if it had known (ski rental: Karlin, Manasse, Rudolph and
-Sleator, "Competitive snoopy caching", Algorithmica 1988).
+Moving costs time too.  A run moves once its supersteps have taken as long as the move is expected
+to take.  So it takes at most about twice as long as the better choice (ski rental: Karlin, Manasse,
+Rudolph and Sleator, "Competitive snoopy caching", Algorithmica 1988).
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ __all__ = ["CoalescingLoop"]
 
 Array = npt.NDArray[Any]
 
-PATIENCE = 64  # supersteps between two thoughts of moving
-QUIET = 32  # of so many vertices at most one is active, on the mean
-EVEN = 8  # times the mean in-degree, which the greatest does not exceed in a graph without hubs
-RATE = 2e8  # bytes a second at which a graph moves, about
-PART = 4  # of the first member's memory, its GPU's too, that the graph may take
+PATIENCE = 64  # supersteps between two decisions about moving
+QUIET = 32  # moves only if on average at most one of so many vertices is active
+EVEN = 8  # times the mean in-degree: the largest in-degree of a graph without hubs
+RATE = 2e8  # estimated bytes a second at which a graph moves
+PART = 4  # the graph may take 1/4 of rank 0's memory, and of its GPU's
 
 
 class CoalescingLoop:
-    """Runs a vertex program on a share of a graph, then perhaps on all of it with the first member.
+    """Runs a vertex program on shards, then perhaps on the whole graph on rank 0.
 
     Parameters
     ----------
     spread : VertexLoop
-        The program on shares.
+        The program on shards.
     """
 
     by_vertex = True
@@ -58,9 +58,9 @@ class CoalescingLoop:
         self._spread = spread
         self.name, self.max_iter, self.tol = spread.name, spread.max_iter, spread.tol
         self._moved = False
-        self._home: VertexLoop | None = None  # with the first member, once moved
-        self._ended = (False, False)  # whether converged, whether diverged, once moved
-        self._number = self._active = 0  # supersteps, and active vertices in all of them
+        self._home: VertexLoop | None = None  # on rank 0, once moved
+        self._ended = (False, False)  # whether converged, whether diverged; once moved
+        self._number = self._active = 0  # supersteps, and the sum of their active vertices
 
     # ----------------------------------------------------------------------- the loop's interface
 
@@ -71,7 +71,7 @@ class CoalescingLoop:
 
     @property
     def diverged(self) -> bool:
-        """Whether there is no sense in going on."""
+        """Whether the state is no longer finite, so that going on is pointless."""
         return self._ended[1] if self._moved else self._spread.diverged
 
     @property
@@ -80,57 +80,55 @@ class CoalescingLoop:
         return self._spread.synchronous
 
     def start(self, graph: Graph, *, on_device: bool = False) -> None:
-        """Start on the own share."""
+        """Start on the own shard."""
         assert isinstance(graph, ShardGraph)
         self._graph, self._comm = graph, graph.comm
         self._spread.start(graph)
         self._begun = time.perf_counter()
 
     def step(self) -> Step:
-        """Take a superstep together, or hear what the first member did."""
+        """Run a superstep on all ranks, or receive what rank 0 did; collective."""
         if not self._moved and self._wants_to_move():
             self._move()
         if self._moved:
             return self._hear()
         step = self._spread.step()
         for active, _ in step.history:
-            if (
-                self._number
-            ):  # of the first superstep, in which everyone may be active, nothing follows
+            if self._number:  # not the first superstep, in which all vertices may be active
                 self._active += active
             self._number += 1
         return step
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
-        """Names of what `state` returns with an entry for each vertex."""
+        """Names of the arrays of `state` with an entry for each vertex."""
         return self._spread.by_vertex_state
 
     @property
     def arc_inputs(self) -> tuple[str, ...]:
-        """Names of what `inputs` returns with an entry for each arc."""
+        """Names of the arrays of `inputs` with an entry for each arc."""
         return self._spread.arc_inputs
 
     def inputs(self) -> dict[str, Any]:
-        """Return by name what the outcome depends on beside the graph."""
+        """Return by name what the result depends on besides the graph."""
         return self._spread.inputs()
 
     def state(self) -> dict[str, Array]:
-        """Return all arrays that are needed to go on from here, by own vertex; together."""
+        """Return all arrays that are needed to resume here, by owned vertex; collective."""
         if not self._moved:
             return self._spread.state()
         return self._handed_out(None if self._home is None else self._home.state())
 
     def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse what is no state of such a run; alone."""
+        """Refuse a state that this run cannot have saved; not collective."""
         self._spread.check(state, graph)
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Go on from what `state` returned, after `start`."""
+        """Resume from what `state` returned, after `start`."""
         self._spread.restore(state)
 
     def columns(self) -> Mapping[str, Column]:
-        """Return the result's columns, by own vertex; together."""
+        """Return the result's columns, by owned vertex; collective."""
         if not self._moved:
             return self._spread.columns()
         found = None
@@ -141,7 +139,7 @@ class CoalescingLoop:
     # ------------------------------------------------------------------------------------ moving
 
     def _wants_to_move(self) -> bool:
-        """Tell whether the first member should go on alone, together."""
+        """Tell whether rank 0 should continue alone; collective."""
         if self._comm.size == 1 or not self._spread.has_frontier:
             return False
         if "home" in self._graph.learned:
@@ -154,7 +152,7 @@ class CoalescingLoop:
         if self._comm.rank == 0:
             arcs, columns = self._graph.number_of_arcs, len(self._graph.edge_attributes)
             bytes_ = arcs * (16 + 8 * columns)
-            held = 4 * bytes_ + 64 * self._graph.number_of_vertices  # as it is built
+            held = 4 * bytes_ + 64 * self._graph.number_of_vertices  # during the build
             room = available_memory()
             if self._spread.engine == "cuda":
                 room = min(room, device().free_memory())
@@ -167,7 +165,7 @@ class CoalescingLoop:
         return bool(even and told[0][1])
 
     def _move(self) -> None:
-        """Give the first member the graph and the state, together."""
+        """Send the graph and the state to rank 0; collective."""
         bound, owned = self._spread.bound, self._graph.owned
         state = self._spread.state()
         by_vertex = {name: state[name] for name in self.by_vertex_state if name in state}
@@ -190,7 +188,7 @@ class CoalescingLoop:
         self._agreed({})
 
     def _whole_graph(self) -> Graph | None:
-        """Return the whole graph for the first member, where it is kept; together."""
+        """Return the whole graph on rank 0, where it is cached; collective."""
         share, kept = self._graph, self._graph.kept
         if "home" not in share.learned:
             csc, low = share.csc, share.low
@@ -216,7 +214,7 @@ class CoalescingLoop:
         return found
 
     def _collected(self, own: dict[str, Array]) -> dict[str, Array]:
-        """Return all members' arrays put together, for the first member; nothing for others; together."""
+        """Return the concatenated arrays of all ranks on rank 0, nothing on others; collective."""
         boxes: list[list[Array]] = [[] for _ in range(self._comm.size)]
         boxes[0] = [np.ascontiguousarray(one) for one in own.values()]
         came = self._comm.alltoall(boxes)
@@ -227,7 +225,7 @@ class CoalescingLoop:
         }
 
     def _handed_out(self, found: Mapping[str, Array] | None) -> dict[str, Array]:
-        """Give every member its own part of what the first one has, together."""
+        """Send every rank its range of rank 0's arrays; collective."""
         by_vertex = {*self.by_vertex_state, *self._spread.by_vertex_arrays}
         names = self._comm.allgather([] if found is None else list(found))[0]
         boxes: list[list[Array]] = [[] for _ in range(self._comm.size)]
@@ -243,7 +241,7 @@ class CoalescingLoop:
         return dict(zip(names, self._comm.alltoall(boxes)[0], strict=True))
 
     def _hear(self) -> Step:
-        """Take a step with the first member; return what all hear of it."""
+        """Run a step on rank 0; return its outcome on all ranks."""
         told: dict[str, Any] = {}
         if self._home is not None:
             step = self._home.step()
@@ -263,7 +261,7 @@ class CoalescingLoop:
         return Step(**facts, partitions=1)
 
     def _agreed(self, told: dict[str, Any]) -> dict[str, Any]:
-        """Hear what the first member tells, and whether there is anything left to do, together."""
+        """Broadcast rank 0's outcome, and agree on whether the run is done; collective."""
         shown: list[Any] = self._comm.allgather([told, *self._own_end()])
         facts: dict[str, Any] = dict(shown[0][0])
         self._ended = bool(shown[0][1]), bool(shown[0][2])

@@ -1,4 +1,4 @@
-"""What `run` drives: an algorithm in supersteps, what a step did, and what a run returns."""
+"""The loop interface that `run` drives, the outcome of a step, and the result of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt", "
 
 @dataclass
 class Step:
-    """What one call of `Loop.step` did.
+    """Outcome of one call of `Loop.step`.
 
     Attributes
     ----------
@@ -34,21 +34,21 @@ class Step:
     edges : int
         Arcs read.
     residual : float
-        Norm of the change; NaN where the algorithm has none.
+        Norm of the change; NaN if the algorithm has none.
     direction, filter : str
         For the trace.
     residuals : list of float
-        Norm of each superstep in the call, where it took several; else empty.
+        Norm of each superstep in the call, if it ran several; else empty.
     bytes_sent : int
         Bytes exchanged between partitions.
     bytes_useful : int
-        Of those, values of vertices that had changed.
+        The part of those bytes that are values of changed vertices.
     partitions : int
-        Into how many the graph was cut in it; 0 for as many as hold a share of it.
+        Number of partitions of the graph in this step; 0 for one per rank.
     history : list of (int, int)
         Active vertices and arcs of each superstep in the call; empty for one superstep.
     modes : list of (str, str)
-        Direction and filter of each, where they may differ; else empty.
+        Direction and filter of each, if they may differ; else empty.
     """
 
     active: int
@@ -65,19 +65,19 @@ class Step:
 
 
 class Loop(Protocol):
-    """An algorithm in supersteps; one instance is one call.
+    """An algorithm in supersteps; each instance runs once.
 
     Attributes
     ----------
     name : str
         For messages and checkpoints.
     max_iter, tol : int or None, float or None
-        When to stop.
+        Limits of the run.
     by_vertex : bool
-        Whether the result has one row for each vertex; else its columns are all of one length.
+        Whether the result has one row for each vertex; else its columns only have equal length.
     outputs : mapping of str to bool, optional
-        Of a result by vertex: its columns beside the ids, and whether each holds vertices.  Where a
-        loop has this, ids that a column would overwrite are refused before it starts.
+        For a result by vertex: its columns besides the ids, and whether each holds vertices.  If
+        given, ids that a column would overwrite are refused before the run starts.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Loop(Protocol):
 
     @property
     def diverged(self) -> bool:
-        """Whether there is no sense in going on: the state is no longer finite."""
+        """Whether the state is no longer finite, so that going on is pointless."""
 
     def start(self, graph: Graph, *, on_device: bool = False) -> None:
         """Check the arguments against the graph and allocate the state; collective.
@@ -108,16 +108,16 @@ class Loop(Protocol):
         """Do a bounded amount of work: a superstep, or a few."""
 
     def inputs(self) -> dict[str, Any]:
-        """Return by name what the outcome depends on beside the graph: arrays and values."""
+        """Return by name the arrays and values that the result depends on besides the graph."""
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays that are needed to go on from here."""
+        """Return all arrays that are needed to resume here."""
 
     def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse a checkpoint that has anything else than `state` returns; alone, after `start`."""
+        """Refuse a state that `state` cannot have returned; not collective, after `start`."""
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from what `state` returned and `check` has let pass, after `start`."""
+        """Resume from what `state` returned and `check` accepted, after `start`."""
 
     def columns(self) -> Mapping[str, Column]:
         """Return the result's columns; by vertex number if there is one row for each vertex."""
@@ -134,20 +134,21 @@ class Result(Generic[FrameT]):
     arrays : dict
         Its columns by vertex number, before decoding.
     iterations : int
-        Supersteps, those before a resumed checkpoint included.
+        Number of supersteps, including those before a resumed checkpoint.
     converged : bool
-        Whether the run reached its end: no vertex active, or the residual within `tol`.
+        Whether the run converged: no vertex is active, or the residual is within `tol`.
     residual : float
-        Norm of the last superstep's change; NaN where the program has none.
+        Norm of the last superstep's change; NaN if the program has none.
     stopped : {"converged", "max_iter", "timeout", "callback", "interrupt", "diverged"}
-        Why it ended.
+        Why the run ended.
     trace : DataFrame
-        One row a superstep: superstep, direction, filter, active, edges, milliseconds, residual,
-        bytes_sent, bytes_useful, partitions, fused.
+        One row per superstep: superstep, direction, filter, active, edges, milliseconds,
+        residual, bytes_sent, bytes_useful, partitions, fused.
     synchronous : bool
-        Whether the states are those after `iterations` supersteps, each of which read what the last
-        one left. If not, messages were taken out of order: the fixpoint is the same, but supersteps
-        are not comparable, and a state before the end is between those of several.
+        Whether the states are those after `iterations` supersteps, each of which read only the
+        states that the last one left. If not, messages were taken out of order: the fixpoint is
+        the same, but supersteps are not comparable, and a state before the end mixes several
+        supersteps.
     """
 
     graph: Graph[FrameT] = field(repr=False)
@@ -169,7 +170,7 @@ class Result(Generic[FrameT]):
 
     @property
     def trace(self) -> FrameT:
-        """One row a superstep, as a frame of the same kind."""
+        """One row per superstep, as a frame of the same kind."""
         return self.graph.frame_like(self.rows.columns())
 
     @property
@@ -177,12 +178,12 @@ class Result(Generic[FrameT]):
         return "" if self.synchronous else f" ({NOT_COMPARABLE})"
 
     def require_convergence(self, name: str) -> Self:
-        """Return the result itself, or raise if the run ended early.
+        """Return the result itself, or raise if the run did not converge.
 
         Parameters
         ----------
         name : str
-            Of the algorithm, for the message.
+            Name of the algorithm, for the error message.
 
         Returns
         -------

@@ -1,7 +1,7 @@
-"""The options of a run: each one's type, default, valid values and help, declared once.
+"""The options of a run: type, default, valid values and help of each, declared once.
 
-`Options` is what is passed on inside.  The signature and the docstring of `run`, what the functions
-take (`RunOptions`), and the flags of the command line follow from its fields.
+The signature and docstring of `run`, `RunOptions` for the other functions, and the flags of the
+command line are derived from the fields of `Options`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 Engine = Literal["auto", "cpu", "cuda", "python"]
 Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
-# What an option is for: any run; vertex programs alone; vertex programs on a GPU alone
+# Where an option applies: any run; only vertex programs; only vertex programs on a GPU
 Scope = Literal["run", "program", "gpu"]
 
 MOST_PARTITIONS = 1024
@@ -60,7 +60,7 @@ MOST_PARTITIONS = 1024
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number of `least` or more, up to `most`."""
+    """An integer of at least `least`, up to `most`."""
 
     least: int = 0
     most: int | None = None
@@ -73,7 +73,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of 0 or more; above 0 if `positive`, below infinity if `finite`; in some unit."""
+    """A number of 0 or more; above 0 if `positive`, below infinity if `finite`; with a unit."""
 
     positive: bool = False
     finite: bool = False
@@ -98,13 +98,13 @@ class Flag:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words."""
+    """One of several words."""
 
     words: tuple[str, ...]
 
     @property
     def word(self) -> str:
-        """The words, as docstrings have them."""
+        """The words, formatted for docstrings."""
         return "{" + ", ".join(f'"{one}"' for one in self.words) + "}"
 
     def check(self, name: str, value: Any) -> None:
@@ -130,13 +130,13 @@ class File:
 
 @dataclass(frozen=True)
 class Report:
-    """True, False, or a function that is told of each superstep."""
+    """True, False, or a function that is called after each superstep."""
 
     word = "bool or callable"
 
     def check(self, name: str, value: Any) -> None:
         """Refuse anything else."""
-        always = isinstance(value, str) and value == "always"  # the command line's
+        always = isinstance(value, str) and value == "always"  # from the command line
         if not (isinstance(value, (bool, np.bool_)) or callable(value) or always):
             raise InputError(f"{name}={shown(value)} must be True, False or a function")
 
@@ -149,18 +149,18 @@ Kind = Count | Number | Flag | Choice | File | Report
 
 @dataclass(frozen=True)
 class Option:
-    """What is declared of one option, beside its name.
+    """Declaration of one option, without its name.
 
     Attributes
     ----------
     kind : Count, Number, Flag, Choice, File or Report
         Its valid values.
     scope : {"run", "program", "gpu"}
-        What it is for: any run; vertex programs alone; vertex programs on a GPU alone.
+        Where it applies: any run; only vertex programs; only vertex programs on a GPU.
     help : str
-        Its description; the first sentence is the command line's.
+        Its description; the command line shows the first sentence.
     default : Any
-        None where there is none: then None is valid as well.
+        None if there is no default; None is then also valid.
     """
 
     kind: Kind
@@ -174,7 +174,7 @@ class Option:
         return self.help.partition(". ")[0].rstrip(".") + "."
 
     def check(self, name: str, value: Any) -> None:
-        """Refuse a value that is not valid, by its name."""
+        """Refuse an invalid value; the error names the option."""
         if value is not None or self.default is not None:
             self.kind.check(name, value)
 
@@ -186,12 +186,12 @@ def _option(kind: Kind, scope: Scope, text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a run, checked when they are put together.
+    """The options of a run, checked on construction.
 
     Raises
     ------
     InputError
-        If a value makes no sense; with the option, its value, and what it may be.
+        If a value is invalid; the message gives the option, its value, and the valid values.
     """
 
     engine: Engine = field(
@@ -333,24 +333,24 @@ class Options:
     def taken_from(
         cls, arguments: Mapping[str, Any], *scopes: Scope
     ) -> tuple[Options, dict[str, Any]]:
-        """Sort named arguments into options and others.
+        """Split named arguments into options and others.
 
         Parameters
         ----------
         arguments : mapping
         *scopes : {"run", "program", "gpu"}
-            Of the options to take; all if none is named.
+            Scopes of the options to take; all if not given.
 
         Returns
         -------
         options : Options
         others : dict
-            The arguments that are left.
+            The remaining arguments.
 
         Raises
         ------
         InputError
-            If the value of an option makes no sense.
+            If the value of an option is invalid.
         """
         names = declared(*scopes)
         given = {name: value for name, value in arguments.items() if name in names}
@@ -363,7 +363,7 @@ class Options:
         Parameters
         ----------
         *scopes : {"run", "program", "gpu"}
-            Of these scopes alone; of all if none is named.
+            Only options of these scopes; all if not given.
         """
         return {
             name: getattr(self, name)
@@ -373,9 +373,9 @@ class Options:
 
 
 class RunOptions(TypedDict, total=False):
-    """The options of `Options` that any run takes: what every function hands on to `run`.
+    """The options of `Options` that apply to any run; every function passes them to `run`.
 
-    Type checkers have no way to derive it from the fields.
+    Type checkers cannot derive it from the fields.
     """
 
     engine: Engine
@@ -387,17 +387,17 @@ class RunOptions(TypedDict, total=False):
 
 
 def declared(*scopes: Scope) -> dict[str, Option]:
-    """Return what is declared of the options, by name.
+    """Return the declarations of the options, by name.
 
     Parameters
     ----------
     *scopes : {"run", "program", "gpu"}
-        Of these scopes alone; of all if none is named.
+        Only options of these scopes; all if not given.
 
     Returns
     -------
     dict of str to Option
-        In the order in which they are described.
+        In the order of their descriptions.
     """
     return {name: one for name, one in _DECLARED.items() if not scopes or one.scope in scopes}
 
@@ -411,13 +411,13 @@ _DECLARED = {
 
 
 def shows_options(function: Function) -> Function:
-    """Show the options in the signature and the docstring of a function that takes them by name.
+    """Add the options to the signature and docstring of a function that takes them by name.
 
     Parameters
     ----------
     function : callable
-        Takes them among its ``**parameters``.  The line `<options>` of its docstring, in its section of
-        parameters, becomes their description.
+        Takes them in its ``**parameters``.  The line `<options>` in the Parameters section of
+        its docstring is replaced by their descriptions.
 
     Returns
     -------
@@ -434,13 +434,13 @@ def shows_options(function: Function) -> Function:
     ]
     shown_signature = signature.replace(parameters=[*own, *options, rest])
     function.__signature__ = shown_signature  # type: ignore[attr-defined]  # where inspect looks first
-    if function.__doc__ is not None:  # Python keeps none with -OO
+    if function.__doc__ is not None:  # -OO strips docstrings
         function.__doc__ = "\n".join(_described(function.__doc__.splitlines()))
     return function
 
 
 def _described(lines: list[str]) -> Iterator[str]:
-    """Yield a docstring's lines, with the options' descriptions where they belong."""
+    """Yield a docstring's lines, with the options' descriptions inserted."""
     for line in lines:
         if line.strip() != "<options>":
             yield line

@@ -1,7 +1,7 @@
-"""What a run says of itself while it works: a line on the terminal, or a call to the user's code.
+"""Progress of a run: a line on the terminal, or a call of the user's function.
 
 `run` opens `reporter(progress, name)` as a context manager and calls its `update` after every
-superstep; False means that the user wants the run to stop.
+superstep.  If that returns False, the run stops.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ __all__ = ["Progress", "ProgressUpdate", "Reporter", "reporter"]
 
 @dataclass(frozen=True, slots=True)
 class ProgressUpdate:
-    """Where a run stands at the end of a superstep.
+    """State of a run at the end of a superstep.
 
     Attributes
     ----------
     superstep : int
-        Supersteps done.
+        Number of supersteps done.
     active : int
         Vertices that are active in the next superstep.
     edges : int
         Edges read in this superstep.
     residual : float
-        What must fall to `tol`; NaN for a program without one.
+        Value that must fall to `tol`; NaN for a program without one.
     tol : float or None
-        Tolerance, where the program has one.
+        Tolerance, if the program has one.
     max_iter : int or None
-        Most supersteps allowed, where there is a limit.
+        Maximum number of supersteps, if there is a limit.
     seconds : float
         Time since the start of the run.
     """
@@ -58,7 +58,7 @@ Progress = bool | Literal["always"] | Callable[[ProgressUpdate], Any]
 
 
 class Reporter:
-    """Tells nobody; the base of those that do."""
+    """Reports nothing; the base class of the other reporters."""
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +72,7 @@ class Reporter:
         self.close()
 
     def update(self, update: ProgressUpdate) -> bool:
-        """Tell that a superstep is done; False asks the run to stop."""
+        """Report that a superstep is done; False asks the run to stop."""
         del update
         return True
 
@@ -81,7 +81,7 @@ class Reporter:
 
 
 class CallbackReporter(Reporter):
-    """Calls the user's function, whose answer False, and no other, stops the run."""
+    """Calls the user's function; only the return value False stops the run."""
 
     def __init__(self, callback: Callable[[ProgressUpdate], Any]) -> None:
         self.callback = callback
@@ -92,16 +92,16 @@ class CallbackReporter(Reporter):
 
 
 class ThrottledReporter(Reporter, ABC):
-    """Shows an update now and then: a superstep may take less time than to write about it."""
+    """Shows an update now and then, since writing it may take longer than a superstep."""
 
-    interval = 0.0  # seconds between two that are shown
+    interval = 0.0  # minimum number of seconds between two updates
 
     def __init__(self) -> None:
         self.last: ProgressUpdate | None = None
         self.due = 0.0
 
     def update(self, update: ProgressUpdate) -> bool:
-        """Show the update if the last one shown is old enough."""
+        """Show the update if the last shown one is old enough."""
         self.last = update
         if update.seconds >= self.due:
             self.due = update.seconds + self.interval
@@ -110,11 +110,11 @@ class ThrottledReporter(Reporter, ABC):
 
     @abstractmethod
     def show(self, update: ProgressUpdate) -> None:
-        """Write the update out."""
+        """Write the update."""
 
 
 class BarReporter(ThrottledReporter):
-    """A bar on the terminal that goes when the run ends."""
+    """A progress bar on the terminal, removed when the run ends."""
 
     interval = 0.1
 
@@ -140,18 +140,18 @@ class BarReporter(ThrottledReporter):
         return self
 
     def show(self, update: ProgressUpdate) -> None:
-        """Move the bar, which only swings where the end is unknown."""
+        """Move the bar; it only swings if the end is unknown."""
         share = self.share.of(update)
         total = None if share is None else 1.0
         self.bar.update(self.task, total=total, completed=share or 0.0, facts=facts(update))
 
     def close(self) -> None:
-        """Wipe the bar out."""
+        """Remove the bar."""
         self.bar.stop()
 
 
 class LineReporter(ThrottledReporter):
-    """Plain lines, for a log file: at most one a second, and the last superstep's."""
+    """Plain lines for a log file: at most one a second, and one for the last superstep."""
 
     interval = 1.0
 
@@ -166,22 +166,23 @@ class LineReporter(ThrottledReporter):
         print(f"{self.name}: {facts(update)} · {update.seconds:.1f} s", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Write the last superstep if it has not been written."""
+        """Write the last superstep if that is not done yet."""
         if self.last is not None and self.last is not self.shown:
             self.show(self.last)
 
 
 class Share:
-    """How much of a run is done, which can only be told where it has a residual or a limit."""
+    """Estimated fraction of the run that is done, known only with a residual or a limit."""
 
     def __init__(self) -> None:
         self.first = math.nan
         self.best = 0.0
 
     def of(self, update: ProgressUpdate) -> float | None:
-        """Return the share in [0, 1], never less than before; None if it cannot be told.
+        """Return the fraction in [0, 1], never decreasing; None if it is unknown.
 
-        Residuals fall by about the same factor in each superstep, so their logarithm tells.
+        The estimate uses the residual's logarithm, since residuals fall by about the same factor in
+        each superstep.
         """
         shares = []
         residual, tol = update.residual, update.tol
@@ -209,7 +210,7 @@ def facts(update: ProgressUpdate) -> str:
 
 
 def _short(count: int) -> str:
-    """Return a count in a few characters, for there is little room on a line."""
+    """Return a count in a few characters, to fit on a line."""
     if count < 10_000:
         return f"{count:,}"
     if count < 10**6:
@@ -218,16 +219,16 @@ def _short(count: int) -> str:
 
 
 def reporter(progress: Progress, name: str) -> Reporter:
-    """Return whoever is to be told of a run.
+    """Return the reporter for a `progress` option.
 
     Parameters
     ----------
     progress : bool, "always" or callable
-        False tells nobody.  True shows a bar on stderr if that is a terminal; "always" writes
-        plain lines to it if it is not.  A callable gets a `ProgressUpdate` after every superstep
-        and may return False to stop the run.
+        False reports nothing.  True shows a bar on stderr if that is a terminal; "always" writes
+        plain lines to stderr if it is not a terminal.  A callable receives a `ProgressUpdate`
+        after every superstep and may return False to stop the run.
     name : str
-        What runs, for the bar.
+        Name of what runs, for the bar.
 
     Returns
     -------

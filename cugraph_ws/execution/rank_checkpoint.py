@@ -1,7 +1,7 @@
-"""A crew's checkpoint: a Parquet file that names parts, one for each member, beside it.
+"""A checkpoint of several ranks: a Parquet file that lists parts beside it, one for each rank.
 
-Parts are by range of vertices, so that another number of members can go on from them.  The file is
-replaced once all its parts are there: a crash at any moment leaves a whole checkpoint behind.
+Parts are by range of vertices, so that a different number of ranks can resume.  The file is
+replaced after all of its parts are written: a crash at any moment leaves a complete checkpoint.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["RankCheckpoints"]
 
 Array = npt.NDArray[Any]
 
-# Of one member: supersteps, rank, members, and a random number.
+# Of one rank: supersteps, rank, number of ranks, and a random number.
 PART = re.compile(r"\d+-\d+-\d+(-[0-9a-f]{16})?\.parquet")
 
 # Constants of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -44,21 +44,21 @@ _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133
 
 
 class RankCheckpoints:
-    """The checkpoint that a crew writes, and the one that it goes on from, together.
+    """The checkpoint that the ranks write, and the one from which they resume; collective.
 
     Parameters
     ----------
     loop : Loop
-        This member's, started.
+        This rank's loop, started.
     graph : ShardGraph
-        Its share.
+        This rank's shard.
     path, resume : path-like, optional
-        Where to write, and what to read: files in a folder that all members see.
+        File to write, and file to read, in a folder that all ranks see.
 
     Raises
     ------
     FileError
-        If a member cannot write there.
+        If a rank cannot write there.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class RankCheckpoints:
             check_checkpoint(self._path)
 
     def load(self) -> dict[str, Any]:
-        """Restore the state; return the facts that were saved, none if there is nothing to read."""
+        """Restore the state; return the saved facts, or none if there is no file to read."""
         if self._resume is None:
             return {}
         first, all_arcs = _arcs_before(self._graph)
@@ -87,7 +87,7 @@ class RankCheckpoints:
         return facts
 
     def _read(self, first: int, all_arcs: int) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Read and check what this member needs; alone."""
+        """Read and check what this rank needs; not collective."""
         assert self._resume is not None
         arrays, facts = read_checkpoint(self._resume, self._identity)
         if "parts" not in facts:
@@ -122,14 +122,14 @@ class RankCheckpoints:
         return arrays, facts
 
     def save(self, facts: dict[str, Any]) -> None:
-        """Write the state, if there is a path."""
+        """Write the state, if a path is given."""
         if self._path is None:
             return
         state = self._loop.state()
         divided = {*self._loop.by_vertex_state, *getattr(self._loop, "by_arc_state", ())}
         folder = _folder(self._path)
         folder.mkdir(exist_ok=True)
-        # Another name each time: the parts of the checkpoint before stay until this one is whole.
+        # A new name each time: the previous checkpoint's parts stay until this one is complete.
         file = f"{facts['iterations']}-{self._comm.rank}-{self._comm.size}-{secrets.token_hex(8)}.parquet"
         mine = {name: array for name, array in state.items() if name in divided}
         digest = write_checkpoint(folder / file, mine, {"identity": {}})
@@ -140,18 +140,18 @@ class RankCheckpoints:
             "vertices": [self._graph.low, self._graph.low + owned],
             "arcs": [first, first + self._graph.csc.number_of_arcs],
         }
-        parts = self._comm.allgather(part)  # all parts are there
+        parts = self._comm.allgather(part)  # all parts are written
         if self._comm.rank == 0:
             shared = {name: array for name, array in state.items() if name not in divided}
             write_checkpoint(
                 self._path, shared, {"identity": self._identity, "parts": parts, **facts}
             )
             _drop_others(folder, [part["file"] for part in parts])
-        self._comm.allgather(None)  # nobody goes on before the file is there
+        self._comm.allgather(None)  # no rank continues before the file exists
 
 
 def _folder(path: Path) -> Path:
-    """Return where the parts of a checkpoint are."""
+    """Return the folder with the parts of a checkpoint."""
     return path.with_name(f"{path.name}.parts")
 
 
@@ -164,7 +164,7 @@ def _drop_others(folder: Path, kept: Sequence[str]) -> None:
 
 
 def _check_parts(parts: Any, ends: dict[str, int], origin: str) -> None:
-    """Refuse a list of parts that is not of ranges which follow each other up to the end."""
+    """Refuse a list of parts if their ranges have gaps or do not cover everything."""
     try:
         names = [PART.fullmatch(part["file"]) is not None for part in parts]
         digests = [type(part["digest"]) is str for part in parts]
@@ -186,13 +186,13 @@ def _check_parts(parts: Any, ends: dict[str, int], origin: str) -> None:
 
 
 def _arcs_before(graph: ShardGraph) -> tuple[int, int]:
-    """Return how many arcs the members before this one have, and how many all have, together."""
+    """Return the number of arcs on lower ranks, and on all ranks; collective."""
     counts = graph.comm.allgather(graph.csc.number_of_arcs)
     return sum(counts[: graph.comm.rank]), sum(counts)
 
 
 def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
-    """Return fingerprints that are the same for any number of members, together."""
+    """Return fingerprints that do not depend on the number of ranks; collective."""
     csc = graph.csc
     sources = graph.positions[csc.indices]
     destinations = np.repeat(graph.positions[: graph.owned], csc.degrees)
@@ -203,14 +203,14 @@ def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
         "algorithm": loop.name,
         "graph": f"{graph.number_of_vertices} {_sum(comm, arcs)}",
     }
-    # A program's constant may have the name of an edge column.
+    # A program's constant may have the same name as an edge column.
     by_arc = getattr(loop, "arc_inputs", graph.edge_attributes)
     for name, value in loop.inputs().items():
         if isinstance(value, np.ndarray) and name in by_arc:
             identity[name] = _sum(comm, _mixed(arcs, value))
         elif isinstance(value, np.ndarray) and value.shape == (graph.length,):
             identity[name] = _sum(comm, _mixed(vertices, value[: graph.owned]))
-        elif isinstance(value, np.ndarray):  # one entry for all
+        elif isinstance(value, np.ndarray):  # one entry for all vertices
             identity[name] = fingerprint(value[:1])
         else:
             identity[name] = fingerprint(value)
@@ -218,7 +218,7 @@ def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
 
 
 def _mixed(keys: npt.NDArray[np.uint64], values: Array) -> npt.NDArray[np.uint64]:
-    """Return well mixed keys of keys and the bits of values."""
+    """Return a mixed hash of keys and the bits of values."""
     wide = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
     mixed = (keys ^ wide.view(np.uint64)) + np.uint64(_GOLDEN)
     for shift, factor in ((30, _FIRST), (27, _SECOND)):
@@ -227,6 +227,6 @@ def _mixed(keys: npt.NDArray[np.uint64], values: Array) -> npt.NDArray[np.uint64
 
 
 def _sum(comm: Communicator, keys: npt.NDArray[np.uint64]) -> str:
-    """Return the sum of all members' keys, as text: it does not depend on their order."""
+    """Return the sum of all ranks' keys, as text; it does not depend on their order."""
     own = int(keys.sum(dtype=np.uint64))
     return f"{sum(comm.allgather(own)) % (1 << 64):016x}"

@@ -1,9 +1,9 @@
-"""The whole story: a program and a graph in, supersteps, a vertex frame out.
+"""The entry: a program and a graph in, supersteps, a vertex frame out.
 
-`run()` binds the program, makes the plan and an executor for each partition, and drives a loop:
-plan, superstep, exchange, stop?  Algorithms with loops of their own (union-find, peeling, messages
-on edges) implement `Loop` and are driven by the same code, so that progress, time-outs, Ctrl-C,
-checkpoints and the trace are the same for all.
+`run()` makes a loop and drives it until convergence.  A vertex program becomes a `VertexLoop`,
+which binds it, plans, and runs an executor for each partition.  Algorithms with their own loop
+(union-find, peeling, messages on edges) implement `Loop` and are driven by the same code.  So
+progress, time-outs, Ctrl-C, checkpoints and the trace are the same for all.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ __all__ = ["Run", "run"]
 
 
 class Run(Protocol):
-    """What type checkers see of `run`: the options by name, as `Options` declares them.
+    """The signature of `run` for type checkers: the options by name, as `Options` declares them.
 
-    To mypy a program is the class that it is made of; to Pyright, a `VertexProgram`.
+    mypy sees a program as the class that it is made from; Pyright sees a `VertexProgram`.
     """
 
     def __call__(
@@ -86,7 +86,7 @@ class Run(Protocol):
 
 
 def _typed(function: Callable[..., Any]) -> Run:
-    """Return `run` as type checkers see it."""
+    """Return `run` with the signature that type checkers see."""
     return cast(Run, function)
 
 
@@ -109,22 +109,22 @@ def run(
     Parameters
     ----------
     program : VertexProgram or Loop
-        What `ws.vertex_program` made, or an algorithm with its own loop.
+        A class decorated with `ws.vertex_program`, or an algorithm with its own loop.
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column : str or list of str
-        For an edge frame: its columns.  `source`, `destination` and `weight` name columns as well,
-        unless the program has a parameter of that name.
+        For an edge frame: its columns.  `source`, `destination` and `weight` name columns as
+        well, unless the program has a parameter of that name.
     weight_column : str or None
-        For an edge frame: its weight column; by default the column named `weight`, if there is one and
-        the program reads weights; None for none.  Edge attributes that the program declares by name
-        are read without being named here.
+        For an edge frame: its weight column; None for no weights.  By default it is the column
+        named `weight`, if there is one and the program reads weights.  Edge attributes that
+        the program declares by name are read automatically.
     directed : bool
-        For an edge frame: whether edges go one way.
+        For an edge frame: whether edges are directed.
     <options>
     **parameters : Any
-        The program's own parameters, vertex values and vertex sets, by name; an unknown one is
-        an error.
+        The program's own parameters, vertex values and vertex sets, by name; unknown names are
+        errors.
 
     Returns
     -------
@@ -134,16 +134,16 @@ def run(
     Raises
     ------
     InputError
-        If an argument cannot be used.
+        If an argument is invalid.
     ProgramError
         If the program is wrong.
     ConvergenceError
-        If a run without a limit makes no progress: no vertex is active while some wait, or the same
-        states come again.
+        If a run without a limit makes no progress: no vertex is active while some are pending,
+        or the states repeat.
     EngineError
         If the engine cannot run here.
     GraphMemoryError
-        If the run would not fit beside the graph; raised before it starts.
+        If the run would not fit in memory beside the graph; raised before it starts.
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
@@ -175,7 +175,7 @@ def run(
 
 
 def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str, Any]) -> Loop:
-    """Return the loop that a run is of; refuse what is for vertex programs if it has one of its own."""
+    """Return the loop to run; refuse options for vertex programs if it is not one."""
     if isinstance(program, VertexProgram):
         return VertexLoop(program, parameters, options)
     refused = [*options.given("program", "gpu"), *parameters]
@@ -184,7 +184,7 @@ def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str,
             f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
             "its parameters are given when it is made"
         )
-    return copy(program)  # the caller's keeps no graph, and runs anywhere afterwards
+    return copy(program)  # the caller's object keeps no graph, and can run again anywhere
 
 
 def program_graph(
@@ -195,7 +195,7 @@ def program_graph(
     weight_column: Any,
     directed: bool,
 ) -> Graph:
-    """Return the graph that a run is of, with the edge columns that its program reads.
+    """Return the graph of a run, with the edge columns that its program reads.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def program_graph(
     Raises
     ------
     InputError
-        If a column is missing, or a Graph was built otherwise.
+        If a column is missing, or an argument contradicts how a Graph was built.
     """
     attributes: tuple[str, ...] = ()
     if not isinstance(graph, Graph):
@@ -251,7 +251,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
     holders = graph.comm.size
     stopped: Stopped = "converged"
     wish: str | None = None
-    idle = 0  # supersteps in a row without active vertices
+    idle = 0  # consecutive supersteps without active vertices
     whole = True  # whether the state is that between two supersteps
 
     def result() -> Result:
@@ -268,7 +268,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
         )
 
     def synchronous() -> bool:
-        return getattr(loop, "synchronous", True)  # loops of their own are
+        return getattr(loop, "synchronous", True)  # loops of their own are synchronous
 
     def save() -> None:
         known = None if math.isnan(residual) else residual
@@ -347,5 +347,5 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
 
 
 def _own_wish(wish: str | None) -> str | None:
-    """Return why a run on one machine ends: nobody else has to agree."""
+    """Return why a run on one machine ends: no other rank has to agree."""
     return wish

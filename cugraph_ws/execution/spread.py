@@ -1,4 +1,4 @@
-"""Functions of a graph take a Dask frame, or a graph on a cluster, too: every worker calls them."""
+"""Dispatch hook: functions of a graph accept Dask frames and cluster graphs; workers call them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def spreads(function: Function) -> Function:
-    """Let a function that takes a `graph` take a Dask frame, or a graph on a cluster.
+    """Let a function that takes a `graph` accept a Dask frame, or a graph on a cluster.
 
     Parameters
     ----------
     function : callable
-        With a parameter `graph`.
+        Has a parameter `graph`.
 
     Returns
     -------
     callable
-        The same for any other graph.
+        Unchanged for any other graph.
     """
     signature = inspect.signature(function)
     place = list(signature.parameters).index("graph")
@@ -56,7 +56,7 @@ def _is_spread(graph: Any) -> bool:
 
 
 def _flat(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments by name, those of `**options` among the others."""
+    """Return arguments by name, with those of `**options` at the top level."""
     named: dict[str, Any] = {}
     for name, value in arguments.items():
         if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
@@ -67,7 +67,7 @@ def _flat(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[st
 
 
 def _columns(frame: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a function's arguments say of the frame of edges."""
+    """Return the arguments that describe the edge frame."""
 
     def column(*names: str) -> Any:
         return next((arguments[name] for name in names if name in arguments), None)

@@ -1,4 +1,4 @@
-"""A watchdog for runs that make no progress: nothing is active, or the same states come again."""
+"""A watchdog for runs that make no progress: nothing is active, or states repeat."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy.typing as npt
 
 __all__ = ["FIRST_COMPARED", "IDLE_SUPERSTEPS", "Repetition"]
 
-IDLE_SUPERSTEPS = 100  # in which no vertex was active and no edge read, before a run is given up
-FIRST_COMPARED = 1024  # supersteps before which it is not worth while to compare states
+IDLE_SUPERSTEPS = 100  # without active vertices or edges read, before the run is given up
+FIRST_COMPARED = 1024  # supersteps before states are compared
 
 
 class Repetition:
-    """Notices states that come again, by Brent's algorithm (1980).
+    """Detects repeated states, by Brent's algorithm (1980).
 
-    A superstep that reads nothing but the states that the last one left leads from equal states to
-    equal states: once they have come again, they will do so for ever.  The states of the last superstep
-    whose number is a power of two are kept, and each later superstep's are compared with them.
+    If a superstep depends only on the states that the last one left, equal states are followed by
+    equal states: once states repeat, they repeat forever.  The states of the last superstep
+    whose number is a power of two are kept, and those of each later superstep are compared with
+    them.
     """
 
     def __init__(self) -> None:
@@ -26,12 +27,12 @@ class Repetition:
         self._at = 0
 
     def period(self, number: int, columns: Sequence[npt.NDArray[Any]]) -> int | None:
-        """Return after how many supersteps these states have come again; None if they have not.
+        """Return the number of supersteps after which these states repeat; None if they do not.
 
         Parameters
         ----------
         number : int
-            Supersteps so far.
+            Number of supersteps so far.
         columns : sequence of ndarray
             The states.
 

@@ -16,23 +16,23 @@ __all__ = ["Trace"]
 
 @dataclass
 class Trace:
-    """The rows of a run so far; `columns()` gives them as arrays.
+    """The rows of a run so far; `columns()` returns them as arrays.
 
     Attributes
     ----------
     superstep, active, edges, bytes_sent, bytes_useful : list of int
-        Number of the superstep from 0, vertices that sent or computed, arcs read, bytes exchanged,
-        and of those the values of vertices that had changed.
+        Number of the superstep from 0, vertices that sent or computed, arcs read, bytes
+        exchanged, and the part of those that are values of changed vertices.
     direction, filter : list of str
-        What ran, and how the frontier was held: "all", "list" or "bitmap"; on a GPU, lists are
-        "online" or "ballot" (see `run`).
+        What ran, and how the frontier was stored: "all", "list" or "bitmap"; on a GPU, lists
+        are "online" or "ballot" (see `run`).
     partitions : list of int
-        In how many partitions, or shares, of the graph the superstep was computed.
+        Number of partitions, or shards, of the graph in the superstep.
     milliseconds, residual : list of float
-        Wall-clock time, and the norm of the change (NaN where the program has none).
+        Wall-clock time, and the norm of the change (NaN if the program has none).
     fused : list of bool
-        Whether the superstep ran inside one call with others. Their common time is shared out by
-        the arcs and vertices that each of them read.
+        Whether the superstep ran in one call with others. The time of the call is divided
+        among them in proportion to the arcs and vertices that each read.
     """
 
     superstep: list[int] = field(default_factory=list)
@@ -69,13 +69,13 @@ class Trace:
         seconds : float
             Wall-clock time of the call.
         residuals : sequence of float
-            Norm of each superstep's change, or one of all.
+            Norm of each superstep's change, or one for all.
         exchanged : (int, int)
-            Bytes exchanged after the call, and how many of them were of use.
+            Bytes exchanged after the call, and how many of them were useful.
         modes : sequence of (str, str)
             Direction and filter of each superstep, if they may differ.
         partitions : int
-            In how many the graph was cut.
+            Number of partitions of the graph.
         """
         alike = "push" if direction == "fused" else direction, filter
         weights = [active + edges + 1 for active, edges in history]
@@ -111,17 +111,17 @@ class Trace:
         }
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the frontier over the supersteps, in the colours of what ran (SIMD-X's Figure 7).
+        """Plot the frontier size over the supersteps, coloured by what ran (SIMD-X's Figure 7).
 
         Parameters
         ----------
         axes : matplotlib Axes, optional
-            Where to draw; axes of a new figure if not given.
+            Where to plot; axes of a new figure if not given.
 
         Returns
         -------
         matplotlib Axes
-            Supersteps along x, active vertices along a logarithmic y; a colour for each direction
+            Supersteps along x, active vertices along a logarithmic y; one colour for each direction
             and filter.
 
         Raises

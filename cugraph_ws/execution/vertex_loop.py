@@ -33,7 +33,7 @@ __all__ = ["VertexLoop"]
 
 
 class VertexLoop:
-    """Runs a vertex program; see `cugraph_ws.execution.run.Loop` for the interface.
+    """Runs a vertex program; see `cugraph_ws.execution.loop.Loop` for the interface.
 
     Parameters
     ----------
@@ -42,16 +42,16 @@ class VertexLoop:
     arguments : mapping
         Its parameters, vertex values and vertex sets.
     options : Options
-        Of the run.
+        Options of the run.
     threads : int, optional
-        Most threads; all cores if not given.
+        Maximum number of threads; all cores if not given.
 
     Attributes
     ----------
     engine : str
-        What was asked for; once started, what it runs on.
+        The requested engine; once started, the engine in use.
     bound : BoundProgram
-        The program with what it needs on the graph, once started.
+        The program bound to the graph, once started.
     """
 
     by_vertex = True
@@ -74,7 +74,7 @@ class VertexLoop:
         self.engine: str = options.engine
         self._options = options
         self._in_place = program.in_place if options.in_place is None else options.in_place
-        if options.engine == "python":  # the reference takes no liberty
+        if options.engine == "python":  # the reference uses no optimisation
             self._in_place = False
         self._threads = threads
         self._predecessors = options.predecessors and program.predecessor is not None
@@ -90,7 +90,7 @@ class VertexLoop:
 
     @property
     def outputs(self) -> dict[str, bool]:
-        """The result's columns beside the ids, and whether each holds vertices."""
+        """The result's columns besides the ids, and whether each holds vertices."""
         columns = {
             name: bool(getattr(declared.type, "holds_vertex", False))
             for name, declared in self._program.state.items()
@@ -102,7 +102,7 @@ class VertexLoop:
 
     @property
     def converged(self) -> bool:
-        """Whether nothing is active any more, or the residual is within `tol`."""
+        """Whether no vertex is active any more, or the residual is within `tol`."""
         if self.diverged:
             return False
         if self._counts.active == 0 and self._counts.waiting == 0:
@@ -111,11 +111,11 @@ class VertexLoop:
 
     @property
     def diverged(self) -> bool:
-        """Whether the residual's field has left the finite numbers."""
+        """Whether the residual's field is no longer finite."""
         return self._measured and not math.isfinite(self._residual)
 
     def start(self, graph: Graph, *, on_device: bool = False) -> None:
-        """Bind the program, make the plan, and give every vertex its first state."""
+        """Bind the program, make the plan, and initialise the state of every vertex."""
         if self.tol is not None and self._program.residual is None:
             raise InputError(
                 f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
@@ -128,7 +128,7 @@ class VertexLoop:
             on_device=engine == "cuda" and self._options.partitions == 1 and graph.binds_on_device,
             plain=engine == "python",
         )
-        # So many supersteps are asked for, or the reference itself.
+        # The number of supersteps is bounded, or this is the reference.
         synchronous = self.max_iter is not None or engine == "python"
         self._begin(replace(bound, synchronous=synchronous), graph, engine)
 
@@ -156,12 +156,12 @@ class VertexLoop:
             self._counts.active = graph.number_of_vertices
 
     def moved(self, bound: BoundProgram, graph: Graph) -> VertexLoop:
-        """Return the same run, begun on another graph of the same vertices.
+        """Return the same run, started on another graph with the same vertices.
 
         Parameters
         ----------
         bound : BoundProgram
-            With that graph's constants.
+            Bound to that graph's constants.
         graph : Graph
         """
         loop = copy.copy(self)
@@ -170,17 +170,17 @@ class VertexLoop:
 
     @property
     def has_frontier(self) -> bool:
-        """Whether supersteps are of active vertices."""
+        """Whether supersteps process active vertices only."""
         return self._plan.strategy.active_only
 
     @property
     def synchronous(self) -> bool:
-        """Whether the states are those after so many supersteps, each of the last one's states alone."""
+        """Whether the states are those after so many supersteps, each of the last one's states."""
         by_levels = self.bound.goes_by_levels
         return by_levels or not self._plan.strategy.out_of_order
 
     def _watches(self, graph: Graph) -> Repetition | None:
-        """Return what notices states that come again, where every superstep gathers from all."""
+        """Return the detector of repeated states if every superstep gathers from all, else None."""
         whole = self.engine != "cuda" and graph.whole
         endless = self.max_iter is None and not self.has_frontier
         alike = not self._program.reads_supersteps  # equal states are followed by equal ones
@@ -219,7 +219,7 @@ class VertexLoop:
         )
 
     def _watch(self) -> None:
-        """Give up a run without a limit whose states come again, so that they always will."""
+        """Give up a run without a limit if its states repeat, since they would repeat forever."""
         if self._repetition is None or self._number < FIRST_COMPARED:
             return
         columns = [one for executor in self._executors for one in executor.columns().values()]
@@ -233,12 +233,12 @@ class VertexLoop:
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
-        """Names of what `state` returns with an entry for each vertex."""
+        """Names of the arrays of `state` with an entry for each vertex."""
         return (*self._program.state, "_queue")
 
     @property
     def arc_inputs(self) -> tuple[str, ...]:
-        """Names of what `inputs` returns with an entry for each arc."""
+        """Names of the arrays of `inputs` with an entry for each arc."""
         return tuple(self._program.edges)
 
     def inputs(self) -> dict[str, Any]:
@@ -264,7 +264,7 @@ class VertexLoop:
         }
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays that are needed to go on from here."""
+        """Return all arrays that are needed to resume here."""
         self._exchange.rest()
         shares = [{**one.columns(), "_queue": one.queue()} for one in self._executors]
         return {
@@ -275,7 +275,7 @@ class VertexLoop:
         }
 
     def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse what is no state of such a run; alone."""
+        """Refuse a state that this run cannot have saved; not collective."""
         owned = graph.owned
         for name, kind in zip(self._program.state, self.bound.types.state, strict=True):
             state.like(name, owned, kind)
@@ -287,7 +287,7 @@ class VertexLoop:
         state.require("_loop", whole, f"has {number} supersteps")
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from what `state` returned, after `start`."""
+        """Resume from what `state` returned, after `start`."""
         numbers: list[Any] = [partition.numbers for partition in self._partitions]
         if not self._graph.whole:
             shard: Any = self._graph
@@ -301,7 +301,7 @@ class VertexLoop:
             columns = {name: column[held] for name, column in fields.items()}
             executor.restore(columns, state["_queue"][held], state["_schedule"])
         self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
-        self._counts.sums = state["_sums"]  # not to be told from the state: it has no superstep
+        self._counts.sums = state["_sums"]  # the state does not determine them: it has no superstep
         self._number = int(state["_loop"][0])
         self._residual = float(state["_loop"][1])
         self._measured = self._program.residual is not None and self._number > 0
@@ -323,11 +323,11 @@ class VertexLoop:
 
     @property
     def by_vertex_arrays(self) -> tuple[str, ...]:
-        """Names of what `arrays` may return."""
+        """Names of the arrays that `arrays` may return."""
         return (*self._program.state, "_predecessor")
 
     def as_columns(self, arrays: Mapping[str, Any]) -> dict[str, Column]:
-        """Return what `arrays` returned as columns of a result."""
+        """Return the arrays of `arrays` as columns of a result."""
         return as_columns(
             self._program,
             arrays,
@@ -344,7 +344,7 @@ def as_columns(
     predecessors: npt.NDArray[np.int64] | None,
     vertices: int,
 ) -> dict[str, Column]:
-    """Turn a program's final state into the columns of its result.
+    """Convert a program's final state to the columns of its result.
 
     Parameters
     ----------
@@ -353,11 +353,11 @@ def as_columns(
     state : mapping of ndarray, each of shape (n,)
         Its state fields.
     infinities : mapping
-        For integer types, the value that stands for math.inf.
+        For integer types, the value that represents math.inf.
     predecessors : ndarray of int64, shape (n,), or None
         Vertex numbers, −1 for none.
     vertices : int
-        Number of vertices of the graph, of which `state` may hold a share.
+        Number of vertices of the graph; `state` may hold those of one shard only.
 
     Returns
     -------

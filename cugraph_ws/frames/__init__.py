@@ -1,1 +1,1 @@
-"""Frames: columns in, and results out in the caller's kind of frame."""
+"""Frames: columns are read from them, and results are made in the caller's kind of frame."""

@@ -1,7 +1,7 @@
-"""Edges that come as arrays or as a matrix, as a frame whose columns are those arrays.
+"""Edges given as arrays or as a matrix, read as a frame with those columns.
 
-Arrays on a GPU stay there, and results come back as cuDF frames; of arrays on the host, as pandas
-frames.  A library that results will need is asked for at once, not when the work is done.
+Arrays on a GPU stay there, and results are cuDF frames; for arrays on the host they are pandas
+frames.  If the library of the results is not installed, this is an error before any work is done.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cugraph_ws.frames.base import Column, Frame, FrameKind, is_on_device, open_
 
 __all__ = ["ArrayFrame", "edges_of_arrays", "edges_of_matrix"]
 
-Array = Any  # of any library
+Array = Any  # from any library
 
 
 class ArrayFrame(Frame):
@@ -28,14 +28,14 @@ class ArrayFrame(Frame):
     Parameters
     ----------
     columns : mapping of str to array
-        Of one length, all on the host or all on the device.
+        Of equal length, all on the host or all on the device.
     argument : str
-        What they are, for errors.
+        Description for errors.
 
     Raises
     ------
     InputError
-        If they are not; or if the library of the result frames is not installed.
+        If the columns differ in length or place, or the library of the results is not installed.
     """
 
     def __init__(self, columns: Mapping[str, Array], argument: str) -> None:
@@ -67,7 +67,7 @@ class ArrayFrame(Frame):
         return list(self._columns)
 
     def kind_like(self, name: str) -> FrameKind:
-        """Return the kind to make results in."""
+        """Return the kind of frame for results."""
         return FrameKind(self.backend)
 
     def _read(self, name: str, argument: str) -> Column:
@@ -75,7 +75,7 @@ class ArrayFrame(Frame):
 
 
 def _open(name: str, values: Array) -> Column:
-    """Read an array as a column whose dtype is of the result frames' library, or None."""
+    """Read an array as a column; its dtype is the results' library's, or None."""
     column = open_values(values, name, on_device=True)
     home = type(column.dtype).__module__.partition(".")[0]
     return column if home in ("numpy", "pandas", "cudf") else replace(column, dtype=None)
@@ -90,7 +90,7 @@ def edges_of_arrays(
     ----------
     source, destination : array
     weight : array, optional
-        Its column is named `weight`.
+        Becomes the column `weight`.
     attributes : mapping of str to array, optional
 
     Returns
@@ -100,7 +100,7 @@ def edges_of_arrays(
     Raises
     ------
     InputError
-        See `ArrayFrame`; or if an attribute has a name that is taken.
+        See `ArrayFrame`; also if an attribute's name is already used.
     """
     columns = {"source": source, "destination": destination}
     if weight is not None:
@@ -119,24 +119,24 @@ def edges_of_arrays(
 
 
 def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFrame]:
-    """Return a sparse matrix as a frame of its entries, and one of all vertices.
+    """Return a sparse matrix as a frame of its entries, and a frame of all vertices.
 
     Parameters
     ----------
     matrix : sparse array or matrix of SciPy or CuPy
-        Square; every stored entry is an edge from its row to its column, zeros too.
+        Square; every stored entry is an edge from its row to its column, including zeros.
     directed : bool
-        Otherwise it must be symmetric, and every pair of entries is one edge.
+        If False, the matrix must be symmetric, and every pair of entries is one edge.
 
     Returns
     -------
     edges, vertices : ArrayFrame
-        With the columns source, destination and weight, and vertex.
+        With the columns source, destination and weight; with the column vertex.
 
     Raises
     ------
     InputError
-        If it is no such matrix.
+        If it is not such a matrix.
     """
     if not hasattr(matrix, "tocoo") or len(getattr(matrix, "shape", ())) != 2:
         raise InputError(
@@ -151,7 +151,7 @@ def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFr
         )
     try:
         entries = matrix.tocoo()
-    except (TypeError, ValueError) as error:  # entries of a dtype that its library has no code for
+    except (TypeError, ValueError) as error:  # entries of a dtype that its library does not support
         raise InputError(f"matrix: it cannot be read: {error}") from error
     xp: Any = np
     if is_on_device(entries.data):
@@ -168,12 +168,12 @@ def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFr
 
 
 def _upper(xp: Any, source: Array, destination: Array, weight: Array, size: int) -> Array:
-    """Mark the entries on the diagonal and above, having refused a matrix without symmetry."""
+    """Mark the entries on and above the diagonal; refuse a matrix that is not symmetric."""
     sides = []
     for one in (source < destination, source > destination):
         ends = source[one], destination[one]
         keys = xp.minimum(*ends).astype(np.int64) * size + xp.maximum(*ends)
-        order = xp.argsort(weight[one], kind="stable")  # parallel entries may come in any order
+        order = xp.argsort(weight[one], kind="stable")  # parallel entries may be in any order
         order = order[xp.argsort(keys[order], kind="stable")]
         sides.append((keys[order], weight[one][order]))
     (keys, weights), (other_keys, other_weights) = sides

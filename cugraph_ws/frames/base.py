@@ -1,9 +1,9 @@
 """The only module that knows pandas, Polars, PyArrow and cuDF: columns out, frames back.
 
-`open_frame` recognises a frame and reads columns, without a copy where the memory allows it;
-`FrameKind.make` builds a frame of the same kind and flavour.  In between there are only NumPy
-arrays (numbers without nulls) and Arrow arrays (everything else).  A cuDF frame may also stay where
-it is, on the device: `frames_cudf`.
+`open_frame` recognises a frame and reads columns, without a copy if possible; `FrameKind.make`
+builds a frame of the same kind and flavour.  Everything between uses only NumPy arrays (numbers
+without nulls) and Arrow arrays (everything else).  A cuDF frame may also stay on the device: see
+`backends/cuda/cudf_frames.py`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 Backend = Literal["pandas", "polars", "pyarrow", "cudf"]
 
-_CUDA = 2  # DLPack's number of CUDA devices
+_CUDA = 2  # DLPack's code for CUDA devices
 _UNREADABLE = (TypeError, ValueError, OverflowError, pa.ArrowException)
 _TIME_UNITS = {(unit, 1) for unit in ("s", "ms", "us", "ns")}
 _KINDS = "a pandas, Polars or cuDF DataFrame or a PyArrow Table"
@@ -53,15 +53,15 @@ _KINDS = "a pandas, Polars or cuDF DataFrame or a PyArrow Table"
 
 @dataclass(frozen=True)
 class VertexNumbers:
-    """A result column of vertex numbers, to be given back as ids; -1 becomes null.
+    """A result column of vertex numbers, to be converted to ids; -1 becomes null.
 
     Parameters
     ----------
     numbers : ndarray or device array of integers
         Vertex numbers, -1 for none.
     nullable : bool
-        Whether the column may have nulls in principle: pandas integers then have a nullable
-        dtype even where this one has none, so that a result's dtypes do not depend on its values.
+        Whether the column can contain nulls in general.  pandas integers then have a nullable
+        dtype even if this column has no null, so that dtypes do not depend on values.
     """
 
     numbers: Array
@@ -88,13 +88,13 @@ class Masked:
         return self._valid
 
     def filled(self, value: Any) -> Array:
-        """Return the values with another one, of their type, in place of nulls."""
+        """Return the values with nulls replaced by `value`, converted to their type."""
         filled: Array = np.where(self.valid, self.values, value)
         return filled
 
 
 class Below(Masked):
-    """A result column with nulls where a number is as great as a limit: nobody has come there.
+    """A result column with nulls where a number is at least a limit, which means unreached.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ class Below(Masked):
 
 @dataclass(frozen=True)
 class Ids:
-    """A result column of ids: their plain Arrow values, and the dtype that they came in as.
+    """A result column of ids: their plain Arrow values, and their original dtype.
 
-    A dtype of None is the library's usual one for such values.
+    If the dtype is None, the library's default for such values is used.
     """
 
     values: pa.Array
@@ -130,20 +130,20 @@ class Ids:
 
 @dataclass(frozen=True)
 class Column:
-    """A column as read: a NumPy array where it holds numbers without nulls, Arrow's otherwise.
+    """A column that was read: a NumPy array if it holds numbers without nulls, else Arrow's.
 
     Attributes
     ----------
     name : str
     argument : str
-        The argument that chose the column, for errors.
+        The argument that selected the column, for errors.
     values : ndarray or pyarrow.ChunkedArray
         May share memory with the frame.
     dtype : object
-        The frame's own dtype of the column.
+        The frame's dtype of the column.
     first_row : int
-        Which row of the whole frame the first value is of, where this is a part of a column; errors
-        name the rows of the whole.
+        Row of the whole frame from which the first value comes, if this is part of a column;
+        errors give rows of the whole frame.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Column:
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The values' type, as Arrow names it."""
+        """The values' type in Arrow."""
         if isinstance(self.values, np.ndarray):
             return pa.from_numpy_dtype(self.values.dtype)
         return self.values.type
@@ -186,15 +186,15 @@ class Column:
 
 
 class FrameKind:
-    """Which library a frame is of, and how to make another like it.
+    """The library of a frame, and how to make another frame like it.
 
     Parameters
     ----------
     backend : {"pandas", "polars", "pyarrow", "cudf"}
     arrow_backed : bool
-        Whether pandas columns are to be Arrow's rather than NumPy's.
+        Whether pandas columns are Arrow-backed rather than NumPy's.
     proxy : bool
-        Whether frames are to be `cudf.pandas` proxies.
+        Whether frames are `cudf.pandas` proxies.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class FrameKind:
         Parameters
         ----------
         columns : mapping of str to ndarray, device array, Masked, Ids or list of str
-            Columns of one length; for a cuDF frame also cuDF's own.
+            Columns of equal length; for a cuDF frame also cuDF's own.
 
         Returns
         -------
@@ -235,31 +235,31 @@ class FrameKind:
         return pa.table(plain)
 
     def _wrap(self, frame: Any) -> Any:
-        """Return the frame as a proxy, where one came in."""
+        """Return the frame as a proxy, if the input was one."""
         if not self.proxy:
             return frame
         return importlib.import_module("cudf.pandas").as_proxy_object(frame)
 
 
 def is_on_device(data: Any) -> bool:
-    """Tell whether something is an array in a GPU's memory: of CuPy, Numba, PyTorch or others."""
+    """Tell whether an object is an array in GPU memory: of CuPy, Numba, PyTorch or others."""
     try:
         if hasattr(data, "__cuda_array_interface__"):
             return True
-    except RuntimeError:  # PyTorch's, of a tensor that requires its gradient
+    except RuntimeError:  # PyTorch's, for a tensor that requires its gradient
         return True
     return _in_dlpack(data) and data.__dlpack_device__()[0] == _CUDA
 
 
 def _in_dlpack(data: Any) -> bool:
-    """Tell whether something is an array of a library that is known by DLPack's protocol only."""
+    """Tell whether an object is an array of a library that supports only DLPack."""
     return hasattr(data, "__dlpack_device__") and not isinstance(
         data, (np.ndarray, np.generic, pa.Array)
     )
 
 
 def on_host(column: Any) -> Any:
-    """Return a result column with its arrays copied from the device, where they are there."""
+    """Return a result column with device arrays copied to the host."""
     if isinstance(column, Below):
         return Below(on_host(column.values), column.limit)
     if isinstance(column, Masked):
@@ -299,19 +299,19 @@ def _make_polars(columns: Mapping[str, pa.Array], dtypes: Mapping[str, Any]) -> 
 
 
 class Frame:
-    """A frame of any kind that is supported, to read columns from.
+    """A frame of any supported kind, to read columns from.
 
     Parameters
     ----------
     native : object
-        What the caller gave.
+        The caller's frame.
     table : narwhals.DataFrame
-        The same, behind one interface (for cuDF, a copy of it as an Arrow table).
+        The same behind one interface (for cuDF, a copy of it as an Arrow table).
     backend : {"pandas", "polars", "pyarrow", "cudf"}
     argument : str
         The caller's name for it, for errors.
     proxy : bool
-        Whether it came as a `cudf.pandas` proxy.
+        Whether it was given as a `cudf.pandas` proxy.
     """
 
     on_device = False
@@ -340,7 +340,7 @@ class Frame:
         return list(self._table.columns)
 
     def kind_like(self, name: str) -> FrameKind:
-        """Return the kind to make results in; Arrow-backed where column `name` is."""
+        """Return the kind of frame for results; Arrow-backed if column `name` is."""
         dtype = getattr(self._table.get_column(name).to_native(), "dtype", None)
         arrow_backed = hasattr(dtype, "pyarrow_dtype")
         return FrameKind(self.backend, arrow_backed=arrow_backed, proxy=self.proxy)
@@ -352,7 +352,7 @@ class Frame:
         ----------
         name : str
         argument : str
-            The argument that named it, for errors.
+            The argument that selected it, for errors.
 
         Returns
         -------
@@ -378,20 +378,20 @@ class Frame:
         return _read(self._table.get_column(name), name, argument)
 
     def release(self, names: Sequence[str]) -> None:
-        """Remove columns from the caller's own frame, and forget them here."""
+        """Remove columns from the caller's own frame, and drop references to them."""
         present = [name for name in dict.fromkeys(names) if name in self.names]
         self._table = self._table.drop(present)
         if self.backend == "polars":
             for name in present:
                 self.native.drop_in_place(name)
-        elif self.backend != "pyarrow":  # Arrow tables are immutable: only our reference goes
+        elif self.backend != "pyarrow":  # Arrow tables are immutable: only our reference is dropped
             for name in present:
                 del self.native[name]
         self.native = None
 
 
 def is_frame(data: Any) -> bool:
-    """Tell whether something has columns, as frames of all kinds do."""
+    """Tell whether an object has columns, as frames of all kinds do."""
     return hasattr(type(_unwrap(data)), "columns")  # a lazy frame would compute its own
 
 
@@ -401,11 +401,11 @@ def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
     Parameters
     ----------
     data : pandas, Polars or cuDF DataFrame, or PyArrow Table
-        A `cudf.pandas` proxy is opened as what it stands for; a Frame is returned as it is.
+        A `cudf.pandas` proxy is opened as the frame behind it; a Frame is returned as it is.
     argument : str
         The caller's name for it, for errors.
     on_device : bool
-        Whether columns of a cuDF frame are to stay on the device; else it is copied to the host.
+        Whether columns of a cuDF frame stay on the device; else it is copied to the host.
 
     Returns
     -------
@@ -414,7 +414,7 @@ def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
     Raises
     ------
     InputError
-        If it is anything else; the message says how to make a frame of it.
+        If it is anything else; the message says how to convert it to a frame.
     """
     if isinstance(data, Frame):
         return data
@@ -431,7 +431,7 @@ def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
         table.columns  # noqa: B018 - reading them refuses two of one name
     except TypeError:
         raise InputError(_not_a_frame(data, argument)) from None
-    except ValueError as error:  # two columns of one name
+    except ValueError as error:  # two columns have the same name
         raise InputError(f"{argument}: {error}; rename the columns") from error
     backend = table.implementation.value
     if backend not in ("pandas", "polars", "pyarrow"):
@@ -450,7 +450,7 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
     argument : str
         The caller's name for it, for errors.
     on_device : bool
-        Whether what is on the device is to stay there; else it is copied to the host.
+        Whether device data stays on the device; else it is copied to the host.
 
     Returns
     -------
@@ -462,7 +462,7 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
         If it is not one-dimensional, or its values are of several kinds.
     """
     if type(data) is list and data and all(type(one) is int for one in data):
-        # By way of Arrow a search's start takes as long as a superstep.
+        # Conversion by Arrow would take as long as a superstep at the start of a search.
         with suppress(OverflowError):
             return Column(argument, argument, np.array(data, np.int64), pa.int64())
     data = _unwrap(data)
@@ -497,7 +497,7 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
 
 
 def join_dtypes(dtypes: Sequence[Any]) -> Any:
-    """Return a dtype with the categories of several; None is the library's usual one."""
+    """Return a dtype with the categories of several; None means the library's default."""
     if any(dtype is None for dtype in dtypes):
         return None
     if all(dtype == dtypes[0] for dtype in dtypes):
@@ -510,12 +510,12 @@ def join_dtypes(dtypes: Sequence[Any]) -> Any:
 
 
 def _unwrap(data: Any) -> Any:
-    """Return what a `cudf.pandas` proxy stands for; anything else as it is."""
+    """Return the object behind a `cudf.pandas` proxy; anything else as it is."""
     return getattr(data, "_fsproxy_wrapped", data)
 
 
 def is_cudf_frame(data: Any) -> bool:
-    """Tell whether something is a cuDF frame, or a `cudf.pandas` proxy of one."""
+    """Tell whether an object is a cuDF frame, or a `cudf.pandas` proxy of one."""
     return _is_cudf(_unwrap(data))
 
 
@@ -561,10 +561,10 @@ def _read(series: nw.Series[Any], name: str, argument: str) -> Column:
 
 
 def _numbers(values: Array, name: str, argument: str) -> Column:
-    """Return a NumPy array of numbers or times as a column, of a dtype that Arrow has too.
+    """Return a NumPy array of numbers or times as a column, in a dtype that Arrow has too.
 
-    Kernels and Arrow read the machine's byte order only: they would take the bytes of other arrays
-    for other numbers.
+    Kernels and Arrow assume the machine's byte order: they would misread arrays in the other
+    order.
     """
     column = Column(name, argument, values, values.dtype)
     dtype = values.dtype.newbyteorder("=")
@@ -578,11 +578,11 @@ def _numbers(values: Array, name: str, argument: str) -> Column:
 
 
 def _in_seconds(column: Column) -> Column:
-    """Return times of a unit that Arrow does not have, such as days, as counts of seconds."""
+    """Return times in a unit that Arrow lacks, such as days, as counts of seconds."""
     times = column.values
     kind, unit = times.dtype.name.partition("[")[0], np.datetime_data(times.dtype)[0]
     exact = False
-    if unit != "generic" and (kind != "timedelta64" or unit not in "YM"):  # months have no length
+    if unit != "generic" and (kind != "timedelta64" or unit not in "YM"):  # months vary
         seconds = times.astype(f"{kind}[s]")
         exact = np.array_equal(seconds.astype(times.dtype), times, equal_nan=True)
     if not exact:
@@ -591,7 +591,7 @@ def _in_seconds(column: Column) -> Column:
 
 
 def _convert(series: nw.Series[Any], native: Any) -> Any:
-    """Return a column as Arrow has it."""
+    """Return a column as an Arrow array."""
     if not series.implementation.is_pandas():
         if series.dtype == nw.Object:
             raise TypeError(f"{native.dtype} is none")
@@ -604,7 +604,7 @@ def _convert(series: nw.Series[Any], native: Any) -> Any:
 
 
 def _simplify(values: pa.ChunkedArray) -> Array | pa.ChunkedArray:
-    """Return numbers without nulls as a NumPy array, of the same memory where it is one chunk."""
+    """Return numbers without nulls as a NumPy array, sharing memory if in one chunk."""
     kind = values.type
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
     if not numeric or values.null_count:

@@ -1,7 +1,7 @@
-"""Which columns may be vertex ids, in what form they are numbered, and how they come back.
+"""Which columns can be vertex ids, how they are numbered, and how they are returned.
 
-Integers, and points and spans of time, are numbered as integers; text and bytes as Arrow arrays.
-A categorical is a column of its categories' values, and ranks by them.
+Integers, points in time and durations are numbered as integers; text and bytes as Arrow arrays.
+A categorical is treated as a column of its categories' values, and ordered by them.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class IdType:
     Attributes
     ----------
     family : str
-        Columns of one family can be numbered together; "nothing" goes with any.
+        Columns of one family can be numbered together; "nothing" fits any family.
     arrow : pyarrow.DataType
         Plain type of a value.
     dtype : object
-        The frame's own dtype, for results; None is the library's usual one for such values.
+        The frame's dtype, for results; None for the library's default for such values.
     categorical : bool
-        Whether the dtype lists the values that it allows.
+        Whether the dtype lists the allowed values.
     """
 
     family: str
@@ -57,7 +57,7 @@ class IdType:
         Parameters
         ----------
         values : ndarray of integers, or pyarrow.Array
-            As `read_ids` gives them, perhaps with nulls.
+            From `read_ids`, perhaps with nulls.
 
         Returns
         -------
@@ -68,18 +68,18 @@ class IdType:
         if isinstance(values, np.ndarray):
             values = pa.array(values)
         if pt.is_integer(values.type) and pt.is_temporal(self.arrow):
-            # Arrow casts to a time only from the integer of the same width
+            # Arrow casts to a time only from an integer of the same width
             values = values.cast(pa.int32() if self.arrow.bit_width == 32 else pa.int64())
         return values.cast(self.arrow)
 
     def output(self, values: Array | pa.Array, *, nullable: bool = False) -> Ids:
-        """Return numbered values as a result column in the caller's own dtype.
+        """Return numbered values as a result column in the caller's dtype.
 
         Parameters
         ----------
         values : ndarray of integers, or pyarrow.Array
         nullable : bool
-            Whether the column may hold nulls in principle.
+            Whether the column can contain nulls in general.
 
         Returns
         -------
@@ -107,7 +107,7 @@ def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
     ----------
     column : Column
     foreign : bool
-        Whether results are to be frames of another library, which has other dtypes.
+        Whether results are frames of another library, which has different dtypes.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
     Raises
     ------
     InputError
-        If a row is null, or the column's type cannot be that of ids.
+        If a row is null, or the column's type cannot be used for ids.
     """
     column.refuse_nulls()
     arrow, values = column.arrow_type, column.values
@@ -128,7 +128,7 @@ def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
     if categorical:
         arrow = arrow.value_type
     if len(column) == 0 and column.on_device and pt.is_floating(arrow):
-        arrow = pa.null()  # what cuDF makes of an empty list
+        arrow = pa.null()  # cuDF's type for an empty list
     family = "nothing" if len(column) == 0 and pt.is_null(arrow) else _family(arrow)
     if family is None:
         raise InputError(_refusal(column, arrow))
@@ -145,12 +145,12 @@ def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
 
 
 def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[Any]]:
-    """Find the type that several columns of ids have in common, and convert them to it.
+    """Find the common type of several columns of ids, and convert them to it.
 
     Parameters
     ----------
     columns : sequence of IdColumn
-        The dtype of results is the first one's that holds the values of all.
+        The dtype of results is that of the first one that can hold the values of all.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[Any]]:
     Raises
     ------
     InputError
-        If the columns are of different kinds, or hold integers that no one type holds.
+        If the columns are of different kinds, or hold integers that no one type can hold.
     """
     kind = common_type([(column.type, str(column.column)) for column in columns])
     if kind.family == "nothing":
@@ -170,13 +170,13 @@ def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[Any]]:
 
 
 def common_type(types: Sequence[tuple[IdType, str]]) -> IdType:
-    """Find the type that ids of several types have in common.
+    """Find the common type of ids of several types.
 
     Parameters
     ----------
     types : sequence of (IdType, str)
-        Types, and whose they are, for errors.  The dtype of results is the first one's that holds the
-        values of all.
+        Types, and their sources, for errors.  The dtype of results is that of the first one that
+        can hold the values of all.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def common_type(types: Sequence[tuple[IdType, str]]) -> IdType:
 
 
 def conform(column: IdColumn, kind: IdType) -> Any:
-    """Return ids, to be looked up, in the type of a graph's ids.
+    """Return ids to be looked up, converted to the type of a graph's ids.
 
     Parameters
     ----------
@@ -212,12 +212,12 @@ def conform(column: IdColumn, kind: IdType) -> Any:
     Returns
     -------
     ndarray or pyarrow.ChunkedArray, or what the device has for them
-        Integers keep their width: an id that the graph's type cannot hold is merely unknown.
+        Integers keep their width: an id that the graph's type cannot hold is simply unknown.
 
     Raises
     ------
     InputError
-        If the ids are of another kind, or times finer than the graph's.
+        If the ids are of another kind, or times have a finer unit than the graph's.
     """
     if column.type.family != kind.family:
         raise InputError(
@@ -228,7 +228,7 @@ def conform(column: IdColumn, kind: IdType) -> Any:
 
 
 def _null_category(values: Any) -> bool:
-    """Tell whether null is a value of a dictionary, which no count of null codes shows."""
+    """Tell whether null is a value of a dictionary, which the null count of codes does not show."""
     return any(chunk.dictionary.null_count for chunk in values.chunks)
 
 
@@ -240,7 +240,7 @@ def _family(arrow: pa.DataType) -> str | None:
     if pt.is_binary(arrow) or pt.is_large_binary(arrow) or pt.is_fixed_size_binary(arrow):
         return "binary"
     if pt.is_timestamp(arrow):
-        # moments in two zones are printed differently, but are of one kind
+        # times in two zones are printed differently, but are of one kind
         return "timestamp with a time zone" if arrow.tz else "timestamp"
     if pt.is_date(arrow):
         return "date"
@@ -264,22 +264,22 @@ def _describe(kind: IdType) -> str:
 
 
 def _as_integers(values: IdValues, arrow: pa.DataType) -> Array:
-    """Return integers, times as counts of their unit; of the same memory where it can be."""
+    """Return integers, with times as counts of their unit; sharing memory if possible."""
     if isinstance(values, np.ndarray):
         return values if values.dtype.kind in "iu" else values.view(np.int64)
-    values = values.cast(arrow)  # out of a dictionary, where it is one
+    values = values.cast(arrow)  # decode it if it is a dictionary
     if not pt.is_integer(arrow):
         values = values.cast(pa.int32() if arrow.bit_width == 32 else pa.int64())
     return np.asarray(values.to_numpy())
 
 
 def _common(types: Sequence[IdType]) -> IdType:
-    """Return the type of all, which are of one family."""
+    """Return the common type of types of one family."""
     family = types[0].family
     plain = [kind for kind in types if not kind.categorical]
     if family == "integer":
         common = np.result_type(*[kind.arrow.to_pandas_dtype() for kind in types])
-        # uint64 and a signed type have no common integer type: NumPy would go to float64
+        # uint64 and a signed type have no common integer type: NumPy would use float64
         arrow = pa.from_numpy_dtype(np.int64 if common.kind == "f" else common)
     elif family in ("text", "binary"):
         arrow = (plain or types)[0].arrow
@@ -292,20 +292,20 @@ def _common(types: Sequence[IdType]) -> IdType:
 
 
 def _fineness(kind: IdType) -> int:
-    """Rank types of one family of times: the finest unit holds the values of all."""
+    """Rank types of one family of times by unit: the finest one holds the values of all."""
     if pt.is_date(kind.arrow):
         return int(kind.arrow.bit_width)
     return _UNITS.index(kind.arrow.unit)
 
 
 def cast_ids(column: IdColumn, kind: IdType) -> Any:
-    """Return ids in a type that they have in common with others.
+    """Return ids converted to their common type with others.
 
     Parameters
     ----------
     column : IdColumn
     kind : IdType
-        As `common_type` gives it, not of the family "nothing".
+        From `common_type`, not of the family "nothing".
 
     Returns
     -------
@@ -315,7 +315,7 @@ def cast_ids(column: IdColumn, kind: IdType) -> Any:
     Raises
     ------
     InputError
-        If an integer is too large for the type, or a time too fine.
+        If an integer is too large for the type, or a time has too fine a unit.
     """
     values, arrow = column.values, column.type.arrow
     if column.column.on_device:

@@ -35,9 +35,9 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
     Raises
     ------
     FileError
-        If the header, the sizes or the entries are not those of such a matrix.
+        If the header, the sizes or the entries are not those of a square coordinate matrix.
     GraphMemoryError
-        If the entries, in both directions where it is symmetric, would not fit in memory.
+        If the entries, in both directions if it is symmetric, would not fit in memory.
 
     References
     ----------
@@ -52,7 +52,7 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
         )
     named = list(names[:2]) if field == "pattern" else list(names[:3])
     room = available_memory()
-    if text.compression is None:  # no entry is shorter than "1 1", whatever the size line says
+    if text.compression is None:  # no entry is shorter than "1 1", regardless of the size line
         possible = min(entries, text.path.stat().st_size // 4)
         check_room(str(text.path), 8 * len(named) * possible, room)
     table = text.table(Layout(" ", named, skip=1, comments=True))

@@ -1,7 +1,7 @@
-"""Python objects as an Arrow array, without the casts that Arrow makes in silence.
+"""Python objects as an Arrow array, without Arrow's silent casts.
 
-Arrow turns text among bytes into bytes, moments among days into days, numbers among points in time
-into points in time, and drops the nanoseconds of pandas' timestamps.
+Arrow silently converts text among bytes to bytes, times among dates to dates, and numbers among
+times to times.  It also drops the nanoseconds of pandas' timestamps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
     ----------
     values : list
     nan_is_null : bool
-        Whether a NaN among other things means that a value is missing, as it does in pandas.
+        Whether NaN among other objects means a missing value, as in pandas.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
     Raises
     ------
     TypeError, ValueError, OverflowError, pyarrow.ArrowException
-        If they are of several kinds, or of one that Arrow does not know.
+        If they are of several kinds, or of a kind that Arrow does not know.
     """
     types = set(map(type, values))
     kinds = {_kind(one) for one in types} - {"missing"}
@@ -44,7 +44,7 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
         raise TypeError(f"there are {' and '.join(sorted(kinds))} among them")
     try:
         array = pa.array(values, from_pandas=nan_is_null)
-    except OverflowError:  # integers: perhaps those that only uint64 holds
+    except OverflowError:  # integers: perhaps some that only uint64 holds
         array = pa.array(values, pa.uint64(), from_pandas=nan_is_null)
     if any(hasattr(one, "nanosecond") or hasattr(one, "nanoseconds") for one in types):
         array = _with_nanoseconds(array, values, nan_is_null)
@@ -52,7 +52,7 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
 
 
 def _kind(kind: type) -> str:
-    """Name what an object of some type is; only objects of one name go together."""
+    """Return the name of an object type's kind; only objects of one kind are combined."""
     if kind.__name__ in ("NoneType", "NAType", "NaTType"):
         return "missing"
     if issubclass(kind, (Number, np.number, np.bool_)):
@@ -61,12 +61,12 @@ def _kind(kind: type) -> str:
 
 
 def _is_nan(value: Any) -> bool:
-    """Tell whether a value, if it is a number at all, is NaN."""
+    """Tell whether a value is a number and NaN."""
     return _kind(type(value)) != "number" or bool(value != value)
 
 
 def _with_nanoseconds(array: pa.Array, values: list[Any], nan_is_null: bool) -> pa.Array:
-    """Return pandas' timestamps or durations in nanoseconds, where some have any."""
+    """Return pandas' timestamps or durations in nanoseconds, if some need them."""
     if not any(getattr(one, "nanosecond", 0) or getattr(one, "nanoseconds", 0) for one in values):
         return array
     fine = pa.duration("ns")

@@ -1,4 +1,4 @@
-"""Columns of a pandas frame: loaded only for callers who came with one."""
+"""Columns of a pandas frame; imported only for callers that use pandas."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def make_frame(
     Parameters
     ----------
     columns : mapping of str to ndarray, Masked, Ids or list of str
-        Columns of one length.
+        Columns of equal length.
     arrow_backed : bool
-        Whether numbers become Arrow's; ids keep their own dtype either way.
+        Whether numbers are Arrow-backed; ids keep their own dtype either way.
 
     Returns
     -------
     pandas.DataFrame
-        Without Arrow, missing integers are those of pandas' nullable dtypes, and missing floats
-        are NaN.
+        If not Arrow-backed, missing integers use pandas' nullable dtypes, and missing floats are
+        NaN.
     """
     return pd.DataFrame({name: _column(column, arrow_backed) for name, column in columns.items()})
 
@@ -69,9 +69,9 @@ def _masked(column: Masked) -> Any:
 
 
 def _ids(column: Ids, arrow_backed: bool) -> Any:
-    """Return ids in the dtype that they came in as, or the nullable one of the same width.
+    """Return ids in their original dtype, or the nullable one of the same width.
 
-    No step may go through pandas' default of float64 for integers with nulls: it is not exact.
+    No step may use pandas' default of float64 for integers with nulls: it is not exact.
     """
     values: pa.Array = column.values
     dtype: Any = column.dtype
@@ -98,7 +98,7 @@ def _categories(values: pa.Array, dtype: pd.CategoricalDtype) -> Any:
 
 
 def _integer_ids(column: Ids) -> Any:
-    numbers = column.values.fill_null(0).to_numpy(zero_copy_only=False).copy()  # theirs to write
+    numbers = column.values.fill_null(0).to_numpy(zero_copy_only=False).copy()  # a writable copy
     if not column.nullable and not column.values.null_count:
         return pd.Series(numbers)
     missing = column.values.is_null().to_numpy(zero_copy_only=False).copy()

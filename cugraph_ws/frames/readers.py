@@ -1,4 +1,4 @@
-"""Edge files in: Parquet, CSV, SNAP text and Matrix Market, plain or gzipped, as Arrow tables."""
+"""Edge files: Parquet, CSV, SNAP text and Matrix Market, plain or gzipped, as Arrow tables."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ def read_edges(
     Parameters
     ----------
     path : str or Path
-        A file, or a folder of Parquet files.  Text may be gzipped, whatever its name.
+        A file, or a folder of Parquet files.  Text may be gzipped, regardless of its name.
     format : {"parquet", "csv", "tsv", "snap", "matrix-market"}, optional
-        Default: told from the name and the first bytes.
+        By default detected from the name and the first bytes.
 
-        - csv, tsv: a row for each edge, cells between commas or tabs.  The first row is the
+        - csv, tsv: a row for each edge, cells separated by commas or tabs.  The first row is the
           header, unless one of its cells is a number.
-        - snap: a line for each edge, cells between blanks or tabs; lines that begin with # or %
-          are comments.
+        - snap: a line for each edge, cells separated by blanks or tabs; lines that begin with # or
+          % are comments.
         - matrix-market: coordinate matrices; an entry is an edge from its row to its column, with
-          ids from 1, and symmetric matrices give edges in both directions.
+          ids from 1; symmetric matrices give edges in both directions.
 
     Returns
     -------
     pyarrow.Table
-        Columns named by the header where there is one, else source, destination, weight, and
-        column_4 and so on.  Ids that look like integers are int64 (or uint64).
+        Columns named by the header if there is one, else source, destination, weight, and column_4
+        and so on.  Ids that look like integers are int64 (or uint64).
 
     Raises
     ------
     FileError
-        If the file is missing, empty, cut short or not in the format, or a line of text is longer
-        than 1 MiB; the message has the line where it can be told.
+        If the file is missing, empty, truncated or not in the format, or a line of text is longer
+        than 1 MiB; the message gives the line if it is known.
     GraphMemoryError
-        If its rows would not fit in memory: raised before anything is read where the file tells how
-        many there are, and as soon as too much has been read where it does not.
+        If its rows would not fit in memory.  This is raised before reading if the file gives their
+        number, and otherwise as soon as too much is read.
     """
     return _read(path, format, EDGE_COLUMNS, least=2)
 
@@ -65,7 +65,7 @@ def read_frame(
     format: str | None = None,  # noqa: A002 - as in read_edges
     names: Sequence[str] = VERTEX_COLUMNS,
 ) -> pa.Table:
-    """Read a file of vertices, or of anything else in the formats of `read_edges`.
+    """Read a file of vertices, or any other table in the formats of `read_edges`.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def read_frame(
     format : str, optional
         As for `read_edges`.
     names : sequence of str
-        Names of the first columns of a file without a header.
+        Names of the first columns if the file has no header.
 
     Returns
     -------
@@ -114,14 +114,14 @@ def _begins_with(path: Path, magic: bytes) -> bool:
 
 @contextmanager
 def _errors_of(path: Path) -> Iterator[None]:
-    """Turn what the system and Arrow say of a file into an error that names it."""
+    """Convert errors of the system and of Arrow to errors that name the file."""
     try:
         yield
     except FileError:
         raise
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file; check the path") from None
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # the last of a column's name
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # a name may raise the last
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(
             f"{path}: cannot be read ({reason}); it may be cut short or damaged: "
@@ -149,7 +149,7 @@ def _read_parquet(path: Path) -> pa.Table:
         text = text or 0 in widths
     if path.is_dir() or not text:
         return parquet.read_table(arrow_path(path))
-    # how long texts are in memory only reading tells
+    # the size of texts in memory is only known after reading
     batches, needed = [], 0
     for batch in parquet.ParquetFile(arrow_path(path)).iter_batches(BATCH):
         needed += batch.nbytes
@@ -159,7 +159,7 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _width(kind: pa.DataType) -> int:
-    """Return the bits of a value; 0 where they differ from row to row."""
+    """Return the bits of a value; 0 if they differ from row to row."""
     try:
         return int(kind.bit_width)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Text files of rows: told apart by their beginning, parsed by Arrow, blamed by line number."""
+"""Text files of rows: format detected from the beginning, parsed by Arrow, errors by line."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".mtx": "matrix-market",
 }  # fmt: skip
 BLOCK = 1 << 22  # bytes that a thread parses at a time
-IN_FLIGHT = 8 * BLOCK  # bytes of text that have been read, and that Arrow has not let go yet
-HEAD = 1 << 16  # bytes that tell the format
-LONGEST = 1 << 20  # bytes of a line
+IN_FLIGHT = 8 * BLOCK  # bytes of text that are read, but not yet released by Arrow
+HEAD = 1 << 16  # bytes from which the format is detected
+LONGEST = 1 << 20  # maximum bytes of a line
 BOM = b"\xef\xbb\xbf"
 COMMENT = re.compile(rb"^[ \t]*[#%].*\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of a text file are laid out.
+    """Layout of the rows of a text file.
 
     Attributes
     ----------
     separator : str
-        Between cells; " " for any number of blanks and tabs.
+        Separator of cells; " " for any number of blanks and tabs.
     columns : list of str
     skip : int
-        Rows before the first edge: the header, and comments where `comments` is False.
+        Rows before the first edge: the header, and comments if `comments` is False.
     comments : bool
-        Lines that begin with # or % may be anywhere, and are not rows.
+        Whether lines that begin with # or % may occur anywhere, and are not rows.
     """
 
     separator: str
@@ -63,7 +63,7 @@ class TextFile:
 
     @classmethod
     def open(cls, path: Path) -> TextFile:
-        """Look at the beginning of a file, and refuse what cannot be text."""
+        """Read the beginning of a file, and refuse what cannot be text."""
         with path.open("rb") as file:
             compression = "gzip" if file.read(2) == b"\x1f\x8b" else None
         with pa.input_stream(arrow_path(path), compression=compression) as stream:
@@ -78,7 +78,7 @@ class TextFile:
         return cls(path, compression, head)
 
     def kind(self) -> str:
-        """Return the format that the beginning and the name speak for."""
+        """Return the format that the beginning and the name indicate."""
         if self.head.startswith(b"%%MatrixMarket"):
             return "matrix-market"
         named = SUFFIXES.get(Path(self.path.name.lower().removesuffix(".gz")).suffix)
@@ -86,7 +86,7 @@ class TextFile:
             return named
         rows = self.first_rows(2)
         first = rows[0] if rows else ""
-        words = not _all_numbers(first.split())  # between which a blank need not separate
+        words = not _all_numbers(first.split())  # a blank may be part of words
         if "," in first or (named == "csv" and words):
             return "csv"
         if (named == "tsv" and words) or ("\t" in first and _is_header(rows, "\t")):
@@ -94,9 +94,9 @@ class TextFile:
         return "snap"
 
     def layout(self, kind: str, names: Sequence[str], least: int) -> Layout:
-        """Return how a file of this kind is laid out.
+        """Return the layout of a file of this kind.
 
-        `names` serve where it has no header; fewer than `least` columns are refused.
+        `names` are used if it has no header; fewer than `least` columns are refused.
         """
         rows = self.first_rows(2)
         first = rows[0] if rows else ""
@@ -128,7 +128,7 @@ class TextFile:
     def first_rows(self, count: int) -> list[str]:
         """Return the first lines that are neither comments nor empty."""
         head = self.head.removeprefix(BOM)
-        if len(self.head) == HEAD:  # the last line is cut off
+        if len(self.head) == HEAD:  # the last line is truncated
             head = head[: head.rfind(b"\n") + 1] or head
         lines = COMMENT.sub(b"", head).decode("utf-8", "replace").splitlines()
         return [line for line in lines if line.strip()][:count]
@@ -144,8 +144,8 @@ class TextFile:
     def table(self, layout: Layout) -> pa.Table:
         """Parse the rows.
 
-        Arrow finds types that all values fit, but knows no integers between int64 and float64;
-        columns of such are tried again.
+        Arrow infers types that fit all values, but no integer type between int64 and float64;
+        columns with such integers are parsed again.
         """
         types: dict[str, pa.DataType] = {}
         while True:
@@ -183,14 +183,14 @@ class TextFile:
                     ),
                     csv.ConvertOptions(column_types=types),
                 )
-            except pa.ArrowInvalid:  # of text that has been cut short, that is no news
+            except pa.ArrowInvalid:  # expected if the text is truncated
                 guarded.raise_what_stopped_it()
                 raise
             guarded.raise_what_stopped_it()
             return table
 
     def _checked(self, table: pa.Table) -> pa.Table:
-        """Give columns without a value a type, and refuse text in another encoding."""
+        """Give empty columns a type, and refuse text in another encoding."""
         for number, field in enumerate(table.schema):
             if pa.types.is_binary(field.type):
                 raise FileError(
@@ -203,10 +203,10 @@ class TextFile:
     def _blame(
         self, layout: Layout, types: dict[str, pa.DataType], error: pa.ArrowInvalid
     ) -> FileError:
-        """Return an error that names the line of the first row that does not fit."""
+        """Return an error that gives the line of the first row that does not fit."""
         message = str(error)
         try:
-            self._parse(layout, types, threads=False)  # only alone does Arrow count rows
+            self._parse(layout, types, threads=False)  # Arrow counts rows only in a single thread
         except pa.ArrowInvalid as counted:
             message = str(counted)
         row = re.search(r"Row #(\d+): ([^\n]*)", message)
@@ -219,11 +219,11 @@ class TextFile:
         )
 
     def check_size(self, layout: Layout) -> None:
-        """Refuse a file whose rows cannot fit in memory, by its size and the rows at its beginning.
+        """Refuse a file too large for memory, judged by its size and its first rows.
 
-        A gzipped file tells its size modulo 4 GiB, or that of its last part: it is at least as large.
-        The beginning need not be like the rest, so twice the room is allowed for here, and what is
-        read is counted.
+        A gzipped file gives its size modulo 4 GiB, or that of its last part, so it is at least as
+        large.  The first rows may differ from the rest, so twice the estimate is allowed here, and
+        memory is counted while reading.
         """
         size = self.path.stat().st_size
         if self.compression:
@@ -235,13 +235,13 @@ class TextFile:
             check_room(str(self.path), needed / 2, available_memory())
 
     def _need_of_rows(self, layout: Layout) -> Need:
-        """Return what rows need, the first ones being like the others."""
+        """Return the memory that rows need, if all are like the first ones."""
         rows = self.first_rows(layout.skip * (not layout.comments) + 2)[-1:]
         cells = [cell for row in rows for cell in re.split(r"[,\s]+", row.strip())]
         return Need(len(layout.columns), numbers=bool(cells) and _all_numbers(cells))
 
     def line_of(self, row: int, comments: bool) -> int:
-        """Return the line that holds a row, both counted from 1, and rows as Arrow counts them."""
+        """Return the line of a row; both are counted from 1, and rows as Arrow counts them."""
         top = 0 if comments else self._comments_at_the_top()
         number = 0
         opened: Any = gzip.open if self.compression else open
@@ -256,38 +256,39 @@ class TextFile:
 
 @dataclass(frozen=True)
 class Need:
-    """What rows of text take in memory while they are parsed.
+    """Memory that rows of text take while they are parsed.
 
-    Arrow keeps the parsed text, with four bytes for each cell in place of its separator, until the types
-    of all columns are certain, and the values beside it: numbers of eight bytes, or text once more.
+    Until the types of all columns are certain, Arrow keeps the parsed text, with four bytes for
+    each cell instead of its separator.  It also keeps the values: numbers of eight bytes, or the
+    text again.
 
     Attributes
     ----------
     columns : int
     numbers : bool
-        Whether cells are numbers; else they are taken for whatever is smaller.
+        Whether cells are numbers; else the smaller of the two is assumed.
     """
 
     columns: int
     numbers: bool
 
     def of(self, text: bytes) -> int:
-        """Return the bytes that the rows in a piece of text take."""
+        """Return the memory in bytes for the rows in a piece of text."""
         cells = text.count(b"\n") * self.columns
         parsed = len(text) + 3 * cells
         return parsed + (8 * cells if self.numbers else min(8 * cells, parsed))
 
 
 class Guarded:
-    """A stream of text that ends in an error where a line is too long, or memory runs out.
+    """A stream of text that stops if a line is too long, or memory runs out.
 
     Parameters
     ----------
     stream : file-like
     path : Path
-        For messages.
+        Used for messages.
     need : Need
-        What the rows take.
+        Memory that the rows take.
     """
 
     closed = False
@@ -296,10 +297,10 @@ class Guarded:
         self._stream = stream
         self._path = path
         self._need = need
-        self._lines = 0  # that have ended
-        self._length = 0  # of the line that has not ended
+        self._lines = 0  # complete lines so far
+        self._length = 0  # of the incomplete line
         self._room = available_memory()
-        self._read = 0  # bytes
+        self._read = 0  # bytes read
         self._held = 0  # bytes that rows take
         self._error: Exception | None = None
         self._row_that_stops = f"1{separator}".encode() * 4096
@@ -307,17 +308,17 @@ class Guarded:
     def read(self, size: int) -> bytes:
         """Return up to `size` bytes, none at the end.
 
-        Nothing is raised here: Arrow reads in threads of its own, and one that still unwinds an error
-        when the process ends would wait for Python for ever.  Once something is wrong Arrow is given
-        a row of too many columns, at which it stops.
+        Nothing is raised here.  Arrow reads in its own threads, and a thread that still unwinds an
+        error when the process ends would wait for Python forever.  After an error, Arrow is given a
+        row with too many columns, which makes it stop.
         """
         if self._error is not None:
             return b""
         try:
             block: bytes = self._stream.read(size)
-            self._held += self._need.of(block)  # now: Arrow reads ahead of what it parses
+            self._held += self._need.of(block)  # counted now: Arrow reads ahead of what it parses
             self._read += len(block)
-            # Blocks of text are on their way while rows are made of those before.
+            # Blocks of text are still held while rows are made from earlier ones.
             needed = self._held * 5 // 4 + min(self._read, IN_FLIGHT)
             check_room(str(self._path), needed, self._room)
             self._watch(block)
@@ -327,12 +328,12 @@ class Guarded:
         return block
 
     def raise_what_stopped_it(self) -> None:
-        """Raise what was wrong with what was read, if anything was."""
+        """Raise the error that stopped reading, if there is one."""
         if self._error is not None:
             raise self._error
 
     def _watch(self, block: bytes) -> None:
-        """Refuse a line that is too long; looks at a line's end, not at every line."""
+        """Refuse a line that is too long; looks for one line end per `LONGEST` bytes."""
         at = 0
         while at < len(block):
             end = at + LONGEST - self._length
@@ -351,7 +352,7 @@ class Guarded:
 
 
 class Cleaned:
-    """A stream of text without comments, and where asked with one blank between cells."""
+    """A stream of text without comments and, on request, with one blank between cells."""
 
     closed = False
 
@@ -368,7 +369,7 @@ class Cleaned:
             block = self.stream.read(size)
             if not block and not self.rest:
                 ended, self.ended = self.ended, True
-                return b"" if ended else b"\n"  # Arrow refuses a file without a single byte
+                return b"" if ended else b"\n"  # Arrow refuses an empty file
             text = self.rest + block
             end = text.rfind(b"\n") + 1 if block else len(text)  # whole lines only
             self.ready, self.rest = self._clean(text[:end]), text[end:]
@@ -406,7 +407,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _is_header(rows: Sequence[str], separator: str | None) -> bool:
-    """Tell whether the first row has only names, and the second a number."""
+    """Tell whether the first row has only names, and the second one a number."""
     if len(rows) < 2:
         return False
     first, second = (row.split(separator) for row in rows)
@@ -419,13 +420,13 @@ def _named(count: int, names: Sequence[str]) -> list[str]:
 
 
 def _holds_large_integers(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column was read as floats because its integers need 64 bits and no sign."""
+    """Tell whether a column was read as floats because its integers need uint64."""
     if not pa.types.is_floating(column.type):
         return False
     least, most = compute.min_max(column).as_py().values()
     return (
         most is not None
         and least >= 0
-        and 2.0**63 <= most <= 2.0**64  # the largest of them rounds up
+        and 2.0**63 <= most <= 2.0**64  # the largest uint64 rounds up to 2**64
         and bool(compute.all(compute.equal(compute.floor(column), column)).as_py())
     )

@@ -1,8 +1,8 @@
-"""What type checkers know of frames: the kind that goes in comes out.
+"""Frame types for type checkers: the result has the kind of the input.
 
-A function of an edge frame takes `Graph[FrameT] | FrameT` and returns `FrameT`: of a pandas frame it
-returns a pandas frame, of a Polars frame a Polars frame, of a graph of either the same.  A graph of
-which the kind is not known, as one made of arrays, is a `Graph[Any]`.
+A function of an edge frame takes `Graph[FrameT] | FrameT` and returns `FrameT`: for a pandas frame
+a pandas frame, for a Polars frame a Polars frame, and the same for a graph built from either.  A
+graph of unknown kind, for example one built from arrays, is a `Graph[Any]`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # with a default; type checkers bring it along
+    from typing_extensions import TypeVar  # has defaults; type checkers provide it
 else:
     from typing import TypeVar
 
@@ -18,7 +18,7 @@ __all__ = ["FrameLike", "FrameT"]
 
 
 class FrameLike(Protocol):
-    """What frames of all libraries have: pandas, Polars, PyArrow, cuDF and Dask."""
+    """The attributes that frames of all libraries have: pandas, Polars, PyArrow, cuDF, Dask."""
 
     @property
     def columns(self) -> Any:

@@ -1,4 +1,4 @@
-"""Numeric columns: what edges and vertices carry beside their ids."""
+"""Numeric columns: values of edges and vertices besides their ids."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Array = npt.NDArray[Any]
 
 
 def read_numbers(column: Column, *, finite: bool = False) -> Any:
-    """Return a numeric column as the least of int64, float32 and float64 that holds it exactly.
+    """Return a numeric column as the smallest of int64, float32 and float64 that holds it exactly.
 
     Parameters
     ----------
     column : Column
     finite : bool
-        Refuse infinite values too.
+        Whether to refuse infinite values too.
 
     Returns
     -------
@@ -57,13 +57,13 @@ def read_numbers(column: Column, *, finite: bool = False) -> Any:
 
 
 def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Any:
-    """Return a numeric column as a given dtype, exactly but for the rounding of floats.
+    """Return a numeric column as a given dtype, exact except for the rounding of floats.
 
     Parameters
     ----------
     column : Column
     dtype : dtype
-        Of integers, floats or bool.
+        An integer, float or bool dtype.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Any:
     values = _numeric(column)
     if values.dtype.kind == "f":
         _refuse_nan(column, values)
-    with np.errstate(all="ignore"):  # what does not fit is found below, by comparing
+    with np.errstate(all="ignore"):  # values that do not fit are found below by comparison
         cast = values.astype(dtype)
         if dtype.kind == "f":
             changed = np.isinf(cast) & ~np.isinf(values.astype(np.float64, copy=False))

@@ -1,4 +1,4 @@
-"""Frames and edges out, to Parquet or CSV: wholly or not at all."""
+"""Writes frames and edges to Parquet or CSV, atomically."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ OUTPUTS = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 def check_writable(path: str | Path, *, any_name: bool = False) -> Path:
-    """Make sure, before any work is done, that a result can be written.
+    """Check before any work is done that a result can be written.
 
     Parameters
     ----------
     path : str or Path
-        Where to write; its suffix is the format.
+        Where to write; its suffix selects the format.
     any_name : bool
-        Whether the suffix does not matter.
+        Whether any suffix is accepted.
 
     Returns
     -------
     Path
-        The file itself, where `path` is a link to it.
+        The file itself, if `path` is a link to it.
 
     Raises
     ------
     FileError
-        If the suffix is no format, or the folder is missing or cannot be written to.
+        If the suffix is unknown, or the folder is missing or not writable.
     """
     path = native_path(path)
     if not any_name:
@@ -57,7 +57,7 @@ def check_writable(path: str | Path, *, any_name: bool = False) -> Path:
 
 
 def write_frame(frame: Any, path: str | Path) -> None:
-    """Write a frame to a file, which appears when it is complete.
+    """Write a frame to a file, which appears only when it is complete.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def write_frame(frame: Any, path: str | Path) -> None:
     Raises
     ------
     FileError
-        If the file cannot be written; what was there before is still there.
+        If the file cannot be written; the previous file is unchanged.
     """
     path = check_writable(path)
     try:
@@ -82,7 +82,7 @@ def write_frame(frame: Any, path: str | Path) -> None:
 
 
 def write_chunks(chunks: Iterable[Mapping[str, Any]], path: str | Path) -> int:
-    """Write edges as they come, a row group for each chunk; memory holds one chunk.
+    """Write edges as they are generated, a row group per chunk; only one chunk is in memory.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def write_chunks(chunks: Iterable[Mapping[str, Any]], path: str | Path) -> int:
     Returns
     -------
     int
-        Rows written.
+        Number of rows written.
 
     Raises
     ------
     FileError
-        If the file cannot be written; what was there before is still there.
+        If the file cannot be written; the previous file is unchanged.
     """
     path = check_writable(path)
     tables = (pa.table(dict(chunk)) for chunk in chunks)
@@ -123,7 +123,7 @@ def _suffix(path: Path) -> str:
 
 @contextmanager
 def _errors_of(path: Path) -> Iterator[None]:
-    """Turn what the system says into an error that names the file."""
+    """Convert a system error to an error that names the file."""
     try:
         yield
     except FileError:
@@ -135,7 +135,7 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _writer(path: Path, file: IO[bytes], schema: pa.Schema) -> Iterator[Any]:
-    """Open the writer of a format, on an open file."""
+    """Open a writer of the file's format on an open file."""
     suffix = _suffix(path)
     if suffix in (".parquet", ".pq"):
         from pyarrow import parquet
@@ -153,7 +153,7 @@ def _writer(path: Path, file: IO[bytes], schema: pa.Schema) -> Iterator[Any]:
 
 
 class _Kept:
-    """A file for Arrow to write to, which stays open when Arrow is done with it."""
+    """A file for Arrow to write to, which stays open after Arrow closes it."""
 
     closed = False
 

@@ -1,1 +1,1 @@
-"""Graphs: ids to numbers, edges grouped in rows, attributes, estimates of memory."""
+"""Graphs: vertex numbering, edges grouped in rows, attributes, memory estimates."""

@@ -1,8 +1,8 @@
-"""Rows of neighbours: how they are built from edges, transposed, and merged.
+"""Rows of neighbours: built from edges, transposed, and merged.
 
 Every build is a counting scatter over ranges of edges: count how often each row occurs in each
-range, turn the counts into the places where each range writes, then write.  It is stable and
-gives the same arrays for any number of threads.
+range, convert the counts to the offsets where each range writes, then write.  The scatter is
+stable and gives the same arrays for any number of threads.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Array = npt.NDArray[Any]
 Ranges = list[tuple[int, int]]
 
 _NO_TABLE = np.empty(0, np.int32)
-_EDGES_A_THREAD = 1 << 16  # below this a second thread costs more than it brings
-_WIDENED = 1 << 16  # offsets at a time
+_EDGES_A_THREAD = 1 << 16  # below this a second thread does not pay
+_WIDENED = 1 << 16  # offsets converted at a time
 _LISTED = (2, 1 << 9)  # ends of edges that are listed before they are placed
 # Shares of the arcs that are placed after each turn, where columns of edges are given up as they are
 # placed.  An arc takes 4 bytes and its edge 8, so that columns and arcs never take more than at first.
@@ -50,40 +50,40 @@ _INT32_MAX = np.iinfo(np.int32).max
 
 
 def index_dtype(number_of_vertices: int) -> np.dtype[Any]:
-    """Return the dtype of neighbour lists: int32 while every vertex number fits."""
+    """Return the dtype of neighbour lists: int32 if every vertex number fits."""
     return np.dtype(np.int32 if number_of_vertices <= _INT32_MAX else np.int64)
 
 
 def lengths(offsets: Array) -> npt.NDArray[np.int64]:
-    """Return the lengths of rows, given where each begins and the last one ends; int64."""
+    """Return the lengths of rows from their offsets; int64."""
     return np.subtract(offsets[1:], offsets[:-1], dtype=np.int64)
 
 
 def cursor_dtype(arcs: int) -> np.dtype[Any]:
-    """Return the dtype of the places where arcs are written to: int32 while there are so few."""
+    """Return the dtype of write cursors: int32 if the number of arcs fits."""
     return np.dtype(np.int32 if arcs <= _INT32_MAX else np.int64)
 
 
 def pieces_of(arcs: int, rows: int) -> int:
-    """How many ranges to cut a scatter into: each needs a cursor for every row.
+    """Return the number of ranges for a scatter: each needs a cursor for every row.
 
-    The cap keeps all cursors within two bytes an arc.
+    The limit keeps all cursors within two bytes per arc.
     """
     return max(1, min(number_of_threads(), arcs // _EDGES_A_THREAD, arcs // (4 * rows + 1)))
 
 
 @dataclass(frozen=True)
 class Adjacency:
-    """For every vertex a row of neighbours.
+    """A row of neighbours for every vertex.
 
     Attributes
     ----------
     offsets : ndarray of int64, shape (vertices + 1,)
-        Where each vertex's row starts in `indices`.  While a graph is built, int32 where that is enough.
+        Start of each vertex's row in `indices`.  During a build, int32 if that is enough.
     indices : ndarray of int32 or int64, shape (arcs,)
         Vertex numbers of the neighbours, ascending in every row; parallel edges in input order.
-        While an undirected graph is built, ~v stands for a neighbour v where the edge was given the
-        other way: see `strip_marks`.
+        During the build of an undirected graph, ~v stands for a neighbour v if the edge was given
+        in the other direction: see `strip_marks`.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -105,7 +105,7 @@ class Adjacency:
         return self.offsets.nbytes + self.indices.nbytes
 
     def rows(self) -> Array:
-        """Return the row that each arc is in; the dtype of `indices`, shape (arcs,)."""
+        """Return the row of each arc; the dtype of `indices`, shape (arcs,)."""
         numbers = np.arange(self._vertices, dtype=self.indices.dtype)
         return np.repeat(numbers, self.degrees)
 
@@ -123,21 +123,21 @@ class Adjacency:
 
     @property
     def _targets(self) -> tuple[Array, Array, int, Array, bool]:
-        """The arcs' targets, in the shape that the counting kernels take."""
+        """The arcs' targets, in the form that the counting kernels take."""
         return self.indices, self.indices, 0, _NO_TABLE, False
 
     def transpose(self, *values: Array) -> tuple[Adjacency, list[Array]]:
-        """Turn rows of targets into rows of sources, or back.
+        """Convert rows of targets to rows of sources, or back.
 
         Parameters
         ----------
         *values : ndarray, shape (arcs,)
-            Arrays in this adjacency's order that go along.
+            Arrays in this adjacency's order, reordered with the arcs.
 
         Returns
         -------
         adjacency : Adjacency
-            With ascending rows, whatever the order of this one's.
+            With ascending rows, for any order of this one's.
         values : list of ndarray
             The arrays in the new order.
         """
@@ -160,43 +160,43 @@ class Adjacency:
         return Adjacency(widened(offsets), out), moved
 
     def carry(self, values: Array) -> Array:
-        """Return values in this adjacency's order in that of its transposition."""
+        """Return values in this adjacency's order, reordered for its transposition."""
         _, ranges = self._ranges()
         _, cursors, arcs = _cursors(*self._targets, self._vertices, ranges)
         return _scatter(*self._targets, cursors, values, arcs, ranges)
 
     def strip_marks(self) -> int:
-        """Take the marks of an undirected graph's arcs away, in place, once its rows are sorted.
+        """Remove the marks of an undirected graph's arcs in place, once its rows are sorted.
 
         Returns
         -------
         int
-            Pairs of vertices with edges that were given in one direction and others in the other.
+            Pairs of vertices with edges that were given in both directions.
         """
         ranges = cut_offsets(self.offsets, pieces_of(self.number_of_arcs, self._vertices))
         return sum(parallel(strip_marks, [(self.offsets, self.indices, *one) for one in ranges]))
 
     def _ranges(self) -> tuple[Ranges, Ranges]:
-        """Cut the rows for the threads: ranges of rows, and of the arcs in them."""
+        """Partition the rows for the threads: ranges of rows, and of their arcs."""
         rows = cut_offsets(self.offsets, pieces_of(self.number_of_arcs, self._vertices))
         return rows, [(int(self.offsets[low]), int(self.offsets[high])) for low, high in rows]
 
 
 @dataclass
 class EdgeList:
-    """Edges as two columns of ids, and how an id becomes a vertex number.
+    """Edges as two columns of ids, and the mapping from ids to vertex numbers.
 
     Attributes
     ----------
     sources, destinations : ndarray of int32 or int64, shape (edges,)
         Both of one dtype; may be the caller's own columns, so they are only read.
     low : int
-        Least id.
+        Smallest id.
     table : ndarray of int32 or int64
-        Vertex number of `low + i` at `i`; empty where the number is `id - low` itself.
+        Vertex number of `low + i` at `i`; empty if the number is `id - low` itself.
     number_of_vertices : int
     own : bool
-        Whether the columns are vertex numbers that nobody else refers to: they may be overwritten.
+        Whether the columns are vertex numbers without other references; they may be overwritten.
     """
 
     sources: Array
@@ -207,11 +207,11 @@ class EdgeList:
     own: bool = False
 
     def rows_of_sources(self, values: list[Array], *, both: bool) -> tuple[Adjacency, list[Array]]:
-        """Group the edges by source, in input order, and their values with them.
+        """Group the edges and their values by source, in input order.
 
-        With `both`, every edge goes into its destination's row as well, a self-loop once; there its
-        source v is marked as ~v.  The rows are not ascending: one transposition makes them so, and
-        `strip_marks` takes the marks away.  Offsets are int32 where that is enough.
+        With `both`, every edge is also put in its destination's row, with its source v marked as
+        ~v; a self-loop is put there once.  The rows are not ascending: one transposition sorts
+        them, and `strip_marks` removes the marks.  Offsets are int32 if that is enough.
         """
         vertices, edges = self.number_of_vertices, len(self.sources)
         ranges = cut_evenly(edges, pieces_of(edges, vertices))
@@ -242,9 +242,9 @@ class EdgeList:
         out: Array,
         ranges: Ranges,
     ) -> None:
-        """Place the edges of the first rows, then those of the next, and give up those placed.
+        """Place the edges row range by row range, and free the columns of placed edges.
 
-        The edges that are left move together, so that columns shrink while rows fill.
+        The remaining edges are moved together, so that columns shrink while rows fill.
         """
         sources, destinations = self.sources, self.destinations
         self.sources = self.destinations = np.empty(0, sources.dtype)
@@ -277,16 +277,16 @@ class EdgeList:
                 at += count
             ranges = kept
             for column in (sources, destinations):
-                column.resize(at, refcheck=False)  # which gives the rest back
+                column.resize(at, refcheck=False)  # frees the rest
 
 
 def _cursors(
     rows: Array, columns: Array, low: int, table: Array, both: bool, vertices: int, ranges: Ranges
 ) -> tuple[Array, list[Array], int]:
-    """Count neighbours; return the rows' offsets, where each range writes in each row, and how many.
+    """Count neighbours; return rows' offsets, each range's write cursors, and the number of ranges.
 
-    The cursors of the last range are `offsets[1:]` itself: once that range is placed they stand at the
-    rows' ends, and only then are the offsets right.  All are int32 where that is enough.
+    The cursors of the last range are `offsets[1:]` itself.  Once that range is placed, they point
+    to the rows' ends, and only then are the offsets right.  All are int32 if that is enough.
     """
     pieces = max(1, len(ranges))
     dtype = cursor_dtype(len(rows) * (2 if both else 1))
@@ -306,7 +306,7 @@ def _count(
     counts: list[Array],
     ranges: Ranges,
 ) -> None:
-    """Add each range's neighbours in every row to the range's own counts."""
+    """Add the number of neighbours in every row to each range's own counts."""
     parallel(
         count_rows,
         [
@@ -333,16 +333,16 @@ def widened(offsets: Array) -> npt.NDArray[np.int64]:
     size = len(offsets)
     offsets.resize(2 * size, refcheck=False)
     wide = offsets.view(np.int64)
-    for low in reversed(range(0, size, _WIDENED)):  # what is overwritten was read before
+    for low in reversed(range(0, size, _WIDENED)):  # what is overwritten is already read
         some = slice(low, min(low + _WIDENED, size))
         wide[some] = offsets[some].astype(np.int64)
     return wide
 
 
 def _again(offsets: Array, cursors: list[Array]) -> list[Array]:
-    """Return cursors that stand where ranges begin, of those that stand where they end.
+    """Return cursors at the starts of ranges, given the cursors at their ends.
 
-    A range ends in each row where the next one begins, and the first one begins with the row.
+    In each row a range ends where the next one begins; the first one begins with the row.
     """
     return [offsets[:-1].copy(), *cursors[:-1]]
 
@@ -358,7 +358,7 @@ def _scatter(
     arcs: int,
     ranges: Ranges,
 ) -> Array:
-    """Carry `values` to the places that cursors give them, which move on."""
+    """Scatter `values` to the places that cursors give, and advance the cursors."""
     out = np.empty(arcs, values.dtype)
     parallel(
         place_values,

@@ -1,7 +1,7 @@
-"""A graph's edges in the orders that algorithms read them in, each made when first needed.
+"""A graph's edges in the orders in which algorithms read them, each made when first needed.
 
-They start as rows of sources in input order.  One transposition gives the CSC, with ascending
-rows, and the start is forgotten; another gives the CSR.
+The build leaves rows of sources in input order.  One transposition makes the CSC, with ascending
+rows, and the input order is freed; another makes the CSR.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Order = Literal["csc", "csr"]
 class Arcs:
     """The edges of a graph; an undirected edge is two arcs, a self-loop one.
 
-    Safe to read from several threads: what one of them needs first, it makes for all.
+    Thread-safe: what one thread needs first is made once for all.
 
     Parameters
     ----------
     base : Adjacency
         Rows of sources in input order.
     values : dict of str to ndarray, shape (arcs,)
-        The edge columns that the graph carries, in that order.
+        The edge columns that the graph keeps, in that order.
     directed : bool
     marked : bool, optional
-        Whether arcs are marked where an edge was given the other way, see `Adjacency.strip_marks`; by
-        default those of an undirected graph are.
+        Whether arcs are marked if an edge was given in the other direction, see
+        `Adjacency.strip_marks`; by default true for an undirected graph.
     """
 
     def __init__(
@@ -57,12 +57,12 @@ class Arcs:
         self._csr: Adjacency | None = None
         self._values: dict[tuple[str, Order], Array] = {}
         self._out_degrees: Degrees | None = None
-        self._starts: Array | None = None  # where rows of sources began: what out-degrees come of
+        self._starts: Array | None = None  # offsets of rows of sources
         self._both_ways = 0
 
     @classmethod
     def of_csc(cls, csc: Adjacency, values: dict[str, Array], *, directed: bool) -> Arcs:
-        """Make one of a CSC, and the carried columns in its order."""
+        """Make one from a CSC, and the edge columns in its order."""
         arcs = cls(csc, {}, directed=directed)
         arcs._base, arcs._csc = None, csc
         arcs._values = {(name, "csc"): array for name, array in values.items()}
@@ -86,7 +86,7 @@ class Arcs:
 
     @property
     def csr(self) -> Adjacency:
-        """Out-neighbours of every vertex; of an undirected graph, the CSC itself."""
+        """Out-neighbours of every vertex; for an undirected graph, the CSC itself."""
         with self._lock:
             if not self._directed:
                 return self.csc
@@ -96,12 +96,12 @@ class Arcs:
 
     @property
     def has_csr(self) -> bool:
-        """Whether the CSR is there, or is the CSC."""
+        """Whether the CSR exists, or is the CSC."""
         return not self._directed or self._csr is not None
 
     @property
     def out_degrees(self) -> Degrees:
-        """Number of arcs out of every vertex, from whichever adjacency there is."""
+        """Number of arcs out of every vertex, from an adjacency that exists."""
         with self._lock:
             if self._base is not None:
                 return self._base.degrees
@@ -112,13 +112,13 @@ class Arcs:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all that is held now."""
+        """Bytes of everything that is held now."""
         adjacencies = [one for one in (self._base, self._csc, self._csr) if one is not None]
         arrays = [*self._base_values.values(), *self._values.values()]
         return sum(one.nbytes for one in adjacencies) + sum(array.nbytes for array in arrays)
 
     def values(self, name: str, order: Order) -> Array:
-        """Return a carried column in an adjacency's order."""
+        """Return an edge column in an adjacency's order."""
         with self._lock:
             csc = self.csc
             if order == "csc" or not self._directed:
@@ -128,7 +128,7 @@ class Arcs:
             return self._values[name, order]
 
     def merge(self, policy: Merge, repeated: npt.NDArray[np.bool_]) -> None:
-        """Merge parallel arcs, before anything but the CSC was read."""
+        """Merge parallel arcs, before anything but the CSC is read."""
         with self._lock:
             values = {name: array for (name, _), array in self._values.items()}
             self._csc, merged = merge_parallel(self.csc, values, policy, repeated)
@@ -138,13 +138,13 @@ class Arcs:
 
     @property
     def both_ways(self) -> int:
-        """Pairs of vertices with edges that were given in either direction, if arcs were marked."""
+        """Pairs of vertices with edges that were given in both directions, if arcs were marked."""
         with self._lock:
             _ = self.csc  # counted while it is made
             return self._both_ways
 
     def once(self) -> npt.NDArray[np.bool_] | None:
-        """Mark one arc of each undirected edge, from the smaller vertex; None where all count."""
+        """Mark one arc of each undirected edge, from the smaller vertex; None if all count."""
         return None if self._directed else self.csc.indices <= self.csc.rows()
 
     def count(self, marked: npt.NDArray[np.bool_]) -> int:
@@ -165,11 +165,11 @@ class Arcs:
         return repeats(self.csc)
 
     def count_repeated(self) -> int:
-        """Count the edges beside the first between the same two vertices."""
+        """Count the edges after the first between the same two vertices."""
         return self.count(self.repeated())
 
     def weight_sums(self, name: str, *, incoming: bool) -> npt.NDArray[np.float64]:
-        """Sum a carried column over the arcs into or out of every vertex; may overflow."""
+        """Sum an edge column over the arcs into or out of every vertex; may overflow."""
         adjacency = self.csc if incoming else self.csr
         weights = self.values(name, "csc" if incoming else "csr")
         filled = np.flatnonzero(np.diff(adjacency.offsets))
@@ -183,12 +183,12 @@ class Arcs:
 
     @staticmethod
     def first_infinite(values: Array) -> int | None:
-        """Return the first place where an array is not finite, None where it is everywhere."""
+        """Return the first index at which an array is not finite, None if there is none."""
         finite = np.isfinite(values)
         return None if finite.all() else int(np.argmin(finite))
 
     def extreme(self, name: str, *, least: bool) -> tuple[Any, int]:
-        """Return the least or greatest value of a carried column, and an arc of the CSC with it."""
+        """Return an edge column's smallest or greatest value, and an arc of the CSC with it."""
         values = self.values(name, "csc")
         arc = int(values.argmin() if least else values.argmax())
         return values[arc], arc
@@ -203,7 +203,7 @@ class Arcs:
         sources, destinations : ndarray
             Vertex numbers.
         values : dict of str to ndarray
-            The carried columns.
+            The edge columns.
         """
         csc, rows = self.csc, self.csc.rows()
         marks = [one for one in (keep, self.once()) if one is not None]

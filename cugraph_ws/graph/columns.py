@@ -1,6 +1,6 @@
-"""Which columns of an edge frame are read: what `source`, `destination`, `weight` and `attributes` name.
+"""The columns of an edge frame that `source`, `destination`, `weight` and `attributes` select.
 
-`weight` is by default the column named "weight", where there is one and something reads weights.
+`weight` is by default the column named "weight", if there is one and something reads weights.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from cugraph_ws.errors import InputError
 __all__ = ["AUTO", "WEIGHT", "Columns", "column_names", "is_auto", "named_columns", "weight_column"]
 
 AUTO = "auto"
-WEIGHT = "weight"  # the column that `weight="auto"` looks for
+WEIGHT = "weight"  # the column for `weight="auto"`
 
-Columns = str | Sequence[str]  # of pandas and cuDF frames, whole numbers too
+Columns = str | Sequence[str]  # may be integers for pandas and cuDF frames
 
 
 def column_names(frame: Any) -> list[Any]:
-    """Return the names of a frame's columns; none of what is no frame, or lazy.
+    """Return the names of a frame's columns; empty if it is not a frame, or is lazy.
 
     Parameters
     ----------
@@ -43,10 +43,10 @@ def weight_column(frame: Any, weight: Any, *ids: Any) -> Any:
     Parameters
     ----------
     frame : frame
-        Of edges.
+        The edge frame.
     weight : str or None
-        What the caller gave: a column, None for no weights, or "auto" for the column "weight" if there
-        is one that holds no ids.
+        The caller's value: a column, None for no weights, or "auto" for the column "weight" if
+        there is one that holds no ids.
     *ids : str or sequence of str
         The columns of the edges' ends.
 
@@ -61,7 +61,7 @@ def weight_column(frame: Any, weight: Any, *ids: Any) -> Any:
 
 
 def is_auto(weight: Any) -> bool:
-    """Tell whether the weight column is to be found."""
+    """Tell whether the weight column is chosen automatically."""
     return isinstance(weight, str) and weight == AUTO
 
 
@@ -72,7 +72,7 @@ def _listed(columns: Any) -> list[Any]:
 def named_columns(
     source: Columns, destination: Columns, weight: str | None, attributes: Columns
 ) -> tuple[tuple[list[str], list[str]], list[str]]:
-    """Return the id columns of edges' ends, and the columns that a graph carries.
+    """Return the id columns of edges' ends, and the edge columns that a graph keeps.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def named_columns(
     Raises
     ------
     InputError
-        If none are named, or not as many for either end.
+        If none are named, or not equally many for both ends.
     """
     names = _names(source, "source"), _names(destination, "destination")
     if len(names[0]) != len(names[1]):

@@ -17,7 +17,7 @@ Merge = Literal["sum", "min", "max", "mean", "first"]
 
 
 def repeats(adjacency: Adjacency) -> npt.NDArray[np.bool_]:
-    """Tell which arcs repeat the one before them.
+    """Mark the arcs that repeat the one before them.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def merge_parallel(
     policy: Merge,
     repeated: npt.NDArray[np.bool_],
 ) -> tuple[Adjacency, dict[str, Array]]:
-    """Make one arc of all that join the same two vertices in the same direction.
+    """Merge all arcs that join the same two vertices in the same direction.
 
     Parameters
     ----------
@@ -49,15 +49,15 @@ def merge_parallel(
         With ascending rows, parallel arcs in input order.
     values : dict of str to ndarray, shape (arcs,)
     policy : {"sum", "min", "max", "mean", "first"}
-        What becomes of their values.
+        How their values are combined.
     repeated : ndarray of bool, shape (arcs,)
-        As `repeats` gives it.
+        From `repeats`.
 
     Returns
     -------
     adjacency : Adjacency
     values : dict of str to ndarray
-        Of the same dtypes, but that the mean of integers is float64.  Sums of floats may have become
+        Of the same dtypes, except that the mean of integers is float64.  Sums of floats may be
         infinite; see `refuse_infinite`.
 
     Raises
@@ -77,21 +77,21 @@ def merge_parallel(
 def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge) -> Array:
     if policy == "first":
         return values[kept]
-    if not len(values):  # of a share of a graph: the dtype is that of the other shares
+    if not len(values):  # on an empty shard the dtype must match that of the other shards
         return values.astype(_mean_dtype(values) if policy == "mean" else values.dtype)
     starts = np.flatnonzero(kept)
     if policy == "min":
         return np.asarray(np.minimum.reduceat(values, starts))
     if policy == "max":
         return np.asarray(np.maximum.reduceat(values, starts))
-    with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is not finite
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller checks
         rough = np.add.reduceat(values, starts, dtype=np.float64)
         if policy == "mean":
             sizes = np.diff(starts, append=len(values))
             return (rough / sizes).astype(_mean_dtype(values))
         if values.dtype.kind == "f":
             return rough.astype(values.dtype)
-    if np.abs(rough).max() > 2.0**62:  # well before 2**63: `rough` is rounded
+    if np.abs(rough).max() > 2.0**62:  # well below 2**63, since `rough` is rounded
         raise InputError(
             f"duplicates='sum': the sums of column {name!r} come near int64's limit; cast it to float64"
         )
@@ -99,16 +99,16 @@ def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge
 
 
 def refuse_infinite(policy: str, name: str, value: Any, edge: str) -> NoReturn:
-    """Raise InputError for parallel edges whose values add up to no finite number.
+    """Raise InputError for parallel edges with values that have no finite combination.
 
     Parameters
     ----------
     policy : str
-        What was to become of them.
+        How the values are combined.
     name : str
         The column.
     value : float
-        What came out.
+        The result.
     edge : str
         The ids of the edges' ends.
     """

@@ -1,4 +1,4 @@
-"""From an edge frame to numbered edges grouped by source: everything that reads the frame."""
+"""From an edge frame to numbered edges grouped by source; all reading of the frame is here."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ Loops = Literal["keep", "drop", "error"]
 
 @dataclass
 class ReadEdges:
-    """What was read from an edge frame.
+    """The contents of an edge frame.
 
     Attributes
     ----------
     kind : FrameKind
     vertices : Vertices
     arcs : Arcs or DeviceArcs
-        Where the frame was.
+        Where the frame was, on the host or the device.
     number_of_edges : int
     self_loops : int or None
-        Of the frame; None where nobody counted them.
+        Those of the frame; None if not counted.
     duplicates : int or None
-        Edges that were merged with others; None where that is still to be done.
+        Edges that were merged with others; None if that is still to be done.
     """
 
     kind: FrameKind
@@ -97,7 +97,7 @@ def read_edges(
         len(frame),
         available_memory(),
         4 * len(carried),
-    )  # no number is kept in less than four bytes
+    )  # every number takes at least four bytes
     check_memory(estimate_of_build(rows, 0, [], both=both, value_bytes=width), room)
 
     def watch(shape: IdShape) -> None:
@@ -134,7 +134,7 @@ def read_edges(
     low, table, size = numbered.low, numbered.table, numbered.numbering.size
     ends = numbered.columns
     listed = EdgeList(ends[0], ends[1], low, table, size, numbered.own)
-    ends.clear()  # so that they can be given up as they are placed
+    ends.clear()  # so that columns can be freed while edges are placed
     number_of_edges = len(listed.sources)
     base, placed = listed.rows_of_sources(list(values.values()), both=both)
     arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=not both)
@@ -148,7 +148,7 @@ def _number(
     extra: Frame | None,
     watch: Callable[[IdShape], None],
 ) -> tuple[list[IdType], Numbered]:
-    """Give numbers to the ids of sources, destinations and perhaps a vertex frame together."""
+    """Assign numbers to the ids of sources, destinations and optionally a vertex frame."""
     extra_names = [] if extra is None else id_columns(extra, sources)
     types, parts = [], []
     for which, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
@@ -167,7 +167,7 @@ def _number(
 def _refuse_or_drop_loops(
     numbered: Numbered, values: dict[str, Array], policy: Loops, vertices: Vertices
 ) -> int:
-    """Apply a policy on self-loops to columns and values, in place; return how many there were."""
+    """Apply a policy on self-loops to columns and values, in place; return their number."""
     sources, destinations = numbered.columns[:2]
     kept = sources != destinations
     loops = len(kept) - int(np.count_nonzero(kept))
@@ -188,11 +188,11 @@ def refuse_loops(row: int, vertex: str, loops: int) -> NoReturn:
     Parameters
     ----------
     row : int
-        The first row that is one.
+        The row of the first self-loop.
     vertex : str
         Its vertex, as errors show it.
     loops : int
-        How many there are.
+        Number of self-loops.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def refuse_repeated(surplus: int, edge: str) -> NoReturn:
     Parameters
     ----------
     surplus : int
-        How many there are beside the first between the same two vertices.
+        Number of edges after the first between the same two vertices.
     edge : str
         The ends of one of them, as errors show them.
 

@@ -1,4 +1,4 @@
-"""How much memory a graph and a run would take, told of a frame, or of numbers alone."""
+"""Estimates of the memory that a graph and a run take, from a frame or from numbers alone."""
 
 from __future__ import annotations
 
@@ -44,42 +44,42 @@ def estimate_memory(
     engine: Literal["cpu", "cuda"] = "cpu",
     program: Any = None,
 ) -> MemoryEstimate:
-    """Tell how much memory a graph would take.
+    """Estimate how much memory a graph and a run take.
 
-    Of a frame the ids are looked at, once and in blocks (a cuDF frame's on the host): their type, their
-    range, and about how many there are.  A build on the CPU takes what is told here to within a fourth, from some tens of
-    megabytes on; below that allocators keep more than is used.
+    For a frame, the ids are read once, in blocks (a cuDF frame's on the host): their type, their
+    range, and their approximate number.  A build on the CPU takes the estimate to within a fourth,
+    from some tens of megabytes on; for smaller graphs allocators keep more than is used.
 
     Parameters
     ----------
     edges : frame, optional
-        An edge frame.  One without the columns `source` and `destination` is read for its number of
-        rows only.
+        An edge frame.  If it has no columns `source` and `destination`, only its number of rows is
+        used.
     source, destination : str or sequence of str
-        Its columns of ids.
+        Id columns of the frame.
     weight : str or None
-        Its weight column; counted as it is stored, where `weighted` counts eight bytes. By default the
-        column named `weight`, if there is one, as a `Graph` reads it.
+        Weight column of the frame, counted as it is stored (`weighted` counts eight bytes). By
+        default the column named `weight`, if there is one, as a `Graph` reads it.
     number_of_edges : int, optional
-        Instead of `edges`.
+        Used instead of `edges`.
     number_of_vertices : int, optional
         By default an estimate from the frame, or half the number of edges.
     weighted : bool
         Whether there is a weight column.
     directed : bool
-        An undirected edge is stored in both directions.
+        False counts every edge in both directions.
     attributes : int or sequence of str
-        Further edge columns, their number or their names.
+        Further edge columns, as their number or their names.
     dense : bool
         Without a frame: whether ids are integers 0 … n-1; others are hashed.
     text_bytes : float, optional
-        Without a frame: the mean length of ids that are text, in bytes.
+        Without a frame: mean length of text ids, in bytes.
     engine : {"cpu", "cuda"}
-        Whose memory: "cuda" tells what a graph takes on a GPU that is built there.
+        Which memory: "cuda" estimates a graph that is built on a GPU.
     program : VertexProgram or Loop, optional
-        What is to be run on the graph, for `run`; of a Loop, an instance.  What a run takes is told
-        for the CPU, from its state, its frontier, its predecessors, the CSR that is made when first
-        read, and its result.
+        The program to run on the graph, for `run`; for a Loop, an instance.  The estimate of the
+        run is for the CPU.  It includes the state, the frontier, the predecessors, the CSR if
+        the program reads it, and the result.
 
     Returns
     -------
@@ -88,8 +88,8 @@ def estimate_memory(
     Raises
     ------
     InputError
-        If neither `edges` nor `number_of_edges` is given, a number is negative, a column is missing
-        or cannot be ids, or there is no such engine.
+        If neither `edges` nor `number_of_edges` is given, a number is negative, a column is
+        missing or cannot be ids, or the engine is unknown.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def estimate_memory(
 
 @dataclass(frozen=True)
 class _Told:
-    """What an estimate goes by."""
+    """Input of an estimate."""
 
     edges: int
     vertices: int
@@ -177,7 +177,7 @@ def _count(attributes: int | Sequence[str]) -> int:
 def _expected(
     edges: int, vertices: int, columns: int, dense: bool, text_bytes: float | None
 ) -> _Told:
-    """Describe edges of which only numbers are known."""
+    """Describe edges that are given only by numbers."""
     each = 8.0
     if text_bytes is not None:
         each = 8 + text_bytes
@@ -250,7 +250,7 @@ def _bytes_of(values: Any) -> int:
 
 
 def _on_device(told: _Told, directed: bool) -> MemoryEstimate:
-    """Tell how much memory of a GPU a graph would take."""
+    """Estimate the GPU memory that a graph takes."""
     there = provider("device memory")
     arcs = told.edges * (1 if directed else 2)
     built = there.estimate(arcs, told.vertices, told.value_bytes, not directed)

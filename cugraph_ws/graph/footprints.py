@@ -1,9 +1,9 @@
-"""What the steps of a build take, told by formulas: the model behind `estimate_memory`.
+"""Memory of the steps of a build, by formulas: the model behind `estimate_memory`.
 
-Bytes, beside the input.  E edges, A arcs (2 E of an undirected graph), n vertices; i bytes a vertex
-number (4; 8 above 2³¹), v bytes of values an arc; K what is kept of the ids, C what stands for the
-columns of ids until the edges are placed; c bytes a cursor (4; 8 above 2³¹ arcs); x cursors of further
-threads, at most 2 A.
+All are bytes, without the input.  E edges, A arcs (2 E for an undirected graph), n vertices; i
+bytes per vertex number (4; 8 above 2³¹), v bytes of values per arc; K bytes of ids kept; C bytes
+that replace the columns of ids until the edges are placed; c bytes per cursor (4; 8 above 2³¹
+arcs); x bytes of further threads' cursors, at most 2 A.
 
     step                          takes
     numbering by a range          the range: a byte for each thread, and i where there are gaps
@@ -14,9 +14,9 @@ threads, at most 2 A.
       C is own, and v = 0         K + 8.25 E + c n + x: columns shrink as rows fill
     transposition to the CSC      K + c n + 8 n + 2 (i A + v A) + x
 
-A scatter of values has a copy of one thread's cursors beside it, c n.
+A scatter of values also copies one thread's cursors, c n.
 
-A run of a vertex program on the CPU, beside the built graph; S bytes of state a vertex:
+A run of a vertex program on the CPU, without the built graph; S bytes of state per vertex:
 
     with a frontier               S n, lists and marks 15 n; 8 n to honour priorities
       predecessors                20 n
@@ -42,23 +42,23 @@ from cugraph_ws.runtime.threads import number_of_threads
 __all__ = ["Build", "IdShape", "Numbers", "estimate_build", "estimate_run", "shape_of_ids"]
 
 _OFFSET = 8
-_A_ROW = 40  # bytes of temporaries for each row of a block that is hashed
+_A_ROW = 40  # bytes of temporaries per row of a hashed block
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What numbering takes.
+    """Memory that numbering takes.
 
     Attributes
     ----------
     kept : int
         Bytes of the ids that the graph keeps.
     columns : int
-        Bytes that stand for the columns of ids until edges are placed, tables included.
+        Bytes that replace the columns of ids until edges are placed, including tables.
     peak : int
-        The most while ids are numbered.
+        Maximum while ids are numbered.
     own : bool
-        Whether the columns may be given up while edges are placed.
+        Whether the columns may be freed while edges are placed.
     """
 
     kept: int
@@ -69,7 +69,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Build:
-    """What a build takes: what is kept, and the most at any time until the CSC is there.
+    """Memory that a build takes: what is kept, and the maximum until the CSC is complete.
 
     Attributes
     ----------
@@ -92,17 +92,17 @@ def estimate_build(
     value_bytes: int = 0,
     copied_values: int = 0,
 ) -> Build:
-    """Tell what a build on the CPU takes.
+    """Estimate the memory of a build on the CPU.
 
     Parameters
     ----------
     edges, vertices : int
     ids : sequence of IdShape
-        One for each column of the id; none where nothing is known of them.
+        One for each column of the id; empty if the ids are unknown.
     both : bool
-        Whether every edge goes both ways.
+        Whether every edge is stored in both directions.
     value_bytes : int
-        Bytes an edge of all edge columns that are kept.
+        Bytes per edge of all edge columns that are kept.
     copied_values : int
         Bytes of edge columns that are converted before they are placed.
 
@@ -138,7 +138,7 @@ def estimate_build(
 
 
 def _number(edges: int, vertices: int, ids: Sequence[IdShape]) -> Numbers:
-    """Tell what it takes to number ids of one or several columns."""
+    """Estimate the memory to number ids of one or several columns."""
     if not ids:
         return Numbers(0, 0, 0, False)
     numbers = _number_column(edges, ids[0])
@@ -161,7 +161,7 @@ def _number(edges: int, vertices: int, ids: Sequence[IdShape]) -> Numbers:
 
 
 def _number_column(edges: int, shape: IdShape) -> Numbers:
-    """Tell what it takes to number ids of one column."""
+    """Estimate the memory to number ids of one column."""
     distinct, kept = shape.distinct, int(shape.each * shape.distinct)
     if shape.kind in ("dense", "sparse"):
         span = max(shape.span, distinct)
@@ -178,9 +178,9 @@ def _number_column(edges: int, shape: IdShape) -> Numbers:
 
 
 def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
-    """Tell what distinct values take at most while they are found, sorted and ranked.
+    """Return the maximum memory while distinct values are found, sorted and ranked.
 
-    `text` is how many bytes they have; None for integers.
+    `text` is their total number of bytes; None for integers.
     """
     if text is None:
         held, settling = 8 * distinct, 16 * distinct
@@ -199,7 +199,7 @@ def estimate_run(
     each: float = 8,
     has_csr: bool = False,
 ) -> int:
-    """Tell what a run on the CPU takes beside the built graph, its result included.
+    """Estimate the memory of a run on the CPU without the built graph, with its result.
 
     Parameters
     ----------
@@ -208,15 +208,15 @@ def estimate_run(
         Of the graph; an undirected edge is two arcs.
     directed : bool
     each : float
-        Bytes of one id, which results list.
+        Bytes of one id, as listed in results.
     has_csr : bool
-        Whether the CSR was made before.
+        Whether the CSR already exists.
 
     Returns
     -------
     int
-        Bytes: a bound for what the arrays of the built-in programs take, a fourth above it at most
-        but for programs that need less than a CSR.
+        An upper bound in bytes for the arrays of the built-in programs, at most a fourth too
+        high except for programs that need less than a CSR.
     """
     csr = 0
     if directed and not has_csr:
@@ -240,21 +240,21 @@ def estimate_run(
     return int(max(taken, listed + csr + values if "active" in program.functions else listed))
 
 
-# bytes a vertex, bytes an arc, and whether the CSR is read
+# bytes per vertex, bytes per arc, and whether the CSR is read
 _LOOPS = {
     "weakly_connected_components": (16, 0, False),
     "core_number": (20, 0, True),
-    "belief_propagation": (48, 52, True),  # of two states
+    "belief_propagation": (48, 52, True),  # for two states
 }
 
 
 def _width_of(kind: Any) -> int:
-    """Return the bytes of a state field; eight where its type comes from the graph."""
+    """Return the bytes of a state field; eight if its type comes from the graph."""
     return int(kind.dtype.itemsize) if hasattr(kind, "dtype") else 8
 
 
 def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = None) -> IdShape:
-    """Look at the ids of one column of sources and one of destinations.
+    """Describe the ids of one column of sources and one of destinations.
 
     Parameters
     ----------
@@ -263,12 +263,12 @@ def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = N
     dense_up_to : int
         Largest range of integers to number by a table over the range.
     known : int, optional
-        How many ids there are; else they are counted, roughly.
+        Number of ids; estimated if not given.
 
     Returns
     -------
     IdShape
-        The number of ids is an estimate, good to about 2 %.
+        Its number of ids is an estimate, accurate to about 2 %.
     """
     distinct = count_distinct(columns) if known is None else known
     if not all(isinstance(column, np.ndarray) for column in columns):
@@ -288,14 +288,14 @@ def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = N
         for column in columns
         if dtype.itemsize != width or not column.flags.c_contiguous
     )
-    # of a range without gaps hardly any place is free, whatever the estimate of the number says
+    # a range without gaps has hardly any free place, whatever the estimated number is
     if distinct >= 0.97 * span and low == 0:
         return IdShape("dense", distinct, 0, span, copied)
     return IdShape("sparse", min(distinct, span), dtype.itemsize, span, copied)
 
 
 def _mean_bytes(columns: Sequence[pa.ChunkedArray]) -> float:
-    """Return the mean length of a text, of the rows that a sample has."""
+    """Return the mean length of the texts in a sample of rows."""
     size = rows = 0
     for column in columns:
         for chunk in column.chunks:

@@ -33,31 +33,31 @@ def rmat(
     weights: recipes.Weights = None,
     frame: str | None = None,
 ) -> Any:
-    """Make a directed R-MAT graph: few hubs, many vertices of low degree.
+    """Generate a directed R-MAT graph: few hubs, many vertices of low degree.
 
-    Each edge chooses one quadrant of the adjacency matrix, with probabilities a (upper left),
-    b, c and d = 1 - a - b - c (lower right), again and again until one cell is left.  Parallel
-    edges and self-loops occur.
+    Each edge repeatedly chooses a quadrant of the adjacency matrix, with probabilities a (upper
+    left), b, c and d = 1 - a - b - c (lower right), until one cell is left.  Parallel edges and
+    self-loops occur.
 
     Parameters
     ----------
     scale : int, optional
         The graph has 2**scale vertices; give this or `vertices`.
     edge_factor : float
-        Edges for each vertex, unless `edges` is given.
+        Number of edges per vertex, unless `edges` is given.
     a, b, c : float
         Probabilities of the quadrants.
     vertices : int, optional
-        Number of vertices, not only powers of two; they are numbered from 0.
+        Number of vertices, not necessarily a power of two; they are numbered from 0.
     edges : int, optional
         Number of edges.
     seed : int
         The same seed gives the same graph on any machine.
     weights : (low, high), optional
-        Adds a column of uniform weights: int64 including both ends if both are integers,
-        else float64 in [low, high).
+        Adds a column of uniform weights: int64 including both ends if both are integers, else
+        float64 in [low, high).
     frame : {"pandas", "polars", "pyarrow"}, optional
-        Return a frame of this kind; default a dict of NumPy arrays.
+        Return a frame of this kind; by default a dict of NumPy arrays.
 
     Returns
     -------
@@ -91,10 +91,10 @@ def kronecker(
     weights: recipes.Weights = (0.0, 1.0),
     frame: str | None = None,
 ) -> Any:
-    """Make a graph as the Graph 500 benchmark defines it.
+    """Generate a graph as the Graph 500 benchmark defines it.
 
     R-MAT edges with a = 0.57, b = c = 0.19, uniform weights in [0, 1), and vertices renamed by a
-    random permutation, so that a vertex's number tells nothing of its degree.  Meant to be read
+    random permutation, so that a vertex's number does not depend on its degree.  Meant to be read
     as undirected; parallel edges and self-loops occur.
 
     Parameters
@@ -102,15 +102,15 @@ def kronecker(
     scale : int
         The graph has 2**scale vertices.
     edge_factor : float
-        Edges for each vertex.
+        Number of edges per vertex.
     permute : bool
-        Rename the vertices.
+        Whether to rename the vertices.
     seed : int
         The same seed gives the same graph on any machine.
     weights : (low, high), optional
         As for `rmat`; None for no weights.
     frame : {"pandas", "polars", "pyarrow"}, optional
-        Return a frame of this kind; default a dict of NumPy arrays.
+        Return a frame of this kind; by default a dict of NumPy arrays.
 
     Returns
     -------
@@ -140,10 +140,10 @@ def erdos_renyi(
     weights: recipes.Weights = None,
     frame: str | None = None,
 ) -> Any:
-    """Make a graph whose edges are drawn evenly from all pairs of different vertices.
+    """Generate a graph with edges drawn uniformly from all pairs of different vertices.
 
-    No edge occurs twice and none is a self-loop: the edges are the first so many pairs of a
-    pseudo-random permutation of all of them.
+    There are no parallel edges and no self-loops: the edges are the first pairs of a
+    pseudo-random permutation of all pairs.
 
     Parameters
     ----------
@@ -152,16 +152,16 @@ def erdos_renyi(
     edges : int, optional
         Number of edges, G(n, m); give this or `probability`.
     probability : float, optional
-        Probability of each pair to be an edge, G(n, p); the number of edges is drawn from its
+        Probability of each pair being an edge, G(n, p); the number of edges is drawn from the
         binomial distribution.
     directed : bool
-        False: unordered pairs, each written once with the smaller vertex as its source.
+        False: unordered pairs, each listed once with the smaller vertex as its source.
     seed : int
         The same seed gives the same graph on any machine.
     weights : (low, high), optional
         As for `rmat`.
     frame : {"pandas", "polars", "pyarrow"}, optional
-        Return a frame of this kind; default a dict of NumPy arrays.
+        Return a frame of this kind; by default a dict of NumPy arrays.
 
     Returns
     -------
@@ -188,22 +188,22 @@ def grid(
     weights: recipes.Weights = None,
     frame: str | None = None,
 ) -> Any:
-    """Make a grid of vertices, each joined to its neighbours in both directions.
+    """Generate a grid of vertices, each joined to its neighbours in both directions.
 
-    Like a road network: low degrees and a diameter that grows with the sides.
+    It resembles a road network: low degrees, and a diameter that grows with the sides.
 
     Parameters
     ----------
     rows, columns : int
-        The vertex in a row and a column has the number row * columns + column.
+        Size of the grid.  The vertex at (row, column) has the number row * columns + column.
     drop : float
-        Probability of each directed edge to be left out.
+        Probability with which each directed edge is left out.
     seed : int
         The same seed gives the same graph on any machine.
     weights : (low, high), optional
-        As for `rmat`; each directed edge has a weight of its own.
+        As for `rmat`; each directed edge has its own weight.
     frame : {"pandas", "polars", "pyarrow"}, optional
-        Return a frame of this kind; default a dict of NumPy arrays.
+        Return a frame of this kind; by default a dict of NumPy arrays.
 
     Returns
     -------
@@ -220,22 +220,22 @@ def grid(
 
 
 def chunks(generator: str, size: int = CHUNK, **parameters: Any) -> Iterator[recipes.Arrays]:
-    """Make a graph piece by piece, so that it need not fit in memory.
+    """Generate a graph in chunks, so that it need not fit in memory.
 
     Parameters
     ----------
     generator : {"rmat", "kronecker", "erdos_renyi", "grid"}
-        The function whose edges to make.
+        The function that defines the graph.
     size : int
-        Edges in a piece; pieces of a grid have fewer where edges are missing.
+        Edges per chunk; chunks of a grid have fewer if edges are left out.
     **parameters
-        That function's arguments, without `frame`.
+        That function's arguments, except `frame`.
 
     Returns
     -------
     iterator of dict of ndarray
-        Columns as the function would return; together the pieces are the whole graph in the same
-        order.  A graph without edges is one empty piece.
+        Columns as the function would return; the chunks in order make up the whole graph.  A
+        graph without edges is one empty chunk.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def chunks(generator: str, size: int = CHUNK, **parameters: Any) -> Iterator[rec
         )
     recipe = recipes.RECIPES[generator](**parameters)
     size = recipes.whole(size, "size", 1, recipes.MOST_VERTICES)
-    starts = range(0, max(recipe.slots, 1), size)  # checked now, made when iterated
+    starts = range(0, max(recipe.slots, 1), size)  # checked now, generated when iterated
     return (recipe.make(first, min(first + size, recipe.slots)) for first in starts)
 
 

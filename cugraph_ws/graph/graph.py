@@ -1,8 +1,8 @@
-"""`Graph`: an edge frame, numbered and grouped, in the orders that algorithms read it in.
+"""`Graph`: an edge frame, numbered and grouped, in the orders in which algorithms read it.
 
-The constructor checks the frame and groups its edges by source straight from the caller's
-columns; the CSC (in-neighbours) and the CSR (out-neighbours) are made when first needed.  Of a cuDF
-frame, or of arrays on a GPU, all of that happens on the device, and copies on the host are made when
+The constructor checks the frame and groups its edges by source directly from the caller's
+columns.  The CSC (in-neighbours) and the CSR (out-neighbours) are made when first needed.  For a
+cuDF frame, or arrays on a GPU, all of this is done on the device, and host copies are made when
 first needed.
 """
 
@@ -51,31 +51,31 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
-ResultColumn = Any  # an array of the host or the device, VertexNumbers, Masked or list of str
+ResultColumn = Any  # an array on the host or the device, VertexNumbers, Masked or list of str
 
 
 @dataclass(frozen=True)
 class GraphReport:
-    """What the build of a graph did; `str()` of it is readable.
+    """Report on the build of a graph; `str()` of it is readable.
 
     Attributes
     ----------
     vertices, edges : int
-        Those that the graph has; an undirected edge counts once.
+        Numbers of vertices and edges of the graph; an undirected edge counts once.
     isolated : int
         Vertices without any edge.
     duplicates : int
-        Edges beside the first between the same two vertices, kept or merged.
+        Edges after the first between the same two vertices, kept or merged.
     self_loops : int
         Edges from a vertex to itself, kept or dropped.
     renumbered : {"no", "compacted", "sorted"}
-        Whether ids were 0 … n-1 already, were a range with gaps, or had to be sorted.
+        Whether ids were already 0 … n-1, were a range with gaps, or were sorted.
     bytes : int
         Memory that the graph holds now.
     both_ways : int
-        Of an undirected graph, pairs of vertices that have edges which were given in one direction and
-        others in the other: where every edge is listed both ways, each counts twice.  0 of a directed
-        one, and where `duplicates=` merged them.
+        For an undirected graph: pairs of vertices with edges that were given in both directions.
+        If a frame lists every edge in both directions, each counts twice.  0 for a directed
+        graph, and if `duplicates=` merged the edges.
     """
 
     vertices: int
@@ -97,7 +97,7 @@ class GraphReport:
 
 
 class Graph(Queries, Generic[FrameT]):
-    """A graph made from an edge frame.
+    """A graph built from an edge frame.
 
     Vertices are numbered 0 … n-1 in the ascending order of their ids (lexicographic for several
     columns; categoricals by their values), so that results are sorted by vertex.  The graph shares
@@ -106,45 +106,45 @@ class Graph(Queries, Generic[FrameT]):
     Parameters
     ----------
     edges : pandas, Polars, cuDF or Dask DataFrame, or PyArrow Table
-        One row for each edge.  Of a Dask frame, each worker of the current client's cluster builds a
-        share, and results are Dask frames.
+        One row for each edge.  For a Dask frame, each worker of the current client's cluster
+        builds a shard, and results are Dask frames.
     source, destination : str or sequence of str
-        The columns of the edges' ends: integers, strings, bytes, categoricals, timestamps, dates or
-        durations; several columns together make one id.  Columns of pandas and cuDF frames that are
-        named by whole numbers are named so here, too.
+        The id columns of the edges' ends: integers, strings, bytes, categoricals, timestamps,
+        dates or durations; several columns form one id.  Column names of pandas and cuDF frames
+        may be integers.
     weight : str or None
         A numeric column; NaN, null and infinite weights are refused.  By default the column named
         `weight`, if there is one; None for no weights.
     directed : bool
-        Otherwise every edge goes both ways, and is listed once, in either direction.  Where edges are
-        listed in both, they count twice: a `GraphWarning` says so.
+        If False, every edge goes in both directions, and should be listed once, in either
+        direction.  Edges that are listed in both directions count twice, with a `GraphWarning`.
     vertices : frame, optional
-        Ids of vertices, in a column named `vertex` or as the source columns (in a frame of one
-        column, of any name), each once, and columns of attributes.  Vertices that no edge has are
-        added, isolated.
+        Ids of vertices, each once, and columns of attributes.  The id columns are named `vertex`
+        or as the source columns; in a frame of one column any name will do.  Vertices without
+        edges are added as isolated vertices.
     attributes : str or sequence of str
         Further numeric columns of `edges` to keep.
     duplicates : {"keep", "sum", "min", "max", "mean", "first", "error"}
-        What becomes of parallel edges (undirected: of the same two vertices, whichever is the
-        source): all are kept, one is kept with the sum, least, largest, mean or first of their
-        weights and attributes, or they are refused.
+        Treatment of parallel edges (in an undirected graph, regardless of which end is the
+        source): keep all; keep one with the sum, minimum, maximum, mean or first of their weights
+        and attributes; or refuse them.
     self_loops : {"keep", "drop", "error"}
-        What becomes of edges from a vertex to itself.
+        Treatment of edges from a vertex to itself.
     consume : bool
-        Take the columns that are read out of `edges`, so that their memory is free before the
-        adjacency is complete.  pandas, Polars and cuDF frames lose those columns in place; an
-        Arrow table cannot, and only the graph's own references go.  A frame that is refused is
-        left as it was.
+        Remove the columns that are read from `edges`, so that their memory is free before the
+        adjacency is complete.  pandas, Polars and cuDF frames lose those columns in place.  An
+        Arrow table is immutable: only the graph's own references are dropped.  If the frame is
+        refused, it is left unchanged.
     workers : sequence of str, optional
-        Of a Dask frame: addresses of the workers that hold the graph; by default all of them.
+        For a Dask frame: addresses of the workers that hold the graph; by default all.
     balance : {"even", "auto"} or sequence of float
-        Of a Dask frame: how much of the work each worker gets.  "auto" goes by the speed that
+        For a Dask frame: how the work is divided among the workers.  "auto" uses the speed that
         `cluster_scan` measures; numbers are relative, in the order of `workers`.
 
     Raises
     ------
     InputError
-        If something is wrong with the frame; the message names the column, the row and the remedy.
+        If the frame is invalid; the message names the column, the row and the remedy.
     GraphMemoryError
         If the graph would not fit in memory; raised before it is built.
 
@@ -159,7 +159,7 @@ class Graph(Queries, Generic[FrameT]):
     """
 
     def __new__(cls, edges: FrameT | None = None, *arguments: Any, **options: Any) -> Self:
-        """Make a graph of a Dask frame with the workers of a cluster, any other one here."""
+        """Build a graph from a Dask frame on its cluster, from any other frame here."""
         if not is_dask_frame(edges):
             return super().__new__(cls)
         return cast(Self, provider("graphs of dask").ClusterGraph(edges, *arguments, **options))
@@ -232,35 +232,35 @@ class Graph(Queries, Generic[FrameT]):
         duplicates: Duplicates = "keep",
         self_loops: Loops = "keep",
     ) -> Graph:
-        """Make a graph of arrays.
+        """Build a graph from arrays.
 
         Parameters
         ----------
         source, destination : array
-            Ids of the edges' ends, in one dimension: of NumPy, CuPy, Numba, PyTorch or any library
-            that has `__cuda_array_interface__` or DLPack's protocol; or a list, or a Series.  Arrays
-            are read without a copy, and the graph is made where they are: all of them on the host, or
-            all on one GPU.
+            Ids of the edges' ends, one-dimensional: arrays of NumPy, CuPy, Numba, PyTorch or any
+            library with `__cuda_array_interface__` or DLPack; or a list, or a Series.  Arrays are
+            read without a copy, and the graph is built where they are: all on the host, or all on
+            one GPU.
         weight : array, optional
-            Finite numbers; the graph's column `weight`.
+            Finite numbers; kept as the column `weight`.
         vertices : frame, optional
             See `Graph`.
         directed : bool
             See `Graph`.
         attributes : mapping of str to array, optional
-            Further numbers of the edges, by name.
+            Further numeric edge columns, by name.
         duplicates, self_loops
             See `Graph`.
 
         Returns
         -------
         Graph
-            Its results are pandas frames, or, of arrays on a GPU, cuDF frames.
+            Its results are pandas frames, or cuDF frames for arrays on a GPU.
 
         Raises
         ------
         InputError
-            If something is wrong with the arrays, or the library of the results is not installed.
+            If the arrays are invalid, or the library of the results is not installed.
         GraphMemoryError
             If the graph would not fit in memory; raised before it is built.
 
@@ -289,27 +289,27 @@ class Graph(Queries, Generic[FrameT]):
 
     @classmethod
     def from_matrix(cls, matrix: Any, directed: bool = True) -> Graph:
-        """Make a graph of a sparse matrix.
+        """Build a graph from a sparse matrix.
 
         Parameters
         ----------
         matrix : sparse array or matrix of SciPy or CuPy
-            Square, in CSR, CSC, COO or another format.  The entry in row i and column j is the weight
-            of an edge from vertex i to vertex j; a stored zero is an edge too.
+            Square, in CSR, CSC, COO or another format.  The entry in row i and column j is the
+            weight of an edge from vertex i to vertex j; a stored zero is an edge too.
         directed : bool
-            Otherwise the matrix must be symmetric, and an entry and its mirror image are one edge.
+            If False, the matrix must be symmetric, and entries (i, j) and (j, i) are one edge.
 
         Returns
         -------
         Graph
-            With the vertices 0 … n-1, also those without an edge, and the weight `weight`.  Of a
-            matrix of CuPy it is made on the device, and its results are cuDF frames; of one of
-            SciPy, pandas frames.
+            With vertices 0 … n-1, including those without an edge, and the weight `weight`.  For a
+            CuPy matrix it is built on the device, and its results are cuDF frames; for a SciPy
+            matrix they are pandas frames.
 
         Raises
         ------
         InputError
-            If it is no sparse matrix, not square, not finite or, undirected, not symmetric.
+            If it is not a sparse matrix, not square, not finite or, if undirected, not symmetric.
         GraphMemoryError
             If the graph would not fit in memory; raised before it is built.
         """
@@ -340,7 +340,7 @@ class Graph(Queries, Generic[FrameT]):
         self.close()
 
     def close(self) -> None:
-        """Give the graph's memory back; using the graph afterwards raises InputError."""
+        """Free the graph's memory; using the graph afterwards raises InputError."""
         if self._arcs is not None:
             if not isinstance(self._arcs, Arcs):
                 self._arcs.close()
@@ -353,12 +353,12 @@ class Graph(Queries, Generic[FrameT]):
             if on_device:
                 from cugraph_ws.runtime.device import device, has_device
 
-                if has_device():  # the one that the graph was on may be gone
+                if has_device():  # the device of the graph may be lost
                     device().trim(everything=True)
 
     @property
     def number_of_vertices(self) -> int:
-        """Number of vertices, isolated ones included."""
+        """Number of vertices, including isolated ones."""
         self._open()
         return self._vertices.size
 
@@ -370,21 +370,21 @@ class Graph(Queries, Generic[FrameT]):
 
     @property
     def edge_attributes(self) -> tuple[str, ...]:
-        """Names of the edge columns that were kept, the weight among them."""
+        """Names of the edge columns that were kept, including the weight."""
         return tuple(self._carried)
 
     def on_device(self) -> DeviceGraph:
-        """Return the graph as the CUDA engine reads it; made when first needed, then kept.
+        """Return the graph for the CUDA engine; made when first needed, then kept.
 
         Returns
         -------
         DeviceGraph
-            Of a graph on the host, a copy.
+            A copy, if the graph is on the host.
 
         Raises
         ------
         EngineError
-            If there is no GPU, or what it takes to use it is not installed.
+            If there is no GPU, or a package that it needs is not installed.
         GraphMemoryError
             If the graph would not fit in the GPU's memory.
         """
@@ -397,32 +397,32 @@ class Graph(Queries, Generic[FrameT]):
             return self._copy
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
-        """Return the graph as the CUDA engine reads it, as the part of a single rank.
+        """Return the graph for the CUDA engine, as the part of a single rank.
 
         Returns
         -------
         graph : DeviceGraph
         numbers : device array, shape (size,)
-            Vertex number of each of its positions.
+            Vertex number at each position.
         boundaries : list of device array
-            For each rank, the positions that it holds as ghosts: none.
+            For each rank, the positions that it holds as ghosts: empty.
         """
         laid = self.on_device()
         return laid, laid.numbers, [laid.numbers[:0]]
 
     def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> FrameT:
-        """Return a frame of all vertices, in the caller's kind, sorted by vertex.
+        """Return a frame of all vertices, of the caller's kind, sorted by vertex.
 
         Parameters
         ----------
         columns : mapping of str to array, VertexNumbers, Masked or list of str
-            Each of shape (vertices,); arrays of the host or of the device.
+            Each of shape (vertices,); arrays on the host or the device.
 
         Returns
         -------
         DataFrame or Table
-            The ids in `vertex` (or, of several columns, under the source columns' names), then the
-            columns.
+            The ids in `vertex` (or, for ids of several columns, under the source columns' names),
+            then the columns.
         """
         self._open()
         return cast(FrameT, self._kind.make(self._beside(self._vertices.everyone(), columns)))
@@ -430,7 +430,7 @@ class Graph(Queries, Generic[FrameT]):
     def value_columns(
         self, data: Any, argument: str, *, on_device: bool = False
     ) -> list[str] | None:
-        """Return the names of the columns of a frame of vertices that are no ids; collective.
+        """Return the names of the columns of a vertex frame that are not ids; collective.
 
         Parameters
         ----------
@@ -438,12 +438,12 @@ class Graph(Queries, Generic[FrameT]):
         argument : str
             The caller's name for it, for errors.
         on_device : bool
-            Whether the frame is to be read on the device.
+            Whether the frame is read on the device.
 
         Returns
         -------
         list of str, or None
-            None for what is no frame.
+            None if it is not a frame.
 
         Raises
         ------
@@ -455,7 +455,7 @@ class Graph(Queries, Generic[FrameT]):
         return self._beside_ids(open_frame(data, argument, on_device=on_device))
 
     def _beside_ids(self, frame: Any) -> list[str]:
-        """Return the names of a frame's columns that are no ids."""
+        """Return the names of a frame's columns that are not ids."""
         ids = id_columns(frame, self._source_names)
         return [name for name in frame.names if name not in ids]
 
@@ -465,13 +465,13 @@ class Graph(Queries, Generic[FrameT]):
         Parameters
         ----------
         outputs : mapping of str to bool
-            By name of a column beside the ids, whether it holds vertices: of ids of several columns,
-            such a column becomes several, as `predecessor_a` and `predecessor_b`.
+            For each column besides the ids, whether it holds vertices.  For ids of several columns,
+            such a column becomes several, for example `predecessor_a` and `predecessor_b`.
 
         Raises
         ------
         InputError
-            With the column and the remedy.
+            Names the column and the remedy.
         """
         self._open()
         self._vertices.check_outputs(outputs)
@@ -482,7 +482,7 @@ class Graph(Queries, Generic[FrameT]):
         Parameters
         ----------
         columns : mapping of str to array, VertexNumbers, Masked or list of str
-            Columns of one length; arrays of the host or of the device.
+            Columns of equal length; arrays on the host or the device.
 
         Returns
         -------
@@ -492,20 +492,21 @@ class Graph(Queries, Generic[FrameT]):
         return cast(FrameT, self._kind.make(self._decoded(columns)))
 
     def edge_frame(self, keep: Any = None, *, among: Any = None) -> FrameT:
-        """Return edges as a frame, under the names that they came in with.
+        """Return edges as a frame, under their original column names.
 
         Parameters
         ----------
         keep : array of bool, shape (arcs,), optional
-            Which arcs of the CSC; all, where it is not given.  An undirected edge is kept if its
-            arc from the vertex of the smaller id is.
+            Arcs of the CSC to keep; all if not given.  An undirected edge is kept if its arc from
+            the vertex with the smaller id is.
         among : array of bool, shape (vertices,), optional
-            Of vertices, both ends of an edge that is kept.
+            Vertices; an edge is kept only if both of its ends are among them.
 
         Returns
         -------
         DataFrame or Table
-            Ordered by destination, then source; an undirected edge once, the smaller id as source.
+            Ordered by destination, then source; an undirected edge once, with the smaller id as
+            source.
         """
         arcs = self._open()
         self.check_edge_names()
@@ -516,7 +517,7 @@ class Graph(Queries, Generic[FrameT]):
         return cast(FrameT, self._frame_of_edges(sources, destinations, values))
 
     def _frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> Any:
-        """Return a frame of edges, given their ends as vertex numbers and the carried columns."""
+        """Return a frame of edges, given their ends as vertex numbers and the edge columns."""
         columns: dict[str, Any] = {}
         for names, numbers in (
             (self._source_names, sources),
@@ -529,7 +530,7 @@ class Graph(Queries, Generic[FrameT]):
         return cast(FrameT, self._kind.make(columns))
 
     def edges_among(self, marks: Any) -> Any:
-        """Return the edges whose ends are both marked, as a frame.
+        """Return the edges between marked vertices, as a frame.
 
         Parameters
         ----------
@@ -544,13 +545,13 @@ class Graph(Queries, Generic[FrameT]):
         return self.edge_frame(among=marks if self.device_resident else as_host(marks))
 
     def check_edge_names(self) -> None:
-        """Refuse to make a frame of edges in which one end's column would overwrite the other's.
+        """Refuse to make an edge frame in which one end's column would overwrite the other's.
 
         Raises
         ------
         InputError
-            If the graph is undirected, so that either end may come first, and a column was given for
-            different parts of the ids of sources and destinations.
+            If the graph is undirected, so that either end may come first, and the ids of sources
+            and destinations use the same column for different parts.
         """
         if self.directed:
             return
@@ -565,7 +566,7 @@ class Graph(Queries, Generic[FrameT]):
 
     @property
     def report(self) -> GraphReport:
-        """What the build did; counting builds the CSC when first read."""
+        """Report on the build; the first read builds the CSC to count edges."""
         arcs = self._open()
         if self._self_loops is None:
             self._self_loops = arcs.count_loops()
@@ -584,7 +585,7 @@ class Graph(Queries, Generic[FrameT]):
         )
 
     def _warn_of_edges_given_twice(self) -> None:
-        """Warn of an undirected graph whose frame lists edges both ways."""
+        """Warn if the frame of an undirected graph lists edges in both directions."""
         warn_of_pairs(self._open().both_ways, self._edges)
 
     def _merge(self, policy: Merge | Literal["error"]) -> None:
@@ -600,7 +601,7 @@ class Graph(Queries, Generic[FrameT]):
             if self.weight is not None:
                 values = arcs.values(self.weight, "csc")
                 bad = arcs.first_infinite(values)
-                if bad is not None:  # the frame had none
+                if bad is not None:  # not in the frame, so the merge produced it
                     edge = self.describe_edge(bad)
                     refuse_infinite(policy, self.weight, float(values[bad]), edge)
 
@@ -622,14 +623,14 @@ class Graph(Queries, Generic[FrameT]):
 
 
 def warn_of_pairs(pairs: int, edges: int) -> None:
-    """Warn the caller if an undirected graph's frame lists edges both ways.
+    """Warn the caller if an undirected graph's frame lists edges in both directions.
 
     Parameters
     ----------
     pairs : int
-        Pairs of vertices with edges that were given in one direction and others in the other.
+        Pairs of vertices with edges that were given in both directions.
     edges : int
-        Edges of the graph.
+        Number of edges of the graph.
     """
     if pairs:
         warn_caller(
@@ -650,7 +651,7 @@ def as_graph(
     attributes: Columns = (),
     weighted: bool = False,
 ) -> Graph[FrameT]:
-    """Return a Graph as it is, or make one of an edge frame.
+    """Return a Graph as it is, or build one from an edge frame.
 
     Parameters
     ----------
@@ -670,7 +671,7 @@ def as_graph(
     Raises
     ------
     InputError
-        If a Graph comes with an argument that says otherwise than the graph was built.
+        If an argument contradicts how a Graph was built.
     """
     check_columns(source, destination, weight, directed, attributes)
     if not isinstance(graph, Graph):
@@ -680,7 +681,7 @@ def as_graph(
 
 
 def check_as_built(graph: Any, weight: str | None, directed: bool, *, weighted: bool) -> None:
-    """Refuse arguments that say otherwise than a graph was built.
+    """Refuse arguments that contradict how a graph was built.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Columns of values to codes, a block of rows at a time, with little beside the distinct values.
+"""Converts columns of values to codes, block by block, in little extra memory.
 
-An interner gives each value the same code whenever it comes, and says at the end which ranks the codes
-have in the ascending order of the values.  No table ever has more than one entry for a distinct value,
-and no copy of a column is made.
+An interner gives equal values equal codes.  At the end it returns the rank of each code in the
+ascending order of the values.  Every table has at most one entry for each distinct value, and no
+column is copied.
 """
 
 from __future__ import annotations
@@ -61,38 +61,38 @@ Int64 = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 BLOCK = 1 << 16  # rows at a time: their hashes and copies stay in the cache
-_PARTS = 8  # at most; each thread that takes part reads all rows
-_LEAST = 1 << 12  # slots of a table, and room that is added
-_SLACK = 16  # a share of what is there is added at least: growing costs no copy of large arrays
-_SORTED = 1 << 14  # pairs that are sorted at a time, with copies beside them
-_DIGITS = 8  # bits, at most, by which more pairs are divided at a time
-_FEW = 8  # times the least slots are next, which is still little
-_TIED = 1 << 9  # texts of the same eight bytes that are sorted by comparing them
-_TURNS = 4  # in which texts are put in order, and given up where they were
-_WORD = 8  # bytes that are free behind texts, so that all can be read by words
-_MOST_NARROW = np.iinfo(np.int32).max  # bytes of texts that 32 bits count
-_SAMPLE = 1 << 10  # rows that are looked at for ranges of equally many integers
+_PARTS = 8  # at most; each thread reads all rows
+_LEAST = 1 << 12  # minimum slots of a table, and minimum growth
+_SLACK = 16  # arrays grow in place, by at least 1/16: large ones are not copied
+_SORTED = 1 << 14  # pairs that are sorted at a time, with temporary copies
+_DIGITS = 8  # maximum number of bits by which more pairs are divided at a time
+_FEW = 8  # growth factor from the minimum size, which is still small
+_TIED = 1 << 9  # texts with the same eight bytes that are sorted by comparison
+_TURNS = 4  # turns in which texts are put in order, and their old places freed
+_WORD = 8  # padding bytes after texts, so that all can be read by words
+_MOST_NARROW = np.iinfo(np.int32).max  # bytes of texts that int32 offsets can address
+_SAMPLE = 1 << 10  # rows sampled to find ranges with equal numbers of integers
 IdKind = Literal["dense", "sparse", "integers", "text"]
-_MOST_PLACES = 24  # bits of a bitmap's places: 16 MiB
+_MOST_PLACES = 24  # bits of the index into a bitmap: 16 MiB
 _MOST_CODES = np.iinfo(np.int32).max
 _SIGN = np.int64(np.iinfo(np.int64).min)
 
 
 @dataclass(frozen=True)
 class IdShape:
-    """What one column of ids is like, sources and destinations together.
+    """Properties of one column of ids, for sources and destinations combined.
 
     Attributes
     ----------
     kind : {"dense", "sparse", "integers", "text"}
-        Integers 0 … n-1 or another range without gaps; a range with gaps, not much larger than the
-        edge list; other integers; text or bytes.
+        Integers 0 … n-1 or another range without gaps; a range with gaps that is not much larger
+        than the edge list; other integers; text or bytes.
     distinct : int
-        How many ids there are.
+        Number of distinct ids.
     each : float
-        Bytes that are kept for one id.
+        Bytes that are kept per id.
     span : int
-        Size of the range, where it has a table.
+        Size of the range, if it has a table.
     copied : int
         Bytes of the columns that are copied before they are numbered.
     """
@@ -108,29 +108,29 @@ Watch: TypeAlias = Callable[[IdShape], None]
 
 
 class Coder(Protocol):
-    """What gives codes to the values of several columns of one type.
+    """Assigns codes to the values of several columns of one type.
 
     Attributes
     ----------
     watch : callable or None
-        Is told how many values there are whenever there come to be more, and may raise.
+        Called with the number of distinct values whenever it grows; it may raise.
     """
 
     watch: Watch | None
 
     @property
     def bound(self) -> int:
-        """A number that all codes so far are below."""
+        """An upper bound of all codes so far, exclusive."""
 
     def write(self, which: int, low: int, codes: Array) -> None:
-        """Write the codes of the rows from `low` on of column `which`."""
+        """Write the codes of the rows of column `which`, starting at row `low`."""
 
     def finish(self) -> tuple[Any, Array]:
         """Return the distinct values, ascending, and the rank of each code among them."""
 
 
 class IntegerCoder:
-    """Codes of integers, in tables of four bytes a slot.
+    """Codes of integers, in tables of four bytes per slot.
 
     Parameters
     ----------
@@ -150,15 +150,15 @@ class IntegerCoder:
 
     @property
     def bound(self) -> int:
-        """A number that all codes so far are below."""
+        """An upper bound of all codes so far, exclusive."""
         return int(self._counts.max()) * len(self._counts)
 
     def write(self, which: int, low: int, codes: Array) -> None:
-        """Write the codes of the rows from `low` on of column `which`."""
+        """Write the codes of the rows of column `which`, starting at row `low`."""
         self.write_keys(_as_keys(self._columns[which][low : low + len(codes)]), codes)
 
     def write_keys(self, keys: Int64, codes: Array) -> None:
-        """Write the codes of integers of 64 bits, of at most a block."""
+        """Write the codes of at most one block of int64 integers."""
         hashes = _hash(keys)
 
         def work(part: int) -> None:
@@ -177,14 +177,14 @@ class IntegerCoder:
 
     @property
     def _counts(self) -> Int64:
-        """How many distinct values each part has."""
+        """Number of distinct values in each part."""
         return self._states[:, 0]
 
     def _grow(self, part: int) -> None:
-        """Make room for more distinct integers."""
+        """Allocate space for more distinct integers."""
         count, slots = int(self._counts[part]), len(self._tables[part])
         if count >= 2 * slots // 3:
-            self._tables[part] = np.empty(0, np.int32)  # before the next one is there
+            self._tables[part] = np.empty(0, np.int32)  # free it before the next one is allocated
             self._tables[part] = table = np.full(2 * slots, -1, np.int32)
             for low in range(0, count, BLOCK):
                 high = min(low + BLOCK, count)
@@ -198,8 +198,8 @@ class IntegerCoder:
     def finish(self, change: Callable[[Int64], None] | None = None) -> tuple[Array, Int32]:
         """Return the distinct integers, ascending, and the rank of each code among them.
 
-        `change` replaces them by others, in place, before; those of a later part must stay greater
-        than those of an earlier one.
+        `change` first replaces the integers in place; those of a later part must stay greater than
+        those of an earlier one.
         """
         self._tables.clear()
         parts, size = len(self._counts), int(self._counts.sum())
@@ -226,12 +226,12 @@ class IntegerCoder:
 
 
 class TextCoder:
-    """Codes of text or bytes, in tables of four bytes a slot, beside the distinct values.
+    """Codes of text or bytes, in tables of four bytes per slot, and the distinct values.
 
     Parameters
     ----------
     columns : list of pyarrow.ChunkedArray
-        Of text or bytes, or dictionaries of such.
+        Columns of text or bytes, or dictionaries of these.
     """
 
     def __init__(self, columns: list[pa.ChunkedArray], watch: Watch | None = None) -> None:
@@ -249,11 +249,11 @@ class TextCoder:
 
     @property
     def bound(self) -> int:
-        """A number that all codes so far are below."""
+        """An upper bound of all codes so far, exclusive."""
         return int(self._counts.max()) << self._shift
 
     def write(self, which: int, low: int, codes: Array) -> None:
-        """Write the codes of the rows from `low` on of column `which`."""
+        """Write the codes of the rows of column `which`, starting at row `low`."""
         high = low + len(codes)
         for first, chunk, known in self._chunks[which]:
             start, end = max(low, first), min(high, first + len(chunk))
@@ -266,7 +266,7 @@ class TextCoder:
                 _translate(part, known, out)
 
     def _prepared(self, column: pa.ChunkedArray) -> list[tuple[int, pa.Array, Array | None]]:
-        """Return chunks with the rows at which they start, and the codes of their dictionaries."""
+        """Return chunks with their first rows, and the codes of their dictionaries."""
         chunks: list[tuple[int, pa.Array, Array | None]] = []
         row = 0
         for chunk in column.chunks:
@@ -278,7 +278,7 @@ class TextCoder:
         return chunks
 
     def _dictionary(self, chunk: pa.DictionaryArray) -> tuple[pa.DictionaryArray, Array]:
-        """Return the codes of a dictionary's values, where some row has them."""
+        """Return the codes of a dictionary's values that occur in some row."""
         used = np.zeros(len(chunk.dictionary), bool)
         _by_pieces(chunk, lambda rows, _low, _high: mark_used(rows, used))
         places = np.flatnonzero(used)
@@ -293,7 +293,7 @@ class TextCoder:
         return chunk, known
 
     def _write_text(self, text: pa.Array, codes: Array) -> None:
-        """Write the codes of at most a block of texts."""
+        """Write the codes of at most one block of texts."""
         ends, data = _buffers(text, self._wide)
         hashes = np.empty(len(codes), np.int64)
         pieces = cut_evenly(len(codes), number_of_threads())
@@ -315,15 +315,15 @@ class TextCoder:
 
     @property
     def _counts(self) -> Int64:
-        """How many distinct values each part has."""
+        """Number of distinct values in each part."""
         return self._states[:, 0]
 
     def _grow(self, part: int, length: int) -> None:
-        """Make room for more distinct texts, the next of which has so many bytes."""
+        """Allocate space for more distinct texts, the next of which has `length` bytes."""
         count, slots = int(self._counts[part]), len(self._tables[part])
         if count >= 2 * slots // 3:
-            self._tables[part] = np.empty(0, np.int32)  # before the next one is there
-            # Hardly any of few texts shares a slot with another then, which branches foresee.
+            self._tables[part] = np.empty(0, np.int32)  # free it before the next one is allocated
+            # Few texts then hardly ever share a slot, which branch prediction exploits.
             self._tables[part] = self._table(part, slots * (_FEW if slots == _LEAST else 2))
         if count + 1 == len(self._ends[part]):
             if self.watch is not None:
@@ -337,7 +337,7 @@ class TextCoder:
             _extend(self._known[part], length + _WORD + held // _SLACK)
 
     def _table(self, part: int, slots: int) -> Int32:
-        """Return a table of so many slots with the distinct texts so far."""
+        """Return a table of `slots` slots with the distinct texts so far."""
         table = np.full(slots, -1, np.int32)
         known = _read_only(self._known[part])
         for low, high in blocks(int(self._counts[part])):
@@ -348,7 +348,7 @@ class TextCoder:
         return table
 
     def _held(self) -> list[int]:
-        """Return how many bytes the distinct texts of each part have."""
+        """Return the number of bytes of the distinct texts of each part."""
         return [
             int(ends[count]) for count, ends in zip(self._counts.tolist(), self._ends, strict=True)
         ]
@@ -373,7 +373,7 @@ class TextCoder:
         return values, ranks
 
     def _joined(self) -> tuple[Array, Bytes]:
-        """Return the texts of all parts, one behind the other, and forget them here."""
+        """Return the concatenated texts of all parts, and free them here."""
         held, counts = self._held(), self._counts.tolist()
         wide = sum(held) + _WORD > _MOST_NARROW
         every = [one.astype(np.int64 if wide else np.int32, copy=False) for one in self._ends]
@@ -394,13 +394,13 @@ class TextCoder:
 def sort_texts(ends: Array, known: Bytes) -> Int32:
     """Return the ascending order of texts.
 
-    They are sorted by words of eight bytes, and those that have the same word by the next one; a few that
-    have, by comparing them.
+    They are sorted by words of eight bytes; those with equal words are sorted by the next word,
+    or by comparison if they are few.
 
     Parameters
     ----------
     ends : ndarray of int32 or int64, shape (texts + 1,)
-        Where each text begins and the last one ends.
+        Offsets of the texts.
     known : ndarray of uint8
 
     Returns
@@ -448,10 +448,10 @@ def _in_order(ends: Array, known: Bytes, codes: Int32, places: Int32) -> tuple[A
 
 
 def sort_pairs(keys: Int64, codes: Int32) -> None:
-    """Sort keys in place, and codes along with them, with hardly any memory beside them.
+    """Sort keys in place, and codes with them, with little temporary memory.
 
-    Many are divided by their leading digits first, so that those of a few digits are sorted at a time.
-    The order of equal keys is not defined.
+    Many pairs are first divided by their leading digits, so that those of a few digits are
+    sorted at a time.  The order of equal keys is undefined.
 
     Parameters
     ----------
@@ -478,7 +478,7 @@ def sort_pairs(keys: Int64, codes: Int32) -> None:
 
 
 def _joined(first: int, ends: list[int]) -> Iterator[tuple[int, int]]:
-    """Yield ranges that end where one of several does, of as many pairs as are sorted at a time."""
+    """Yield ranges that end at some of `ends`, as large as can be sorted at a time."""
     end = first
     for after in ends:
         if after - first > _SORTED and end > first:
@@ -489,7 +489,7 @@ def _joined(first: int, ends: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def apply_ranks(codes: Array, ranks: Array, least: int = 0) -> None:
-    """Put the rank of each code in its place.
+    """Replace each code by its rank.
 
     Parameters
     ----------
@@ -497,7 +497,7 @@ def apply_ranks(codes: Array, ranks: Array, least: int = 0) -> None:
         Overwritten.
     ranks : ndarray of integers, shape (codes,)
     least : int
-        The code whose rank is the first.
+        The code that has the first rank.
     """
     pieces = cut_evenly(len(codes), number_of_threads())
     parallel(rank_codes, [(codes, ranks, least, *piece) for piece in pieces])
@@ -510,7 +510,7 @@ def blocks(rows: int) -> Iterator[tuple[int, int]]:
 
 
 def table_slots(distinct: int, *, text: bool = False) -> int:
-    """Return the slots of all tables together, of a coder of so many distinct values."""
+    """Return the total slots of all tables of a coder with `distinct` values."""
     parts = 1 << min(number_of_threads(), _PARTS).bit_length() - 1
     slots = _LEAST
     while distinct // parts >= 2 * slots // 3:
@@ -519,16 +519,16 @@ def table_slots(distinct: int, *, text: bool = False) -> int:
 
 
 def count_distinct(*parts: Sequence[Array | pa.ChunkedArray]) -> int:
-    """Estimate how many distinct values, or tuples of values, there are, good to about 2 %.
+    """Estimate the number of distinct values, or tuples of values, to about 2 %.
 
-    Hashes mark places of a bitmap, and the places that stay free tell how many there were; of many
-    rows only a share of the hashes counts.
+    Hashes mark bits of a bitmap, and the number of free bits gives the estimate.  For many rows
+    only a fraction of the hashes is used.
 
     Parameters
     ----------
     *parts : sequence of ndarray of integers, or of pyarrow.ChunkedArray of text or bytes
-        For every part of a value, columns of one type, as many and as long as those of the others;
-        only read, in blocks.
+        For every part of a value, columns of one type, in equal number and of equal lengths; only
+        read, in blocks.
 
     Returns
     -------
@@ -575,7 +575,7 @@ def _wide(plain: pa.DataType) -> pa.DataType:
 
 
 def _buffers(text: pa.Array, wide: pa.DataType) -> tuple[Int64, npt.NDArray[np.uint8]]:
-    """Return where each text begins and the last one ends, and the bytes."""
+    """Return the offsets of the texts, and the bytes."""
     if text.type not in (pa.string(), pa.binary(), pa.large_string(), pa.large_binary()):
         text = text.cast(wide)
     narrow = text.type in (pa.string(), pa.binary())
@@ -589,9 +589,9 @@ def _buffers(text: pa.Array, wide: pa.DataType) -> tuple[Int64, npt.NDArray[np.u
 
 
 def _by_pieces(part: pa.DictionaryArray, work: Callable[[Array, int, int], None]) -> None:
-    """Give `work` the indices of a dictionary's rows, with where they begin and end, on all cores.
+    """Call `work` with the indices of a dictionary's rows and their range, on all cores.
 
-    They are int32, or int64 instead of all other types, in a copy of no more than a block.
+    Indices are int32 or int64; those of other types are copied to int64, at most a block at a time.
     """
 
     def each(first: int, last: int) -> None:
@@ -611,7 +611,7 @@ def _translate(part: pa.DictionaryArray, known: Int32, codes: Array) -> None:
 
 
 def _read_only(array: Array) -> Array:
-    """Return the same memory as kernels are compiled for, whether it may be written to or not."""
+    """Return the same memory with the type for which kernels are compiled, writable or not."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -625,7 +625,7 @@ def _as_keys(column: Array) -> Int64:
 
 
 def _from_keys(keys: Int64, dtype: np.dtype[Any]) -> Array:
-    """Return what `_as_keys` made, as it was; may be the same memory."""
+    """Undo `_as_keys`; may return the same memory."""
     if dtype == np.uint64:
         keys ^= _SIGN
         return keys.view(np.uint64)
@@ -633,7 +633,7 @@ def _from_keys(keys: Int64, dtype: np.dtype[Any]) -> Array:
 
 
 def _ranges(samples: list[Int64]) -> list[tuple[int, int]]:
-    """Return the least and the greatest integer of each part, by what a sample has."""
+    """Return the smallest and the greatest integer of each part, from a sample."""
     limits = np.iinfo(np.int64)
     parts = min(number_of_threads(), _PARTS)
     sample = np.unique(np.concatenate(samples))
@@ -643,7 +643,7 @@ def _ranges(samples: list[Int64]) -> list[tuple[int, int]]:
 
 
 def _hash(keys: Int64) -> Int64:
-    """Return hashes that differ in their low bits wherever keys differ in any."""
+    """Return hashes in which the low bits depend on all bits of the keys."""
     mixed = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(32)
     mixed *= np.uint64(0xD6E8FEB86659FD93)
@@ -656,12 +656,12 @@ def _stride(column: Array) -> int:
 
 
 def _extend(array: Array, more: int) -> None:
-    """Make an array longer in place, without a copy: nothing else may refer to its memory."""
+    """Extend an array in place, without a copy: its memory must have no other references."""
     array.resize(len(array) + max(more, _LEAST), refcheck=False)
 
 
 def _check_codes(bound: int) -> None:
-    """Raise InputError where codes no longer fit."""
+    """Raise InputError if codes no longer fit."""
     if bound > _MOST_CODES:
         raise InputError(
             f"more than {_MOST_CODES // 2:,} distinct ids that are not integers of a small range; "

@@ -1,4 +1,4 @@
-"""How much memory a graph takes, told before it is built."""
+"""Memory of a graph, estimated and checked before it is built."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
     "estimate_of_build",
 ]
 
-_SMALL = 1 << 24  # bytes that no machine lacks: to ask for it takes as long as a small search
+_SMALL = 1 << 24  # bytes that every machine has: a query would take as long as a small search
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class MemoryEstimate:
     input : int
         The columns of the edge frame that are read.
     numbering : int
-        Vertex ids that are kept: none of integers 0 … n-1.
+        Vertex ids that are kept; none for integers 0 … n-1.
     csc, csr : int
-        One adjacency, and the other where it is another one (0 for an undirected graph).
+        One adjacency, and the other if it is separate (0 for an undirected graph).
     values : int
         Weights and attributes, in one order.
     peak : int
-        The most at any time until the CSC is built, without the input.
+        Maximum until the CSC is built, without the input.
     run : int
-        The most that a run takes beside the built graph, its result included; 0 where no program was
-        named.
+        Maximum of a run without the built graph, including its result; 0 if no program was
+        given.
     """
 
     input: int
@@ -61,12 +61,12 @@ class MemoryEstimate:
 def estimate_of_build(
     edges: int, vertices: int, ids: Sequence[IdShape], *, both: bool, **values: int
 ) -> MemoryEstimate:
-    """Tell what a build on the CPU takes beside its input; see `footprints.estimate_build`.
+    """Estimate the memory of a build on the CPU; see `footprints.estimate_build`.
 
     Returns
     -------
     MemoryEstimate
-        Of no input.
+        Without the input.
     """
     built = estimate_build(edges, vertices, ids, both=both, **values)
     return MemoryEstimate(
@@ -86,12 +86,12 @@ def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None
     ----------
     estimate : MemoryEstimate
     available : int, optional
-        Bytes that there were before the build began; by default those that there are now.
+        Bytes that were available before the build began; by default those available now.
 
     Raises
     ------
     GraphMemoryError
-        With the estimate and the remedies.
+        Gives the estimate and the remedies.
     """
     if available is None:
         available = available_memory()
@@ -104,18 +104,18 @@ def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None
 
 
 def check_run_memory(program: Any, graph: Any) -> None:
-    """Raise GraphMemoryError if a run would not fit beside its graph, on the CPU of this machine.
+    """Raise GraphMemoryError if a run would not fit beside its graph, on this machine's CPU.
 
     Parameters
     ----------
     program : VertexProgram or Loop
     graph : Graph
-        Built here.
+        Built on this machine.
 
     Raises
     ------
     GraphMemoryError
-        With what is needed and the remedies.
+        Gives the required memory and the remedies.
     """
     ids = graph._vertices.numbering
     needed = estimate_run(

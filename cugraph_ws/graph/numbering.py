@@ -1,8 +1,8 @@
 """Vertex ids ↔ vertex numbers 0 … n-1, in the ids' ascending order.
 
-Integers that are 0 … n-1 already are their own numbers; integers in a range that is not much
-larger than the edge list are compacted by a table over the range; anything else is numbered by
-hashing it and sorting the distinct values.
+Integers 0 … n-1 are their own numbers.  Integers in a range that is not much larger than the edge
+list are compacted by a table over the range.  All other ids are numbered by hashing them and
+sorting the distinct values.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ Renumbered = Literal["no", "compacted", "sorted"]
 
 _INT64_MAX = np.iinfo(np.int64).max
 _NO_TABLE = np.empty(0, np.int32)
-_CODES = 1 << 32  # more than a column's codes: what a number is multiplied by for a pair with one
+_CODES = 1 << 32  # more than a column's codes: the factor of a number that is paired with a code
 
 
 class Numbering(Protocol):
-    """What knows the ids of all vertices."""
+    """Stores the ids of all vertices."""
 
     renumbered: Renumbered
 
@@ -77,7 +77,7 @@ class Numbering(Protocol):
 
 @dataclass
 class Numbered:
-    """Columns of ids as integers, and how an integer becomes a vertex number.
+    """Columns of ids as integers, and the mapping from integers to vertex numbers.
 
     Attributes
     ----------
@@ -85,10 +85,10 @@ class Numbered:
         One dtype, int32 or int64; may be the caller's own arrays.
     low : int
     table : ndarray
-        The number of integer i is `table[i - low]`, or `i - low` itself where it is empty.
+        The number of integer i is `table[i - low]`, or `i - low` itself if the table is empty.
     numbering : Numbering
     own : bool
-        Whether the columns are vertex numbers that nobody else refers to, and that may be overwritten.
+        Whether the columns are vertex numbers without other references, which may be overwritten.
     """
 
     columns: list[Array]
@@ -99,7 +99,7 @@ class Numbered:
 
     @property
     def shape(self) -> IdShape:
-        """What an estimate of memory goes by, now that the ids are numbered."""
+        """Description of the ids for memory estimates, exact after numbering."""
         size = self.numbering.size
         if self.own:
             return IdShape("integers", size, self.numbering.nbytes / max(1, size))
@@ -115,7 +115,7 @@ class Numbered:
 
 
 class DenseIntegers:
-    """Ids that are 0 … size-1: every id is its own number."""
+    """Ids 0 … size-1: every id is its own number."""
 
     renumbered: Renumbered = "no"
     nbytes = 0
@@ -138,7 +138,7 @@ class DenseIntegers:
 
 
 class SortedIntegers:
-    """Distinct integers in ascending order; an id's number is its place."""
+    """Distinct integers in ascending order; an id's number is its index."""
 
     def __init__(self, ids: Array, renumbered: Renumbered) -> None:
         self.ids = ids
@@ -155,12 +155,12 @@ class SortedIntegers:
         return self.ids.nbytes
 
     def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
-        """Find the ids by bisection."""
+        """Find the ids by binary search."""
         (ids,) = columns
         if not self.size:
             return np.full(len(ids), -1, np.int64)
-        # Arrays of int64 and uint64 are compared as float64, which is not exact: leave out by
-        # Python's integers what the dtype of these ids lacks, then compare in that dtype.
+        # NumPy compares int64 and uint64 arrays as float64, which is not exact.  So first exclude
+        # by Python's integers what the dtype of these ids lacks, then compare in that dtype.
         fits = (ids >= int(self.ids[0])) & (ids <= int(self.ids[-1]))
         wanted = ids.astype(self.ids.dtype)
         wanted[~fits] = self.ids[0]
@@ -168,7 +168,7 @@ class SortedIntegers:
         return np.where(fits & (self.ids[places] == wanted), places, -1).astype(np.int64)
 
     def decode(self, numbers: Array) -> list[pa.Array]:
-        """Look the ids up."""
+        """Look up the ids."""
         return [_take(pa.array(self.ids), numbers)]
 
 
@@ -199,12 +199,12 @@ class SortedText:
         return np.asarray(pc.fill_null(places, -1).to_numpy()).astype(np.int64)
 
     def decode(self, numbers: Array) -> list[pa.Array]:
-        """Look the ids up."""
+        """Look up the ids."""
         return [_take(self.ids, numbers)]
 
 
 class Pairs:
-    """Ids of several columns, in lexicographic order: the columns but the last, and the last."""
+    """Ids of several columns, in lexicographic order: all columns but the last, and the last."""
 
     renumbered: Renumbered = "sorted"
 
@@ -230,7 +230,7 @@ class Pairs:
         return np.where((head >= 0) & (last >= 0), found, -1)
 
     def decode(self, numbers: Array) -> list[pa.Array]:
-        """Look the pairs up, then their parts."""
+        """Look up the pairs, then their parts."""
         missing = numbers < 0
         keys = self.keys[numbers] if len(self.keys) else np.zeros(len(numbers), np.int64)
         head, last = np.divmod(keys, max(1, self.last.size))
@@ -241,27 +241,27 @@ class Pairs:
 def number_rows(
     columns: Sequence[Sequence[IdValues]], *, dense_up_to: int, watch: Watch | None = None
 ) -> Numbered:
-    """Give numbers to ids of one or several parts.
+    """Assign numbers to ids of one or several parts.
 
     Parameters
     ----------
     columns : sequence of sequences of ndarray or pyarrow.ChunkedArray
         For every part of an id, the columns that hold it, each part of one type: sources,
-        destinations, and perhaps a vertex frame's.
+        destinations, and optionally those of a vertex frame.
     dense_up_to : int
         Largest range of integers to number by a table over the range.
     watch : callable, optional
-        Is told what is known of ids that are hashed whenever there come to be more; it may raise.
+        Called with the description of hashed ids whenever their number grows; it may raise.
 
     Returns
     -------
     Numbered
-        With a column for each that every part has.
+        With one column for each column that every part has.
 
     Raises
     ------
     InputError
-        If pairs of ids' parts are too many to count.
+        If there are too many possible pairs of ids' parts.
     """
     head = number_values(columns[0], dense_up_to=dense_up_to, watch=watch)
     for part in columns[1:]:
@@ -272,11 +272,11 @@ def number_rows(
 def _number_pairs(
     head: Numbered, part: Sequence[IdValues], dense_up_to: int, watch: Watch | None
 ) -> Numbered:
-    """Give numbers to pairs of numbers and values of one more part.
+    """Assign numbers to pairs of numbers and values of one more part.
 
-    Where there may be more pairs than a table has room for, the part gets codes, and the pair of a
-    number and a code another one, a block of rows at a time.  The pairs' codes take the place of the
-    numbers, so that there is never more than one array for a column.
+    If there may be more pairs than fit in a table, the part is converted to codes, and each pair of
+    a number and a code to another code, a block of rows at a time.  The pairs' codes replace the
+    numbers, so that there is never more than one array per column.
     """
     dense = None
     if all(isinstance(column, np.ndarray) for column in part):
@@ -320,7 +320,7 @@ def _number_pairs(
 
 
 def _renumbering(width: int, ranks: Array | None) -> Callable[[Array], None]:
-    """Return what turns pairs of a number and a code, in place, into number × width + rank."""
+    """Return a function that converts pairs (number, code) in place to number × width + rank."""
 
     def change(keys: Array) -> None:
         for low, high in blocks(len(keys)):
@@ -334,7 +334,7 @@ def _renumbering(width: int, ranks: Array | None) -> Callable[[Array], None]:
 
 
 def _number_few_pairs(head: Numbered, last: Numbered, dense_up_to: int) -> Numbered:
-    """Give numbers to pairs of numbers that a table has room for."""
+    """Assign numbers to pairs of numbers that fit in a table."""
     width = last.numbering.size
     dtype = index_dtype(head.numbering.size * width)
     columns = []
@@ -370,17 +370,17 @@ def _write_pairs(
 
 
 def check_pairs(heads: int, width: int) -> None:
-    """Raise InputError if pairs of two parts of ids are too many to count.
+    """Raise InputError if there are too many pairs of two parts of ids.
 
     Parameters
     ----------
     heads, width : int
-        How many values either part has.
+        Number of values of either part.
 
     Raises
     ------
     InputError
-        With the remedy.
+        Names the remedy.
     """
     if heads * width > _INT64_MAX:
         raise InputError(
@@ -392,7 +392,7 @@ def check_pairs(heads: int, width: int) -> None:
 def number_values(
     columns: Sequence[IdValues], *, dense_up_to: int, watch: Watch | None = None
 ) -> Numbered:
-    """Give numbers to ids that are single values; see `number_rows`."""
+    """Assign numbers to ids that are single values; see `number_rows`."""
     if all(isinstance(column, np.ndarray) for column in columns):
         return number_integers(list(columns), dense_up_to=dense_up_to, watch=watch)
     return _number_by_hash(columns, watch)
@@ -401,13 +401,13 @@ def number_values(
 def number_integers(
     columns: Sequence[Array], *, dense_up_to: int, watch: Watch | None = None
 ) -> Numbered:
-    """Give numbers to integers of one dtype; see `number_rows`."""
+    """Assign numbers to integers of one dtype; see `number_rows`."""
     numbered = _number_by_table(columns, dense_up_to)
     return _number_by_hash(columns, watch) if numbered is None else numbered
 
 
 def _number_by_table(columns: Sequence[Array], dense_up_to: int) -> Numbered | None:
-    """Give numbers to integers by a table over their range; None if that is too large."""
+    """Assign numbers to integers by a table over their range; None if that is too large."""
     filled = [column for column in columns if len(column)]
     if not filled:
         return Numbered([np.empty(0, np.int32) for _ in columns], 0, _NO_TABLE, DenseIntegers(0))
@@ -436,14 +436,14 @@ def _number_by_table(columns: Sequence[Array], dense_up_to: int) -> Numbered | N
 
 
 def _signed(column: Array, dtype: np.dtype[Any]) -> Array:
-    """Return integers that fit `dtype` as such; the same memory where the width is the same."""
+    """Return integers as `dtype`, in which they fit; the same memory if the width is the same."""
     if column.dtype.itemsize == dtype.itemsize and column.flags.c_contiguous:
         return _writable_alias(column.view(dtype))
     return np.ascontiguousarray(column, dtype=dtype)
 
 
 class _Alias:
-    """The same memory as `array`, said to be writable."""
+    """The same memory as `array`, declared writable."""
 
     def __init__(self, array: Array) -> None:
         self.owner = array
@@ -455,14 +455,14 @@ class _Alias:
 def _writable_alias(array: Array) -> Array:
     """Return an alias that is typed as writable, for kernels that only read it.
 
-    Numba would compile every kernel a second time for read-only columns, which pandas and Arrow
-    both give out.
+    Otherwise Numba would compile every kernel again for read-only columns, which pandas and Arrow
+    return.
     """
     return array if array.flags.writeable else np.asarray(_Alias(array))
 
 
 def _presence(columns: Sequence[Array], low: int, span: int) -> npt.NDArray[np.uint8]:
-    """Mark which of the integers `low`, low + 1, … occur; each thread marks an array of its own."""
+    """Mark which of the integers `low`, low + 1, … occur; each thread marks its own array."""
     most = max(len(column) for column in columns)
     threads = max(1, min(number_of_threads(), most // max(span, 1 << 16)))
     present = np.zeros((threads, span), np.uint8)
@@ -478,7 +478,7 @@ def _presence(columns: Sequence[Array], low: int, span: int) -> npt.NDArray[np.u
 
 
 def _number_by_hash(columns: Sequence[IdValues], watch: Watch | None) -> Numbered:
-    """Give numbers to values by their distinct ones, sorted: only those are ever compared."""
+    """Assign numbers to values by sorting the distinct ones; only those are compared."""
     coder = _coder(columns, watch)
     numbers = []
     for which, column in enumerate(columns):
@@ -493,7 +493,7 @@ def _number_by_hash(columns: Sequence[IdValues], watch: Watch | None) -> Numbere
 
 
 def _at_once(column: IdValues) -> Iterable[tuple[int, int]]:
-    """Return ranges of rows to be written at a time: of a dictionary's, which are not copied, all."""
+    """Return ranges of rows to write at a time; all rows of a dictionary, which is not copied."""
     if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
         return [(0, len(column))]
     return blocks(len(column))

@@ -1,4 +1,4 @@
-"""How each random graph is made: checked parameters turned into a function of edge numbers."""
+"""Recipes of random graphs: checked parameters, turned into a function of edge numbers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Arrays = dict[str, npt.NDArray[Any]]
 Integers = npt.NDArray[np.int64]
 Weights = tuple[float, float] | None
 
-EDGES, WEIGHTS, DROP, PERMUTATION, PAIRS = range(5)  # streams of random numbers of one seed
+EDGES, WEIGHTS, DROP, PERMUTATION, PAIRS = range(5)  # random number streams of one seed
 MOST_VERTICES = 2**62
-MOST_PAIRED = 2**31  # vertices whose pairs can be numbered in 62 bits
-PIECES = 4  # for each thread, so that one that falls behind does not hold up the rest
+MOST_PAIRED = 2**31  # vertices; their pairs can be numbered in 62 bits
+PIECES = 4  # per thread, so that a slow thread does not delay the rest
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Recipe:
         `fill(source, destination, first, lo, hi)` writes slots `first + lo` to `first + hi` of
         the graph at `lo` to `hi` of the arrays.
     slots : int
-        Edges, or more than that: a slot whose source is -1 is none.
+        Number of edges, or more: a slot with source -1 has no edge.
     seed : int
     weights : (low, high) or None
     """
@@ -183,7 +183,7 @@ RECIPES: dict[str, Callable[..., Recipe]] = {
 
 
 def whole(value: Any, name: str, least: int, most: int) -> int:
-    """Check that an argument is a whole number in a range.
+    """Check that an argument is an integer in a range.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def whole(value: Any, name: str, least: int, most: int) -> int:
     Raises
     ------
     InputError
-        If it is none, or out of range.
+        If it is not an integer, or out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError(f"{name} is {value!r}: give a whole number")

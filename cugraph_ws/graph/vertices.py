@@ -66,7 +66,7 @@ class Vertices:
         return self._place(self.find(values, argument), on_device)
 
     def find(self, values: Any, argument: str) -> Any:
-        """Return the numbers of ids, where they have been looked up: on the device, or the host."""
+        """Return the numbers of ids where they were looked up: on the device, or the host."""
         if is_frame(values):
             frame = open_frame(values, argument, on_device=self.on_device)
             names = id_columns(frame, self.sources)
@@ -89,8 +89,8 @@ class Vertices:
         Parameters
         ----------
         name : str or None
-            Name of the result column (with several id columns, the start of their names);
-            None for the vertices themselves.
+            Name of the result column (with several id columns, the prefix of their names); None for
+            the vertices themselves.
         numbers : VertexNumbers
 
         Returns
@@ -101,7 +101,7 @@ class Vertices:
         return dict(zip(names, self._outputs(numbers), strict=True))
 
     def names_of(self, name: str) -> list[str]:
-        """Return the names of the result columns that vertices make, one for each part of an id."""
+        """Return the names of the result columns of vertices, one for each part of an id."""
         return [name] if len(self.types) == 1 else [f"{name}_{part}" for part in self.sources]
 
     def check_outputs(self, outputs: Mapping[str, bool]) -> None:
@@ -110,12 +110,12 @@ class Vertices:
         Parameters
         ----------
         outputs : mapping of str to bool
-            By name of a column beside the ids, whether it holds vertices.
+            For each column besides the ids, whether it holds vertices.
 
         Raises
         ------
         InputError
-            With the column and the remedy.
+            Names the column and the remedy.
         """
         taken = dict.fromkeys(self.names, "")
         for name, holds_vertices in outputs.items():
@@ -125,7 +125,7 @@ class Vertices:
                 taken[column] = name
 
     def _refuse_output(self, column: str, other: str) -> NoReturn:
-        """Raise InputError for a result column whose name is taken: by the ids, or by another one."""
+        """Raise InputError for a result column that has the name of the ids or of another column."""
         if other:
             raise InputError(
                 f"source={self.sources!r}: two columns of the result would be named {column!r}; "
@@ -163,9 +163,9 @@ class Vertices:
         return [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
 
     def keep_attributes(self, frame: Frame, rows: Any) -> None:
-        """Copy the attributes of a vertex frame whose rows are the vertices `rows`.
+        """Copy the attributes of a vertex frame, in which row i is the vertex `rows[i]`.
 
-        A column that cannot be read is an error only once it is asked for.
+        A column that cannot be read raises an error only when it is used.
         """
         ids = id_columns(frame, self.sources)
         self._attribute_rows = self._distinct(rows, frame.argument)
@@ -178,7 +178,7 @@ class Vertices:
                 self._attributes[name] = error
                 continue
             values = column.values
-            if hasattr(values, "copy"):  # Arrow's are immutable
+            if hasattr(values, "copy"):  # Arrow's arrays are immutable
                 column = replace(column, values=values.copy())
             self._attributes[name] = column
 
@@ -192,7 +192,7 @@ class Vertices:
         *,
         on_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Align numbers that are given for vertices; see `Graph.vertex_values`."""
+        """Align values that are given for vertices; see `Graph.vertex_values`."""
         given = self._xp.zeros(self.size, np.bool_)
         values = self._xp.zeros(self.size, np.dtype(dtype))
         if isinstance(data, (abstract.Real, np.generic)):
@@ -227,19 +227,19 @@ class Vertices:
         kept = [one for one in self._attributes.values() if isinstance(one, Column)]
         return sum(self._bytes(one) for one in kept) + int(self._attribute_rows.nbytes)
 
-    # What is otherwise where the vertices are on the device:
+    # What differs if the vertices are on the device:
 
     @property
     def _xp(self) -> Any:
-        """The library of arrays that hold something for every vertex."""
+        """The library of arrays that have an entry for every vertex."""
         return np
 
     def _here(self, column: Column) -> Column:
-        """Return a column where the vertices are."""
+        """Return a column on the device or host where the vertices are."""
         return column
 
     def _place(self, array: Any, on_device: bool) -> Any:
-        """Return an array where it is wanted."""
+        """Return an array on the requested side."""
         if not on_device:
             return array
         from cugraph_ws.runtime.device import device
@@ -251,11 +251,11 @@ class Vertices:
         return int(value)
 
     def _bytes(self, column: Column) -> int:
-        """Return how much memory a column takes."""
+        """Return the memory that a column takes, in bytes."""
         return int(column.values.nbytes)
 
     def _pairs(self, data: Any, argument: str, column: str | None) -> tuple[Any, Column]:
-        """Return vertex numbers, none twice, and a column of as many values."""
+        """Return vertex numbers without repetitions, and a column of as many values."""
         if isinstance(data, str):
             found = self._attributes.get(data)
             if found is None:
@@ -280,7 +280,7 @@ class Vertices:
         return self._distinct(rows, argument), frame.column(column, argument)
 
     def _refuse_name(self, name: str, argument: str, have: Sequence[str]) -> NoReturn:
-        """Raise InputError for the name of no attribute."""
+        """Raise InputError for an unknown attribute name."""
         raise InputError(
             f"{argument}={name!r}: the graph has no such vertex attribute, it has "
             f"{', '.join(map(repr, have)) or 'none'}; "
@@ -305,18 +305,18 @@ class Vertices:
         return numbers
 
     def _look_up(self, parts: Sequence[Any]) -> Any:
-        """Return the numbers of ids in their own types, -1 where unknown."""
+        """Return the numbers of ids in their own types, -1 if unknown."""
         return self.numbering.encode(parts)
 
     @staticmethod
     def _shown(columns: Sequence[Column], row: int) -> str:
-        """Return an id that came in, as errors show it."""
+        """Return an id of the input, as errors show it."""
         value = [column.value(row) for column in columns]
         return repr(value[0] if len(value) == 1 else tuple(value))
 
     @staticmethod
     def _refuse_unknown(shown: str, count: int, argument: str) -> NoReturn:
-        """Raise InputError for ids that are no vertices."""
+        """Raise InputError for ids that are not vertices."""
         more = f", and {count - 1} more" if count > 1 else ""
         raise InputError(
             f"{argument}: {shown} is not a vertex of the graph{more}; vertices without edges "
@@ -324,7 +324,7 @@ class Vertices:
         )
 
     def _distinct(self, rows: Any, argument: str) -> Any:
-        """Return vertex numbers where the vertices are, having refused repeated ones."""
+        """Return vertex numbers on the side of the vertices; refuse repeated ones."""
         rows = self._xp.asarray(rows)
         counts = self._xp.bincount(rows, minlength=1)
         if self._scalar(counts.max()) > 1:
@@ -341,14 +341,14 @@ class Vertices:
 
 
 def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str:
-    """Find the one column of a frame of vertices beside its ids.
+    """Find the only column of a vertex frame besides its ids.
 
     Parameters
     ----------
     names : sequence of str
         All columns.
     ids : sequence of str
-        Those of the ids.
+        Id columns.
     argument : str
         The caller's name for the frame, for errors.
 
@@ -359,7 +359,7 @@ def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str
     Raises
     ------
     InputError
-        If there is another number of columns.
+        If there are no or several such columns.
     """
     others = [name for name in names if name not in ids]
     if len(others) != 1:
@@ -371,7 +371,7 @@ def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str
 
 
 class Named(Protocol):
-    """What has named columns: a frame, or one that is spread over a crew."""
+    """An object with named columns: a frame, or a partitioned frame."""
 
     argument: str
 
@@ -381,7 +381,7 @@ class Named(Protocol):
 
 
 def id_columns(frame: Named, sources: Sequence[str]) -> list[str]:
-    """Find the id columns of a frame of vertices.
+    """Find the id columns of a vertex frame.
 
     Parameters
     ----------

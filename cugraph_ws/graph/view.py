@@ -1,7 +1,7 @@
-"""What engines, programs and people ask of a graph: neighbours, degrees, values, numbers of ids.
+"""The graph view: what engines, programs and users read from a graph.
 
-A graph is on the host or on the device.  Whatever is asked for comes from there, and is copied where
-it is wanted elsewhere: on the host unless `on_device` says otherwise.
+A graph is on the host or on the device.  Values are read there and copied to where they are
+wanted: to the host unless `on_device` is set.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ __all__ = ["EXAMPLES", "Queries"]
 
 Array = npt.NDArray[Any]
 
-EXAMPLES = 4  # vertices of whose kind no more are needed
+EXAMPLES = 4  # number of example vertices
 
 
 class Queries:
-    """The part of `Graph` that reads; see there."""
+    """The reading part of `Graph`."""
 
     _arcs: Arcs | DeviceArcs | None
     _vertices: Vertices
     _carried: list[str]
-    _extremes: dict[tuple[str, bool], tuple[Any, int]]  # found so far: every run asks for them
-    # Sums of columns by name, direction, and whether on the device: every run asks for them.  Degrees
-    # are under the name "", and as float64 under None.
+    _extremes: dict[tuple[str, bool], tuple[Any, int]]  # cached, since every run needs them
+    # Cached sums of columns by name, direction, and whether on the device, since every run needs
+    # them. Degrees have the name "", and as float64 None.
     _sums: dict[tuple[str | None, bool, bool], Any]
 
     @property
@@ -49,19 +49,19 @@ class Queries:
 
     @property
     def length(self) -> int:
-        """Entries of an array by vertex: one for each; of a share, for its own and for ghosts."""
+        """Length of an array by vertex; on a shard, the number of owned vertices and ghosts."""
         return self._numbered()
 
     @property
     def owned(self) -> int:
-        """Entries that are no ghosts' in an array by vertex; they come first."""
+        """Number of owned entries in an array by vertex; they come first."""
         return self._numbered()
 
-    # What a rank's part of a graph has besides; a whole graph is the part of a single rank.
+    # Further properties of a rank's part of a graph; a whole graph is the part of a single rank.
 
     comm: Communicator = SingleRank()
     low = 0
-    whole = True  # not a rank's shard; that of a single rank is still one, whose checkpoints differ
+    whole = True  # false for any shard, even a single rank's, since its checkpoints differ
 
     @property
     def cuts(self) -> npt.NDArray[np.int64]:
@@ -85,7 +85,7 @@ class Queries:
 
     @property
     def binds_on_device(self) -> bool:
-        """Whether arrays by vertex are made on the device where a run computes there."""
+        """Whether arrays by vertex are made on the device if a run computes there."""
         return True
 
     def _numbered(self) -> int:
@@ -94,13 +94,13 @@ class Queries:
 
     @property
     def numbers_are_ids(self) -> bool:
-        """Whether the ids are the integers 0 … n-1, and so the vertices' numbers."""
+        """Whether the ids are the integers 0 … n-1, and so equal to the vertex numbers."""
         self._open()
         return bool(self._vertices.numbering.renumbered == "no")
 
     @property
     def device_resident(self) -> bool:
-        """Whether the graph was made on a GPU, of a cuDF frame or arrays there.
+        """Whether the graph was built on a GPU, from a cuDF frame or arrays there.
 
         Its results are made there, and `engine="auto"` computes there.
         """
@@ -133,13 +133,12 @@ class Queries:
         ----------
         incoming : bool
         on_device : bool
-            Whether the array is to be on the device.
+            Whether to return a device array.
 
         Returns
         -------
         array of int64, shape (vertices,)
-            By vertex number; not to be written to.  Made when first asked for, then kept until
-            `close()`.
+            By vertex number; read-only.  Made when first needed, then kept until `close()`.
         """
         check_flag("incoming", incoming)
         return self._kept_sums(
@@ -162,18 +161,17 @@ class Queries:
             The weight, or one of `attributes`; None counts each edge as 1.
         incoming : bool
         on_device : bool
-            Whether the array is to be on the device.
+            Whether to return a device array.
 
         Returns
         -------
         array of float64, shape (vertices,)
-            By vertex number; not to be written to.  Made when first asked for, then kept until
-            `close()`.
+            By vertex number; read-only.  Made when first needed, then kept until `close()`.
 
         Raises
         ------
         InputError
-            If the graph did not keep such a column, or a sum is more than a float64 holds.
+            If the graph did not keep such a column, or a sum exceeds float64.
         """
         arcs = self._open()
         check_flag("incoming", incoming)
@@ -197,9 +195,9 @@ class Queries:
     def _kept_sums(
         self, name: str | None, incoming: bool, make: Callable[[], Any], *, on_device: bool
     ) -> Any:
-        """Return an array by vertex that the graph alone determines.
+        """Return an array by vertex that depends on the graph alone.
 
-        It is made where the graph is, and copied where it is wanted elsewhere; both are kept.
+        It is made where the graph is, and copied to where it is wanted; both are kept.
         """
         made_on_device = not isinstance(self._open(), Arcs)
         own, wanted = (name, incoming, made_on_device), (name, incoming, on_device)
@@ -210,7 +208,7 @@ class Queries:
         return self._sums[wanted]
 
     def least_edge_value(self, name: str) -> tuple[Any, int] | None:
-        """Return the least value of an edge column, and an edge that has it.
+        """Return the smallest value of an edge column, and an edge that has it.
 
         Parameters
         ----------
@@ -221,7 +219,7 @@ class Queries:
         -------
         value : NumPy scalar
         arc : int
-            As `describe_edge` takes it.  Without any edge, None is returned instead of both.
+            For `describe_edge`.  Without any edge, None is returned instead of both.
 
         Raises
         ------
@@ -242,7 +240,7 @@ class Queries:
         -------
         value : NumPy scalar
         arc : int
-            As `describe_edge` takes it.  Without any edge, None is returned instead of both.
+            For `describe_edge`.  Without any edge, None is returned instead of both.
         """
         return self._extreme(name, least=False)
 
@@ -252,7 +250,7 @@ class Queries:
         Parameters
         ----------
         arc : int
-            As `least_edge_value` gives it.
+            From `least_edge_value`.
 
         Returns
         -------
@@ -297,7 +295,7 @@ class Queries:
         Returns
         -------
         ndarray of int64, float32 or float64, shape (arcs,)
-            Smaller integers and bools widen to int64, float16 to float32.  Not to be written to.
+            Smaller integers and bools widen to int64, float16 to float32.  Read-only.
 
         Raises
         ------
@@ -314,7 +312,7 @@ class Queries:
         Parameters
         ----------
         value : object
-            An id, of several columns a tuple.
+            An id; a tuple for an id of several columns.
         argument : str
             The caller's name for it, for errors.
 
@@ -325,7 +323,7 @@ class Queries:
         Raises
         ------
         InputError
-            If it is no vertex of the graph.
+            If it is not a vertex of the graph.
         """
         self._open()
         return self._vertices.number(value, argument)
@@ -336,11 +334,12 @@ class Queries:
         Parameters
         ----------
         values : sequence, array, Series or frame
-            Ids; of several columns, tuples or a frame.  They are looked up where the graph is.
+            Ids; tuples or a frame for ids of several columns.  They are looked up where the graph
+            is.
         argument : str
             The caller's name for it, for errors.
         on_device : bool
-            Whether the array is to be on the device.
+            Whether to return a device array.
 
         Returns
         -------
@@ -349,13 +348,13 @@ class Queries:
         Raises
         ------
         InputError
-            If one is no vertex of the graph.
+            If one is not a vertex of the graph.
         """
         self._open()
         return self._vertices.numbers(values, argument, on_device=on_device)
 
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
-        """Mark vertices.
+        """Return a mask of the given vertices.
 
         Parameters
         ----------
@@ -386,17 +385,17 @@ class Queries:
         return values.sum()
 
     def vertex_max(self, values: Any) -> Any:
-        """Return the greatest entry over all vertices of an array by vertex.
+        """Return the maximum over all vertices of an array by vertex.
 
         Parameters
         ----------
         values : array of float64, shape (length,)
-            Of numbers that are 0 or more.
+            Numbers of 0 or more.
 
         Returns
         -------
         scalar
-            0.0 without vertices.
+            0.0 if there are no vertices.
         """
         return values.max() if len(values) else np.float64(0.0)
 
@@ -406,12 +405,12 @@ class Queries:
         Parameters
         ----------
         *columns : array, each of shape (length,), or with one entry that holds for all
-            The latter come back as they are.
+            Arrays with one entry are returned unchanged.
 
         Returns
         -------
         list of ndarray
-            On the host, the former of one length.
+            On the host; those by vertex have equal lengths.
         """
         places = list(range(0, self.length, max(1, self.length // EXAMPLES)))
         return [
@@ -419,12 +418,12 @@ class Queries:
         ]
 
     def any_member(self, truth: bool) -> bool:
-        """Tell whether something is so for any who holds a share of the graph.
+        """Tell whether a condition holds on any rank; collective.
 
         Parameters
         ----------
         truth : bool
-            Whether it is so here.
+            Whether it holds here.
 
         Returns
         -------
@@ -448,7 +447,7 @@ class Queries:
         return self._vertices.describe(number)
 
     def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
-        """Return the ids of any vertices as text for errors; collective, all ranks for the same ones.
+        """Return the ids of vertices as text for errors; collective, with the same vertices.
 
         Parameters
         ----------
@@ -470,28 +469,28 @@ class Queries:
         *,
         on_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Align numbers that are given for vertices to vertex numbers.
+        """Return values that are given for vertices, by vertex number.
 
         Parameters
         ----------
         data : frame, dict, number or str
-            A frame of ids and one column of values, ids to values, one number for all vertices, or
-            the name of a vertex attribute given in `vertices=`.
+            A frame of ids and one column of values, a mapping from ids to values, one number for
+            all vertices, or the name of a vertex attribute given in `vertices=`.
         argument : str
             The caller's name for it, for errors.
         dtype : dtype
         default : number, optional
-            Of vertices that are not given; without one, every vertex must be.
+            Value of vertices that are not given; without a default, all must be given.
         column : str, optional
-            Which column of the frame has the values, where it has several.
+            Column of the frame with the values, if there are several.
         on_device : bool
-            Whether the arrays are to be on the device.
+            Whether to return device arrays.
 
         Returns
         -------
         values : array of `dtype`, shape (vertices,)
         given : array of bool, shape (vertices,)
-            Which vertices had a value.
+            Which vertices were given a value.
 
         Raises
         ------

@@ -148,22 +148,6 @@ class Halo:
             # A boundary names no vertex twice.
             column[held] = combine(column[held], array.reshape(len(held), *column.shape[1:]))
 
-    def reduce_changed(self, changed: Array, values: Array) -> list[tuple[Array, Array]]:
-        """Send changed values of ghosts to their owners.
-
-        Parameters
-        ----------
-        changed : array of bool, shape (ghosts,)
-        values : array, shape (ghosts,)
-
-        Returns
-        -------
-        list of (positions, values)
-            For each rank that sent values: distinct positions of owned vertices, and the values.
-        """
-        _, reports, _ = self.swap(self._xp.zeros(len(self.ends), np.bool_), changed, values)
-        return reports
-
     def swap(
         self, changed: Array, ghosts_changed: Array, values: Array, *others: Array
     ) -> tuple[Array, list[tuple[Array, Array]], list[int]]:

@@ -1,16 +1,16 @@
-"""What can be proved from a program's source: that its messages may be applied out of order.
+"""Proofs from a program's source that its messages may be applied out of order.
 
-The theorem is that of chaotic iteration: where every update is monotone, all fair orders lead to the
+The theorem is that of chaotic iteration: if every update is monotone, all fair orders lead to the
 same fixpoint (Cousot, Cousot: Automatic synthesis of optimal invariant assertions, 1977, after
-Chazan, Miranker 1969).  A program is proved to be of that kind if
+Chazan, Miranker 1969).  A program is proved monotone if
 
-- its state is one field x, and `combine` is min (max is the mirror image; `any`: a flag);
-- `apply` returns min(old.x, gathered), in whatever spelling (`any`: `old.x or gathered`);
+- its state is one field x, and `combine` is min (max is symmetric; `any`: a flag);
+- `apply` returns min(old.x, gathered), in any spelling (`any`: `old.x or gathered`);
 - `compute` is non-decreasing in the state of the source;
-- `active` is left out, or says that x has changed;
+- `active` is left out, or returns whether x has changed;
 - nothing reads `p.superstep` or an aggregate, and no residual ends a run early.
 
-What is not proved is run in supersteps, as written.
+A program without a proof runs in supersteps, as written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["fields_of_vertex_numbers", "why_not_monotone"]
 Trend = Literal["constant", "rising", "falling", "unknown"]
 Sign = Literal["positive", "non-negative", "unknown"]
 
-# Functions that keep order, for any argument, and those that do for arguments that are finite
+# Functions that are monotone for all arguments, and those that are for finite arguments
 KEEP_ORDER = {
     "float", "bool", "np.floor", "np.ceil", "np.trunc", "np.float64", "np.float32",
     "math.exp", "math.expm1", "math.tanh", "math.atan", "np.exp", "np.expm1", "np.tanh", "np.arctan",
@@ -39,14 +39,14 @@ KEEP_ORDER_OF_FINITE = {
 
 
 def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | None:
-    """Say what keeps a program from being proved monotone; None if nothing does.
+    """Return the reason why a program is not proved monotone; None if it is.
 
     Parameters
     ----------
     program : VertexProgram
         The checked program.
     state : tuple of str
-        NumPy's names of the types of its state fields.
+        NumPy type names of its state fields.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
 
 
 def fields_of_vertex_numbers(program: VertexProgram) -> list[str]:
-    """Return the state fields to which `init` plainly gives the vertex's number.
+    """Return the state fields that `init` plainly sets to the vertex's number.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def fields_of_vertex_numbers(program: VertexProgram) -> list[str]:
 
 @dataclass
 class _Function:
-    """A function as expressions: what it returns, with the conditions on the way."""
+    """A function as expressions: its return values, with the conditions that lead to them."""
 
     node: ast.FunctionDef
     helpers: dict[str, ast.FunctionDef]
@@ -125,7 +125,7 @@ def _function(program: VertexProgram, name: str) -> _Function:
 
 
 def _as_expression(body: list[ast.stmt]) -> ast.expr | None:
-    """Return a function's body as one expression: local variables put in, ifs as `a if c else b`."""
+    """Return a function's body as one expression: variables substituted, ifs as `a if c else b`."""
     known: dict[str, ast.expr] = {}
 
     def filled(node: ast.expr, names: dict[str, ast.expr]) -> ast.expr:
@@ -133,7 +133,7 @@ def _as_expression(body: list[ast.stmt]) -> ast.expr | None:
             def visit_Name(self, one: ast.Name) -> ast.expr:
                 return names.get(one.id, one)
 
-        # The tree of the source is shared with other readers.
+        # The source's tree is shared with other readers.
         result = Fill().visit(ast.parse(ast.unparse(node), mode="eval").body)
         assert isinstance(result, ast.expr)
         return result
@@ -187,7 +187,7 @@ def _owner(node: ast.Attribute) -> str:
 
 
 def _picked(node: ast.expr) -> tuple[str, ast.expr, ast.expr] | None:
-    """Recognise the lesser or the greater of two expressions; return "min" or "max", and both."""
+    """Recognise the minimum or maximum of two expressions; return "min" or "max", and both."""
     if isinstance(node, ast.Call) and not node.keywords:
         called = ast.unparse(node.func).removeprefix("np.")[:3]
         known = ast.unparse(node.func) in ("min", "max", "np.minimum", "np.maximum")
@@ -209,7 +209,7 @@ def _picked(node: ast.expr) -> tuple[str, ast.expr, ast.expr] | None:
 
 
 def _keeps_the_better(program: VertexProgram, field: str) -> bool:
-    """Tell whether `apply` plainly returns the better of the old state and what was gathered."""
+    """Tell whether `apply` plainly returns the better of the old state and the gathered one."""
     result = _as_expression(_function(program, "apply").node.body)
     if result is None:
         return False
@@ -236,7 +236,7 @@ def _keeps_the_better(program: VertexProgram, field: str) -> bool:
 
 
 def _tells_change(program: VertexProgram, field: str) -> bool:
-    """Tell whether `active` is left out, or says exactly that the state has changed."""
+    """Tell whether `active` is left out, or returns exactly whether the state has changed."""
     if "active" not in program.sources:
         return True
     result = _as_expression(_function(program, "active").node.body)
@@ -266,11 +266,11 @@ def _tells_change(program: VertexProgram, field: str) -> bool:
     return kind in (ast.NotEq, better)
 
 
-# --------------------------------------------------------------------------------- trends of compute
+# ------------------------------------------------------------------------- monotonicity of compute
 
 
 class _Trends:
-    """Tells how `compute` moves when the state of the source rises."""
+    """Determines how `compute` changes when the state of the source rises."""
 
     def __init__(self, program: VertexProgram, field: str, kind: str) -> None:
         self.program = program
@@ -279,7 +279,7 @@ class _Trends:
         self.finite = not self.is_flag and not kind.startswith("float")
         self.helpers: dict[str, ast.FunctionDef] = {}
         self.arguments: dict[str, tuple[Trend, Sign]] = {}
-        self.inside = 0  # how many helpers deep
+        self.inside = 0  # depth of nested helper calls
 
     def of_compute(self) -> Trend:
         """Return the trend of the message."""
@@ -317,7 +317,7 @@ class _Trends:
         return "unknown"
 
     def of_attribute(self, node: ast.Attribute) -> Trend:
-        """Return the trend of what is read of an argument, or of a module."""
+        """Return the trend of an attribute of an argument or of a module."""
         if ast.unparse(node) in ("math.inf", "np.inf", "math.pi", "np.pi", "math.e", "np.e"):
             return "constant"
         if self.inside or _owner(node) not in ("src", "edge", "p"):
@@ -325,7 +325,7 @@ class _Trends:
         return "rising" if _is_field(node, "src", self.field) else "constant"
 
     def of_flag(self, node: ast.expr) -> Trend:
-        """Return the trend of an operand of `and`, `or` and `not`, which must be a truth value."""
+        """Return the trend of an operand of `and`, `or` and `not`, which must be a boolean."""
         flag = isinstance(node, (ast.Compare, ast.BoolOp)) or (
             isinstance(node, ast.Constant) and isinstance(node.value, bool)
         )
@@ -355,7 +355,7 @@ class _Trends:
         return "unknown"
 
     def of_choice(self, node: ast.IfExp) -> Trend:
-        """Return the trend of one of two expressions: chosen by what does not change, or min, max."""
+        """Return the trend of a conditional: min, max, or a choice by a constant condition."""
         picked = _picked(node)
         if picked is not None:
             return _joined([self.trend(picked[1]), self.trend(picked[2])])
@@ -364,7 +364,7 @@ class _Trends:
         return _joined([self.trend(node.body), self.trend(node.orelse)])
 
     def of_call(self, node: ast.Call) -> Trend:
-        """Return the trend of a function of trends."""
+        """Return the trend of a function call, from the trends of its arguments."""
         called = ast.unparse(node.func)
         trends = [self.trend(one) for one in node.args]
         if called in self.helpers:
@@ -377,7 +377,7 @@ class _Trends:
         return trends[0] if called in keeps and len(trends) == 1 else "unknown"
 
     def of_helper(self, helper: ast.FunctionDef, arguments: list[ast.expr]) -> Trend:
-        """Return the trend of a call of a helper, for arguments of these trends."""
+        """Return the trend of a helper call, from the trends of its arguments."""
         names = [one.arg for one in helper.args.args]
         given = [(self.trend(one), self.sign(one)) for one in arguments]
         result = _as_expression(helper.body)
@@ -391,7 +391,7 @@ class _Trends:
         return trend
 
     def sign(self, node: ast.expr) -> Sign:
-        """Return what is known of the sign of an expression that does not change."""
+        """Return what is known of the sign of a constant expression."""
         if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
             if node.value > 0:
                 return "positive"
@@ -411,7 +411,7 @@ class _Trends:
         return "unknown"
 
     def declared_sign(self, node: ast.Attribute) -> Sign:
-        """Return the sign that a declaration promises, and binding checks."""
+        """Return the sign that a declaration promises, and that binding checks."""
         owner = _owner(node)
         declared: object = None
         if owner == "edge":
@@ -436,7 +436,7 @@ def _turned(trend: Trend) -> Trend:
 
 
 def _joined(trends: list[Trend]) -> Trend:
-    """Return the trend of what moves as all of these do."""
+    """Return the common trend of several expressions."""
     moving = {one for one in trends if one != "constant"}
     if not moving:
         return "constant"

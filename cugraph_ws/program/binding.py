@@ -1,7 +1,7 @@
-"""A vertex program meets a graph: types resolved, arguments checked, the program tried out.
+"""Binds a vertex program to a graph: types resolved, arguments checked, functions tried out.
 
-Everything that can be wrong with a program on this graph, or with the arguments of its run, is
-found here, before the first superstep.
+All errors of a program on this graph, and of the arguments of its run, are found here, before
+the first superstep.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from cugraph_ws.runtime.parsing import parse
 
 __all__ = ["BoundProgram", "bind"]
 
-# What makes a message worth computing once for each vertex instead of once for each arc.
+# With one of these in `compute`, a message is computed once per vertex instead of once per arc.
 DEAR = (ast.Call, ast.Div, ast.FloorDiv, ast.IfExp, ast.If, ast.Mod, ast.Pow)
 
 
@@ -52,20 +52,20 @@ class BoundProgram:
     program : VertexProgram
         The program.
     types : Types
-        Its types here.
+        Its types on this graph.
     edge_columns : tuple of str or None
         For each declared edge attribute, the graph's attribute that provides it.
     constants : tuple of ndarray
-        One array for each declared vertex constant, of shape (n,), or of one number for all.
+        One array for each declared vertex constant, of shape (n,), or with one entry for all.
     values : tuple
         The run's parameters, as NumPy scalars, without aggregates and built-in ones.
     order_free : bool
-        Whether only the fixpoint matters, in whatever order messages come, and how often: declared
-        by the program, or proved (see `cugraph_ws.program.analysis`).
+        Whether only the fixpoint matters, regardless of the order and repetition of messages:
+        declared by the program, or proved (see `cugraph_ws.program.analysis`).
     prepares : bool
-        Whether what a vertex sends is the same on every arc and costs more than reading one field.
+        Whether a vertex's message is the same on every arc and costs more than reading one field.
     synchronous : bool
-        Whether this run takes no liberty with the order, so that its states are those after so many
+        Whether this run never reorders messages, so that its states are those after so many
         supersteps.
     """
 
@@ -80,21 +80,21 @@ class BoundProgram:
 
     @property
     def accumulates(self) -> bool:
-        """Whether `apply` may take messages one by one, early, late and twice in this run."""
+        """Whether `apply` may take messages one by one, in any order and repeatedly in this run."""
         return self.order_free and (not self.synchronous or self.goes_by_levels)
 
     @property
     def goes_by_levels(self) -> bool:
         """Whether messages taken one by one lead through the same states as supersteps do.
 
-        A vertex that has news is settled: it takes no other message, and what it sends is what it
-        has been in this superstep.  Of `any`, the first message is as good as all.
+        A changed vertex is settled: it takes no other message, and what it sends is its state in
+        this superstep.  With `any`, the first message suffices.
         """
         return self.program.combine == "any" and "settled" in self.program.functions
 
     @property
     def prepares_ahead(self) -> bool:
-        """Whether it is so, and known a superstep ahead: `p` changes nothing about it."""
+        """Whether messages can be prepared a superstep ahead: `p` does not change them."""
         read = self.program.sources["compute"].attributes.get("p", set())
         return self.prepares and read <= set(self.program.parameters) | {"number_of_vertices"}
 
@@ -107,7 +107,7 @@ def bind(
     on_device: bool = False,
     plain: bool = False,
 ) -> BoundProgram:
-    """Resolve a program's types and arguments on a graph, and try its functions.
+    """Resolve a program's types and arguments on a graph, and try out its functions.
 
     Parameters
     ----------
@@ -116,11 +116,11 @@ def bind(
     graph : Graph
         The graph.
     arguments : mapping
-        What `run()` was given for the declared parameters, vertex values and vertex sets.
+        The arguments of `run()` for the declared parameters, vertex values and vertex sets.
     on_device : bool
-        Whether vertex constants are to be on the device.
+        Whether vertex constants are placed on the device.
     plain : bool
-        Whether it is to run as plain Python: then what does not compile is tried instead.
+        Whether it runs as plain Python: then functions that do not compile are tried out instead.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def bind(
         program.validate(graph, {name: _own(graph, given) for name, given in named.items()})
     kinds_here = tuple(array.dtype.name for array in constants)
     uniform = tuple(array.shape != (graph.length,) for array in constants)
-    # A vertex's number decides nothing about types; other parameters may, as a cutoff might.
+    # A vertex's number does not influence types; other parameters may, for example a cutoff.
     telling = tuple(
         value
         for value, declared in zip(values, program.parameters.values(), strict=True)
@@ -202,7 +202,7 @@ def bind(
 
 
 def _check_vertex_numbers(program: VertexProgram, graph: Graph) -> None:
-    """Refuse a column of vertex numbers that would be taken for ids."""
+    """Refuse a column of vertex numbers that would be read as ids."""
     if graph.numbers_are_ids:
         return
     key = "fields of vertex numbers"
@@ -228,7 +228,7 @@ def _inferred(
     *,
     plain: bool,
 ) -> Inference:
-    """Ask the compiler for types; `seen` are those of a trial, for what it cannot compile."""
+    """Infer types with the compiler; `seen` are a trial's, used if the program does not compile."""
     try:
         return infer(program, state, edges, constants, parameters)
     except CompileError:
@@ -238,7 +238,7 @@ def _inferred(
 
 
 def _prepares(program: VertexProgram, types: Types) -> bool:
-    """Tell whether messages are better computed for each vertex than for each arc."""
+    """Tell whether messages should be computed once per vertex rather than once per arc."""
     compute = program.sources["compute"]
     read = compute.attributes.get("edge", set())
     missing = dict(zip(program.edges, types.missing_edges, strict=True))
@@ -250,7 +250,7 @@ def _prepares(program: VertexProgram, types: Types) -> bool:
 
 
 def _by_own_names(program: VertexProgram, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return arguments under the names that are declared, not under aliases."""
+    """Return arguments under their declared names instead of aliases."""
     renamed = dict(arguments)
     for name, declared in program.constants.items():
         alias = declared.alias if isinstance(declared, VertexSet) else None
@@ -314,7 +314,7 @@ def _check_edges(
     columns: tuple[str | None, ...],
     state: tuple[str, ...],
 ) -> None:
-    """Refuse attributes below their declared least, and those whose sums could overflow."""
+    """Refuse attributes below their declared minimum, and those with sums that could overflow."""
     like = {
         declared.type.attribute: kind
         for declared, kind in zip(program.state.values(), state, strict=True)
@@ -345,7 +345,7 @@ def _check_edges(
 
 
 def _calculates(program: VertexProgram) -> bool:
-    """Tell whether a state may be another number than those that it is made of."""
+    """Tell whether a new state may be a number that is not among its inputs."""
     key = "calculates"
     if key not in program.memory:
         nodes = [node for one in program.sources.values() for node in ast.walk(parse(one.text))]
@@ -367,8 +367,8 @@ def _check_type(
     least: Any,
     greatest: Any,
 ) -> None:
-    """Refuse a column whose values the declared type cannot hold."""
-    if not isinstance(declared, ScalarType):  # it is made for the column
+    """Refuse a column with values that the declared type cannot hold."""
+    if not isinstance(declared, ScalarType):  # otherwise it is derived from the column
         return
     whole = declared.dtype.kind == "i"
     if not whole and declared.name != "float32":
@@ -393,9 +393,9 @@ def _constant(
     *,
     on_device: bool,
 ) -> Any:
-    """Return one value for each vertex; an array by vertex number is taken as it is.
+    """Return one value for each vertex; an array by vertex number is used as it is.
 
-    `weight` is the edge attribute that weighted degrees add up.
+    `weight` is the edge attribute that weighted degrees sum.
     """
     n = graph.length
     given = arguments.get(name)
@@ -449,9 +449,9 @@ def _own(graph: Graph, given: Any) -> Any:
 
 
 def _shared(n: int) -> int:
-    """Return the length of an array whose first number holds for all of n vertices.
+    """Return the length of an array in which the first entry holds for all n vertices.
 
-    It is never n itself, by which arrays of one element for each vertex are told.
+    It is never n, so that it differs from an array with one entry for each vertex.
     """
     return 1 if n != 1 else 2
 
@@ -462,7 +462,7 @@ def _argument(name: str, declared: Any) -> str:
 
 
 def _shares(xp: Any, name: str, graph: Graph, values: Any) -> Any:
-    """Scale shares to sum 1."""
+    """Scale the values of a distribution to sum 1."""
     if not xp.isfinite(values).all() or (values < 0).any():
         bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
         raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
@@ -474,7 +474,7 @@ def _shares(xp: Any, name: str, graph: Graph, values: Any) -> Any:
 
 
 def _as_ids(given: Any) -> Any:
-    """Make a list of one vertex; lists, arrays, columns and frames stay as they are."""
+    """Return one vertex as a list; lists, arrays, columns and frames as they are."""
     if isinstance(given, (set, frozenset)):
         return list(given)
     if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):

@@ -1,11 +1,11 @@
-"""From a checked program and the loops in `kernels/cpu` to one module that Numba compiles.
+"""Generates one module that Numba compiles from a checked program and the loops in `kernels/cpu`.
 
 The loops are written once, against the names in `kernels/cpu/interface.py`.  For a program they
-are instantiated: its functions, made self-contained by `cugraph_ws.program.source`, take the interface's
-place.  Compiled, the text is written to a file named by its own hash, because Numba caches machine
-code beside files: a second process, and a second run of a user's program, compile nothing.  For
-`engine="python"` the user's own functions and the loops' own files are executed as they stand, so
-that a debugger stops in them.
+are instantiated: its functions, made self-contained by `cugraph_ws.program.source`, replace the
+interface.  The text is written to a file named by its hash, because Numba caches machine code
+beside files: a second process, and a second run of a user's program, compile nothing.  For
+`engine="python"` the user's own functions and the loops' own files are executed uncompiled, so that
+a debugger stops in them.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ REPLACED = {
     "__future__",
     *(f"cugraph_ws.kernels.cpu.{name}" for name in (*LOOPS, "interface", "jit")),
 }
-INFINITY = {"int32": 2**30, "int64": 2**62}  # what math.inf becomes in an integer state field
+INFINITY = {"int32": 2**30, "int64": 2**62}  # represents math.inf in an integer state field
 
 
 @dataclass(frozen=True)
 class Types:
-    """The types that a program has on the graph at hand, as NumPy names.
+    """The types of a program on a graph, as NumPy names.
 
     Attributes
     ----------
     state, constants, edges, parameters : tuple of str
         One for each declaration, in order.
     uniform : tuple of bool
-        For each constant, whether it is one number for all vertices, in an array of one element.
+        For each constant, whether it is one number for all vertices, in an array of one entry.
     missing_edges : tuple of float or None
-        For each edge attribute, the constant that stands in for it, or None.
+        For each edge attribute, the constant that replaces it if the graph has none, or None.
     message : tuple of str
-        One for each number of a message.
+        One for each component of a message.
     tuple_message : bool
         Whether messages are tuples.
     """
@@ -106,7 +106,7 @@ def _cast(kind: str, value: str) -> str:
 
 
 def _widen(kind: str, value: str) -> str:
-    """Let programs compute with int64: int32 is how a number is kept, not how it is used."""
+    """Convert to int64 for computation: int32 is only a storage type."""
     return f"np.int64({value})" if kind == "int32" else value
 
 
@@ -114,7 +114,7 @@ def _tuple(items: Sequence[str]) -> str:
     return "(" + "".join(f"{item}, " for item in items) + ")"
 
 
-# What stands for each argument that a user's function may ask for, by its name
+# The expression for each argument that a user's function may have, by its name
 ARGUMENTS = {
     "vertex": "number",
     "own": "own",
@@ -129,9 +129,9 @@ ARGUMENTS = {
 
 
 def _call(program: VertexProgram, function: str, **given: str) -> str:
-    """Call a user's function with the arguments that it asks for.
+    """Write a call of a user's function with the arguments that it takes.
 
-    `given` says what stands for an argument here, where it is not what `ARGUMENTS` says.
+    `given` overrides the expressions in `ARGUMENTS`.
     """
     written = {**ARGUMENTS, **given}
     asked = [written[name] for name in program.sources[function].parameters]
@@ -139,7 +139,7 @@ def _call(program: VertexProgram, function: str, **given: str) -> str:
 
 
 def _identity(program: VertexProgram, types_: Types) -> str:
-    """Write the message that the program's combine leaves unchanged."""
+    """Write the identity of the program's combine."""
     if program.combine == "custom":
         values = program.identity if types_.tuple_message else (program.identity,)
         written = [
@@ -181,7 +181,7 @@ def _merge(program: VertexProgram, types_: Types) -> str:
 
 
 def keeps_when_silent(program: VertexProgram) -> bool:
-    """Tell whether a vertex without in-edges keeps its state where all gather from all.
+    """Tell whether a vertex without in-edges keeps its state if all gather from all.
 
     Parameters
     ----------
@@ -191,21 +191,21 @@ def keeps_when_silent(program: VertexProgram) -> bool:
     Returns
     -------
     bool
-        Not of sums and of combines of the user's own, whose identity is a message as good as any,
-        nor where the program says that all contribute.
+        False for sums and for user-defined combines, since their identity is a valid message,
+        and for programs that declare that all contribute.
     """
     return program.idempotent and program.contributors != "all"
 
 
 def _initial_cast(kind: str, value: str, cast: str) -> str:
-    """Cast for `init`, where an integer field may be given math.inf."""
+    """Cast for `init`, which may set an integer field to math.inf."""
     if kind in INFINITY:
         return f"{_cast(kind, str(INFINITY[kind]))} if {value} == np.inf else {cast}"
     return cast
 
 
 def _equal(place: int, kind: str) -> str:
-    """Compare a field; NaN is like NaN, or a vertex with one would be active for ever."""
+    """Compare a field; NaN equals NaN, or else a vertex with NaN would be active forever."""
     old, new = f"vertex[{place}]", f"new[{place}]"
     if not kind.startswith("float"):
         return f"{old} == {new}"
@@ -213,7 +213,7 @@ def _equal(place: int, kind: str) -> str:
 
 
 def _change(program: VertexProgram) -> str:
-    """Measure the change of the residual's field; it is NaN where the field has diverged."""
+    """Measure the change of the residual's field; NaN if the field has diverged."""
     if program.residual is None:
         return "0.0"
     place = list(program.state).index(program.residual.field)
@@ -223,7 +223,7 @@ def _change(program: VertexProgram) -> str:
 class Access:
     """How generated text reads and writes an element of an array: by indexing.
 
-    `role` is what the array is: "state", "constant", "edge" or "message".
+    `role` is the role of the array: "state", "constant", "edge" or "message".
     """
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
@@ -253,7 +253,7 @@ def vertex_text(program: VertexProgram, types_: Types, access: Access) -> str:
     program : VertexProgram
         The checked program.
     types_ : Types
-        Its types on the graph at hand.
+        Its types on the graph.
     access : Access
         How arrays are read.
 
@@ -296,7 +296,7 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
 
 
 def _new_message(types_: Types, call: str) -> str:
-    """Return statements that turn a user's result into a message."""
+    """Return statements that convert a user's result to a message."""
     if not types_.tuple_message:
         return f"    return {_cast(types_.message[0], call)}"
     parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.message)]
@@ -313,7 +313,7 @@ def adaptors(
     program : VertexProgram
         The checked program.
     types_ : Types
-        Its types on the graph at hand.
+        Its types on the graph.
     access : Access, optional
         How arrays are read and written; by indexing if not given.
     checked : bool
@@ -331,11 +331,11 @@ def adaptors(
     slots = [f"vertex[{place}]" for place in state_range]
 
     def fitted(place: int, value: str) -> str:
-        """Return a value as the field at a place holds it."""
+        """Return a value as the field at a place stores it."""
         return f"fit({place}, {value})" if checked else _cast(types_.state[place], value)
 
     def new_state(call: str) -> str:
-        """Return statements that turn a user's result into a state tuple."""
+        """Return statements that convert a user's result to a state tuple."""
         if scalar_state:
             return f"    result = {call}\n    return {_tuple([fitted(0, 'result')])}"
         parts = [fitted(place, f"result[{place}]") for place in state_range]
@@ -453,14 +453,14 @@ def _record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
 
 
 def generated_source(program: VertexProgram, types_: Types) -> str:
-    """Write the module that holds a program and every loop.
+    """Write the module that contains a program and every loop.
 
     Parameters
     ----------
     program : VertexProgram
         The checked program.
     types_ : Types
-        Its types on the graph at hand.
+        Its types on the graph.
 
     Returns
     -------
@@ -478,20 +478,20 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
 
 @lru_cache
 def _loop_text(loop: str) -> str:
-    """Return a loop module's source without what an instance replaces."""
+    """Return a loop module's source without the parts that an instance replaces."""
     tree = parse(kernel_file("cpu", loop).read_text("utf-8"))
     return "\n\n".join(ast.unparse(node) for node in without_interface(tree))
 
 
 def program_text(program: VertexProgram, decorators: str) -> list[str]:
-    """Write what every generated module begins with: imports, named tuples, the user's functions.
+    """Write the start of every generated module: imports, named tuples, the user's functions.
 
     Parameters
     ----------
     program : VertexProgram
         The checked program.
     decorators : str
-        The import that gives `inline` and `jit`.
+        The import that provides `inline` and `jit`.
 
     Returns
     -------
@@ -510,13 +510,13 @@ def program_text(program: VertexProgram, decorators: str) -> list[str]:
 
 @lru_cache
 def _definitions(text: str) -> list[str]:
-    """Return functions' definitions, each to be inlined."""
+    """Return the definitions of functions, each marked for inlining."""
     return [f"@inline\n{ast.unparse(definition)}" for definition in parse(text).body]
 
 
-KEPT = 32  # modules of the programs that ran last
+KEPT = 32  # number of cached modules, those of the most recent programs
 
-_modules: dict[str, types.ModuleType] = {}  # the one that ran last comes last
+_modules: dict[str, types.ModuleType] = {}  # the most recent one is last
 _one_at_a_time = threading.RLock()
 
 
@@ -528,12 +528,12 @@ def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     program : VertexProgram
         The checked program.
     types_ : Types
-        Its types on the graph at hand.
+        Its types on the graph.
 
     Returns
     -------
     module
-        With the functions of every loop in `kernels/cpu`.
+        Contains the functions of every loop in `kernels/cpu`.
     """
     with _one_at_a_time:
         known = _modules.get(program.memory.get(types_, ""))
@@ -550,14 +550,14 @@ def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
 
 
 def _generated_module(program: VertexProgram, types_: Types) -> types.ModuleType:
-    """Return the module of a program's text, which may be known of an equal program."""
+    """Return the module of a program's text, cached if an equal program has run before."""
     text = generated_source(program, types_)
     digest = hashlib.sha256(text.encode()).hexdigest()[:20]
     name = f"cugraph_ws_generated_{file_stem(program.name)}_{digest}"
     if name not in _modules:
         module = import_text(name, text)
         compiled = [one for one in vars(module).values() if hasattr(one, "overloads")]
-        # Numba keeps the module itself; what loops hold is gone when the last of them is.
+        # Numba keeps this module; what loops refer to is freed with the last of them.
         held = types.ModuleType(name)
         vars(held).update(vars(module))
         weakref.finalize(held, _release, compiled).atexit = False
@@ -566,10 +566,10 @@ def _generated_module(program: VertexProgram, types_: Types) -> types.ModuleType
 
 
 def _release(dispatchers: list[Any]) -> None:
-    """Have Numba forget what it compiled of a module, once no loop runs it any more.
+    """Make Numba forget what it compiled for a module, once no loop uses it any more.
 
-    Its context refers to compiled functions, they to their module, and that to their dispatchers, whose
-    end Numba waits for before it forgets.
+    Numba's context refers to compiled functions, they refer to their module, and the module
+    refers to their dispatchers.  Numba waits for the end of the dispatchers before it forgets.
     """
     for one in dispatchers:
         for result in list(one.overloads.values()):
@@ -589,18 +589,18 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     program : VertexProgram
         The checked program.
     types_ : Types
-        Its types on the graph at hand.
+        Its types on the graph.
 
     Returns
     -------
     module
-        With the same functions as the compiled one; slow, and open to a debugger.
+        The same functions as in the compiled module; slow, but usable in a debugger.
     """
 
     def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
-    # Named as a part of the package: coverage goes by the name of the module that runs a file.
+    # Named as part of the package, since coverage goes by the name of the module that runs a file.
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
     space.update(math=math, np=np, inline=as_it_is, jit=as_it_is)
@@ -626,7 +626,7 @@ def _plain_loop(loop: str) -> types.CodeType:
 
 
 def _fitting(program: VertexProgram, types_: Types) -> Callable[[int, Any], Any]:
-    """Return what makes a number that of a state field, and refuses one that the field cannot hold."""
+    """Return a function that converts to a state field's type and refuses what does not fit."""
     fields = list(zip(program.state, map(np.dtype, types_.state), strict=True))
 
     def fit(place: int, value: Any) -> Any:
@@ -651,7 +651,7 @@ def _fitting(program: VertexProgram, types_: Types) -> Callable[[int, Any], Any]
 
 
 def _plain_import(node: ast.stmt) -> ast.stmt:
-    """Let a loop import the plain atomics instead of the compiled ones."""
+    """Make a loop import the plain atomics instead of the compiled ones."""
     if isinstance(node, ast.ImportFrom) and node.module == "cugraph_ws.kernels.cpu.atomics":
         node.module = "cugraph_ws.kernels.cpu.plain_atomics"
     return node

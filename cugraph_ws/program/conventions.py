@@ -1,7 +1,7 @@
-"""What `source`, `destination`, `weight` and `start` mean, the same in every function.
+"""The meaning of `source`, `destination`, `weight` and `start`, the same in every function.
 
-`source` and `destination` name columns of an edge frame, `start` is a vertex.  `weight` names a column
-too; by default it is the column named "weight", where there is one and something reads weights.
+`source` and `destination` name columns of an edge frame; `start` is a vertex.  `weight` names a
+column too; by default it is the column named "weight", if there is one and something reads weights.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ def _adds_weights(program: VertexProgram) -> bool:
 
 
 def needs_weight(program: VertexProgram, columns: Iterable[Any]) -> bool:
-    """Tell whether a program needs a weight beside the columns that it declares by name.
+    """Tell whether a program needs a weight besides the columns that it declares by name.
 
     Parameters
     ----------
     program : VertexProgram
     columns : iterable of str
-        Those of an edge frame.
+        Columns of an edge frame.
 
     Returns
     -------
@@ -68,19 +68,19 @@ def needs_weight(program: VertexProgram, columns: Iterable[Any]) -> bool:
     declared = program.edges
     if WEIGHT in declared:
         return True
-    if len(declared) == 1:  # the weight stands in for the only attribute; sums are of that one
+    if len(declared) == 1:  # the weight replaces the only attribute, and sums are of that one
         return not set(declared) <= set(columns)
     return _adds_weights(program)
 
 
 def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return which columns of an edge frame a graph for one program has to keep.
+    """Return the columns of an edge frame that a graph for one program has to keep.
 
     Parameters
     ----------
     program : VertexProgram or Loop
     frame : frame
-        Of edges.
+        A frame of edges.
     weight : str or None
         As in `weight_column`.
     *ids : str or sequence of str
@@ -90,8 +90,8 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
     -------
     weight : str or None
     attributes : tuple of str
-        The other columns that the program declares by name.  With `weight=None` a declared "weight" that
-        has a default is not among them.
+        The other columns that the program declares by name.  With `weight=None` a declared
+        "weight" that has a default is not included.
     """
     if not isinstance(program, VertexProgram):
         auto = AUTO if reads_weights(program) else None
@@ -109,12 +109,12 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
 def takes_source_for_start(function: Function) -> Function:
     """Let a search of a `Graph` take its start vertex under cuGraph's keyword `source`.
 
-    Of an edge frame `source` stays the name of a column.
+    For an edge frame `source` is still the name of a column.
 
     Parameters
     ----------
     function : callable
-        With the parameters `graph` and `start`, in this order, and `source`.
+        Has the parameters `graph` and `start`, in this order, and `source`.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def takes_source_for_start(function: Function) -> Function:
     Raises
     ------
     InputError
-        From the call, if no start is given, or two.
+        Raised by the call if no start is given, or two.
     """
     name = function.__name__
 
@@ -148,9 +148,9 @@ def takes_source_for_start(function: Function) -> Function:
 def names_columns(function: Function) -> Function:
     """Let `run` take the columns of an edge frame as every other function does.
 
-    `source`, `destination` and `weight` name columns unless the program has a parameter of that name;
-    `source_column` and so on always do.  A built-in search takes `source` for its `start` if that is not
-    given.
+    `source`, `destination` and `weight` name columns unless the program has a parameter of that
+    name; `source_column` and so on always do.  A built-in search takes `source` as its `start` if
+    that is not given.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def names_columns(function: Function) -> Function:
     Raises
     ------
     InputError
-        From the call, if a column is named twice.
+        Raised by the call if a column is named twice.
     """
     signature = inspect.signature(function)
 
@@ -188,7 +188,7 @@ def names_columns(function: Function) -> Function:
 
 
 def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
-    """Tell whether a program has such a parameter, or another name for one that is not given."""
+    """Tell whether a program has such a parameter, or an alias for one that is not given."""
     if not isinstance(program, VertexProgram):
         return False
     if name in program.parameters:
@@ -202,5 +202,5 @@ def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
 
 
 def _is_graph(graph: Any) -> bool:
-    """Tell whether something is a built graph, here or on a cluster."""
+    """Tell whether an object is a built graph, local or on a cluster."""
     return isinstance(graph, Queries) or bool(getattr(graph, "is_spread", False))

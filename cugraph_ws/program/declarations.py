@@ -1,7 +1,7 @@
-"""What a vertex program declares beside its functions: state, edge attributes, constants, parameters.
+"""Declarations of a vertex program: state, edge attributes, constants, parameters.
 
-Every declaration is an annotation in the program's class body, or is assigned there.  What is called is
-better assigned where type checkers read the file, as a call is no type to them::
+Every declaration is an annotation or an assignment in the program's class body.  Type checkers do
+not accept a call as a type, so in files that they read calls are better assigned::
 
     width: ws.float32                    # state, and a column of the result
     capacity = ws.edge(ws.float32)       # an edge attribute, read from the edge frame
@@ -67,7 +67,7 @@ class ScalarType:
     name : str
         NumPy's name of the type.
     holds_vertex : bool
-        Whether the number is a vertex number, to be decoded to an id in results.
+        Whether the number is a vertex number, converted to an id in results.
     """
 
     name: str
@@ -84,14 +84,14 @@ class ScalarType:
 
 @dataclass(frozen=True)
 class Like:
-    """The type that an edge attribute has in the graph at hand."""
+    """The type of an edge attribute of the graph."""
 
     attribute: str
 
 
 @dataclass(frozen=True)
 class Floating:
-    """The type of an edge attribute's column where that is float32 or float64, else float64."""
+    """The type of an edge attribute's column if that is float32 or float64, else float64."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ class State:
     visible : bool
         Whether it is a column of the result.
     null : float or None
-        Value that stands for none, and is null in the result.
+        Value that means none, and is null in the result.
     on_gpu : ScalarType or None
-        Type in which a GPU keeps it, where that is another.
+        Storage type on a GPU, if different.
     """
 
     type: ScalarType | Like
@@ -118,7 +118,7 @@ class State:
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge attribute; without a type it has the column's, without the column `default`."""
+    """An edge attribute; by default of the column's type; `default` is used without a column."""
 
     type: ScalarType | Floating | None = None
     default: float | None = None
@@ -127,9 +127,9 @@ class Edge:
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of each vertex that the graph knows: a degree or the sum of weights.
+    """A constant of each vertex, computed from the graph: a degree or a sum of weights.
 
-    `run()` takes others instead under the name `argument`, or the declared one.
+    `run()` accepts other values under the name `argument`, or the declared name.
     """
 
     source: str
@@ -138,7 +138,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class VertexValue:
-    """A constant of each vertex, given to `run()` under the name `argument`, or the declared one."""
+    """A constant of each vertex, given to `run()` as `argument`, or under the declared name."""
 
     type: ScalarType
     default: float | None = None
@@ -147,10 +147,10 @@ class VertexValue:
 
 @dataclass(frozen=True)
 class Distribution:
-    """A share for each vertex, given to `run()`; scaled to sum 1.
+    """A distribution over the vertices, given to `run()`; scaled to sum 1.
 
-    If it is not given, it is the distribution declared before it under the name `default`, or, without
-    that name, equal shares.
+    If not given, it is the distribution declared before it under the name `default`, or else
+    uniform.
     """
 
     default: str | None = None
@@ -158,9 +158,9 @@ class Distribution:
 
 @dataclass(frozen=True)
 class VertexSet:
-    """A set of vertices, given to `run()`; the program sees True for its members.
+    """A set of vertices, given to `run()`; the program sees True for the vertices in it.
 
-    `run()` takes it under the name `alias` too.
+    `run()` also takes it under the name `alias`.
     """
 
     optional: bool = False
@@ -182,7 +182,7 @@ class VertexParameter:
 
 @dataclass(frozen=True)
 class Predecessor:
-    """A result column: the least in-neighbour whose message gave the vertex its final state."""
+    """A result column: the smallest in-neighbour that sent the vertex its final state."""
 
 
 Declaration = (
@@ -200,7 +200,7 @@ Declaration = (
 floating = Floating()
 
 if TYPE_CHECKING:
-    # An annotation must be a type to type checkers; what it declares can be of any type in functions.
+    # Type checkers need an annotation to be a type; in functions the value can have any type.
     float32: TypeAlias = Any
     float64: TypeAlias = Any
     int32: TypeAlias = Any
@@ -216,7 +216,7 @@ if TYPE_CHECKING:
     vertex_set: TypeAlias = Any
     optional_vertex_set: TypeAlias = Any
     predecessor: TypeAlias = Any
-    Scalar: TypeAlias = Any  # ws.float32 and the like
+    Scalar: TypeAlias = Any  # ws.float32 etc.
 else:
     float32 = ScalarType("float32")
     float64 = ScalarType("float64")
@@ -245,13 +245,13 @@ def edge(
     Parameters
     ----------
     type : ScalarType or Floating, optional
-        Type that the program sees; the column's own (int64, float32 or float64) if not given.  With
-        `ws.floating` it is float32 for a column of that type, and float64 for any other and for none.
+        Type that the program sees; by default the column's own (int64, float32 or float64).  With
+        `ws.floating` it is float32 for a float32 column, and float64 otherwise.
     default : float, optional
-        Value of every edge where the graph has no such attribute; without it the attribute is
-        required.
+        Value of every edge if the graph has no such attribute; without a default the attribute
+        is required.
     least : float, optional
-        Least value that makes sense; a graph with a lesser one is refused.
+        Minimum valid value; a graph with a smaller one is refused.
 
     Returns
     -------
@@ -268,18 +268,18 @@ def vertex_value(
 ) -> Any:
     """Declare a constant of each vertex that is given to `run()`.
 
-    It is given as a frame with a vertex and a value column, as a mapping, as one number for all, or
-    as the name of a column of the graph's vertex frame.
+    It is given as a frame with a vertex and a value column, as a mapping, as one number for all,
+    or as the name of a column of the graph's vertex frame.
 
     Parameters
     ----------
     type : ScalarType
         Type that the program sees.
     default : float, optional
-        Value of vertices that are given none; without it every vertex needs one. With NaN some
+        Value of vertices without one; by default every vertex needs a value. With NaN some
         values must be given, and the program sees NaN at the other vertices.
     argument : str, optional
-        Name under which `run()` takes it, if not the declared one.
+        Name under which `run()` takes it; by default the declared name.
 
     Returns
     -------
@@ -297,7 +297,7 @@ def parameter(type: Scalar, default: float | None = None) -> Any:  # noqa: A002 
     type : ScalarType
         Type that the program sees.
     default : float, optional
-        Value where `run()` is given none.
+        Value used if `run()` is given none.
 
     Returns
     -------
@@ -312,15 +312,15 @@ def hidden(
     *,
     on_gpu: Scalar | None = None,
 ) -> Any:
-    """Declare a state field that is no column of the result.
+    """Declare a state field that is not a column of the result.
 
     Parameters
     ----------
     type : ScalarType or Like
         Type of the field.
     on_gpu : ScalarType, optional
-        A type in which a GPU keeps it instead, to move fewer bytes where all out-neighbours read it;
-        not in a run with a `tol` above 0 and below 1e-7.
+        Storage type on a GPU, to move fewer bytes when all out-neighbours read the field; not used
+        in a run with a `tol` above 0 and below 1e-7.
 
     Returns
     -------
@@ -331,14 +331,14 @@ def hidden(
 
 
 def nullable(type: Scalar | Like, null: float) -> Any:  # noqa: A002 - reads as the user's word
-    """Declare a state field with a value that stands for none.
+    """Declare a state field with a value that means none.
 
     Parameters
     ----------
     type : ScalarType or Like
         Type of the field.
     null : float
-        The value that is null in the result, as `math.inf` for 'unreachable'.
+        The value that is null in the result, for example `math.inf` for 'unreachable'.
 
     Returns
     -------
@@ -349,7 +349,7 @@ def nullable(type: Scalar | Like, null: float) -> Any:  # noqa: A002 - reads as 
 
 
 def like(attribute: str) -> Any:
-    """Give a state field the type that an edge attribute has in the graph at hand.
+    """Give a state field the type of an edge attribute of the graph.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def like(attribute: str) -> Any:
 
 
 def sample_values(dtype: npt.DTypeLike) -> list[Any]:
-    """Return a few values of `dtype` that programs are tried on, small enough not to overflow."""
+    """Return a few values of `dtype` to try programs on, small enough not to overflow."""
     kind: np.dtype[Any] = np.dtype(dtype)
     if kind.kind == "b":
         return [np.bool_(False), np.bool_(True)]

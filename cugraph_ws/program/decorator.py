@@ -1,8 +1,8 @@
-"""What a user writes: a vertex program, checked when it is defined.
+"""The decorator for vertex programs, which checks a program when it is defined.
 
-The five functions carry the papers' roles under the field's names: `init` is InitVertex,
-`compute` ComputeNbr (Warp Segmentation) and Compute (SIMD-X), `combine` ReduceVertices and
-Combine, `apply` with `active` IsUpdated, update_condition (CuSha) and Active.
+The functions correspond to the papers' as follows: `init` is InitVertex; `compute` is ComputeNbr
+(Warp Segmentation) and Compute (SIMD-X); `combine` is ReduceVertices and Combine; `apply` with
+`active` is IsUpdated, update_condition (CuSha) and Active.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CLASS_SETTINGS = (
     "validate",
 )
 
-# The arguments that each function may ask for, by name and in any order.
+# The arguments that each function may take, by name and in any order.
 FUNCTIONS = {
     "init": ("vertex", "p", "own"),
     "compute": ("src", "edge", "p"),
@@ -71,14 +71,14 @@ AGGREGATE = ("state", "p")
 
 @dataclass(frozen=True)
 class Norm:
-    """How a run measures its last superstep's change: over which state field, and how.
+    """How a run measures its last superstep's change: of which state field, and by which norm.
 
     Attributes
     ----------
     field : str
         A state field.
     kind : {"l1", "max"}
-        The sum, or the greatest, of the absolute changes over all vertices.
+        The sum, or the maximum, of the absolute changes over all vertices.
     """
 
     field: str
@@ -102,7 +102,7 @@ def l1_norm(field: str) -> Norm:
 
 
 def max_norm(field: str) -> Norm:
-    """Measure convergence by the greatest absolute change of a state field over all vertices.
+    """Measure convergence by the maximum absolute change of a state field over all vertices.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class _Aggregate:
 
 
 def aggregate(function: Callable[..., Any]) -> Any:
-    """Mark a function of a vertex whose sum over all vertices every superstep can read.
+    """Mark a function of a vertex; its sum over all vertices is available in every superstep.
 
     Parameters
     ----------
@@ -133,14 +133,14 @@ def aggregate(function: Callable[..., Any]) -> Any:
     Returns
     -------
     object
-        The marked function; inside `compute`, `apply` and `active` its sum over all vertices, as
-        it stood before the superstep, is `p.<name of the function>` (float64).
+        The marked function.  Inside `compute`, `apply` and `active`, `p.<name of the function>`
+        (float64) is its sum over all vertices before the superstep.
     """
     return _Aggregate(_plain(function))
 
 
 def any_message(first: Any, second: Any) -> Any:
-    """Combine two messages of which either will do, so that reading can stop at the first.
+    """Combine two messages by taking either, so that reading can stop at the first.
 
     Parameters
     ----------
@@ -171,30 +171,30 @@ class VertexProgram:
     combine : str
         "sum", "min", "max", "any" or "custom".
     identity : Any
-        What `combine` leaves unchanged, for a custom one.
+        Identity of `combine`, for a custom one.
     contributors : {"all", "active"} or None
-        Whose messages a superstep gathers; None where the program leaves it to the plan.
+        Vertices that send the messages of a superstep; None if the program leaves it to the plan.
     residual : Norm or None
-        What `tol` bounds.
+        The norm that `tol` bounds.
     tol, max_iter : float or None, int or None
         Defaults for `run()`.
     in_place : bool or None
         Whether supersteps may read values that they have written; None leaves it to the plan.
     asynchronous : bool
-        Whether the program declares that its answer is the fixpoint, in whatever order messages come.
+        Whether the program declares that its result is the fixpoint, in any order of messages.
     predecessor : str or None
         Name of the predecessor column, if one is declared.
     validate : callable or None
-        `validate(graph, values)` raises InputError for a graph or arguments that make no sense;
+        `validate(graph, values)` raises InputError for an invalid graph or invalid arguments;
         `values` are the bound constants and parameters by name.
     functions : dict
         The user's functions, for plain Python and for compilation.
     sources : dict
         Their checked sources.
     memory : dict
-        What binding and code generation found out before, by the types and values at hand.
+        Cached results of binding and code generation, by types and values.
     frozen : bool
-        Whether it came from another process, whose globals its sources hold.
+        Whether it came from another process; then its sources hold that process's globals.
     """
 
     name: str
@@ -220,16 +220,16 @@ class VertexProgram:
     frozen: bool = field(default=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind, on the way to another process, what was found out in this one.
+        """Leave out this process's cached results when the program is sent to another process.
 
-        What the functions read from outside travels as it is now, and stays so.
+        Values that the functions read from outside are sent as they are now, and do not change.
         """
         now = self.current()
         sources = {key: replace(source, captured=()) for key, source in now.sources.items()}
         return {**now.__dict__, "memory": {}, "sources": sources, "frozen": True}
 
     def current(self) -> VertexProgram:
-        """Return the program with the globals and closures that its functions read as they are now.
+        """Return the program with the current globals and closures of its functions.
 
         Returns
         -------
@@ -249,12 +249,12 @@ class VertexProgram:
 
     @property
     def idempotent(self) -> bool:
-        """Whether a message that is combined twice does no harm."""
+        """Whether combining a message twice does not change the result."""
         return self.combine in {"min", "max", "any"}
 
     @property
     def reads_supersteps(self) -> bool:
-        """Whether a function reads what changes from superstep to superstep: its number, an aggregate."""
+        """Whether a function reads the superstep number or an aggregate."""
         changing = {"superstep", *self.aggregates}
         return any(
             changing & read for one in self.sources.values() for read in one.attributes.values()
@@ -270,7 +270,7 @@ class VertexProgram:
 
 
 def vertex_program(cls: type) -> VertexProgram:
-    """Make a vertex program of a class that declares state and plain functions.
+    """Make a vertex program from a class that declares state and plain functions.
 
     Parameters
     ----------
@@ -283,34 +283,35 @@ def vertex_program(cls: type) -> VertexProgram:
         - ``compute(src, edge, p)``: the message along an edge;
         - ``combine``: `sum`, `min`, `max`, `any`, or a function of two messages with `identity`;
         - ``apply(old, gathered, p)``: the state after the superstep;
-        - ``active(old, new, p)``: whether the change is news to the out-neighbours (by default:
-          whether anything changed).
+        - ``active(old, new, p)``: whether the vertex counts as changed for its out-neighbours
+          (by default: whether anything changed).
 
-        Arguments are bound by name, in any order; those that a function does not need are left
-        out.  Optional are ``starts(state, p)`` (which vertices are active at first; the others have
-        nothing to send; where all gather from all, everyone is), ``settled(state, p)`` (a state that is final: it takes no more messages),
-        ``priority(state, p)`` (least first), ``residual`` (`ws.l1_norm` or `ws.max_norm`), ``tol``,
-        ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``, ``asynchronous``,
-        ``validate(graph, values)``, which is called before the run, and functions marked with
-        `ws.aggregate`.
+        Arguments are bound by name, in any order; a function may leave out those that it does
+        not need.  Optional are ``starts(state, p)`` (which vertices are active at first; the
+        others have nothing to send; if all gather from all, all vertices are active),
+        ``settled(state, p)`` (the state is final: the vertex takes no more messages),
+        ``priority(state, p)`` (smallest first), ``residual`` (`ws.l1_norm` or `ws.max_norm`),
+        ``tol``, ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``,
+        ``asynchronous``, ``validate(graph, values)``, which is called before the run, and
+        functions marked with `ws.aggregate`.
 
     Notes
     -----
-    A superstep reads the states that the one before left, and nothing else.  ``asynchronous = True``
-    declares that only the fixpoint matters, in whatever order messages come, and how often; then
-    supersteps may be run out of order.  Without it that is done only where it is proved from the
+    A superstep reads only the states that the one before left.  ``asynchronous = True`` declares
+    that only the fixpoint matters, regardless of the order and repetition of messages; supersteps
+    may then run out of order.  Without the declaration this is done only if it is proved from the
     source (`cugraph_ws.program.analysis`), and never in a run that `max_iter` bounds.
 
-    To type checkers a call is no type: where they read the file, assign what is called
-    (``capacity = ws.edge(ws.float32)``) and annotate the rest (``width: ws.float32``).  Functions may be
-    marked as static methods and annotated; without either, mypy must not ask for annotations
-    (``disallow_untyped_defs``), and Pyright warns that `self` is missing.
+    Type checkers do not accept a call as a type: in files that they read, assign calls
+    (``capacity = ws.edge(ws.float32)``) and annotate the rest (``width: ws.float32``).  Functions
+    may be marked as static methods and annotated.  Without annotations, mypy must not require them
+    (``disallow_untyped_defs``); without static methods, Pyright warns that `self` is missing.
 
-    A vertex that gets no message keeps its state.  Two kinds of programs say otherwise, and have
-    `apply` called with the identity of `combine`: those with a sum or a combine of their own whose
-    contributors are not "active" (0, or the declared identity), and those that set
-    ``contributors = "all"`` (for `min`: inf, the greatest int64, or True; for `max`: -inf, the least
-    int64, or False).
+    A vertex that gets no message keeps its state, with two exceptions.  A program with a sum or
+    a user-defined combine whose contributors are not "active" has `apply` called with 0, or
+    the declared identity.  A program with ``contributors = "all"`` has `apply` called with the
+    identity of `combine`: for `min` inf, the greatest int64, or True; for `max` -inf, the
+    smallest int64, or False.
 
     Returns
     -------
@@ -377,10 +378,10 @@ def _plain(value: Any) -> Any:
 
 
 def _declarations(cls: type) -> dict[str, Declaration]:
-    """Evaluate the annotations, which may be strings, and sort out what they declare."""
+    """Evaluate the annotations, which may be strings, and sort them by kind of declaration."""
     try:
         annotations = inspect.get_annotations(cls, eval_str=True)
-    except Exception:  # a name local to the function in which the class stands
+    except Exception:  # a name local to the function that defines the class
         annotations = _evaluate_locally(cls)
     assigned = {name: value for name, value in cls.__dict__.items() if _declares(value)}
     declared: dict[str, Declaration] = {}
@@ -419,11 +420,11 @@ def _declares(value: Any) -> bool:
 def _in_order(
     cls: type, annotations: Mapping[str, Any], assigned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what is annotated or assigned, or both, in the order of the class body.
+    """Return the annotated and assigned names, in the order of the class body.
 
-    A class keeps the orders of annotations and of assignments, not which of two comes first.  That
-    matters for fields of the state, which `init` and `apply` return in order: where they are declared in
-    both ways it is read from the source.
+    A class keeps the orders of annotations and of assignments, but not their relative order.
+    This matters for state fields, which `init` and `apply` return in order: if fields are
+    declared in both ways, the order is read from the source.
     """
     both = {**annotations, **assigned}
     fields = {name for name, value in both.items() if isinstance(value, (ScalarType, Like, State))}
@@ -447,7 +448,7 @@ def _evaluate_locally(cls: type) -> dict[str, Any]:
             return inspect.get_annotations(
                 cls, eval_str=True, locals={**frame.f_globals, **frame.f_locals}
             )
-        except Exception:  # not this caller's names: look further out
+        except Exception:  # not a name of this caller: try the next one
             frame = frame.f_back
     raise ProgramError(
         f"{cls.__name__}: an annotation cannot be evaluated; write declarations as ws.float32, "
@@ -460,7 +461,7 @@ def _of_kind(declared: Mapping[str, Declaration], kind: type) -> dict[str, Any]:
 
 
 def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Collect the class's functions and aggregates; refuse what has no role."""
+    """Collect the class's functions and aggregates; refuse functions without a role."""
     functions: dict[str, Any] = {}
     aggregates: dict[str, Any] = {}
     for key, value in cls.__dict__.items():
@@ -483,7 +484,7 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _combine(name: str, settings: Mapping[str, Any], functions: dict[str, Any]) -> tuple[str, Any]:
-    """Recognise `combine`; a function of the user's own joins `functions`."""
+    """Recognise `combine`; a user-defined function is added to `functions`."""
     if "combine" not in settings:
         raise ProgramError(
             f"{name} has no `combine`; set it to sum, min, max, any, or define combine(a, b) with `identity`"
@@ -512,7 +513,7 @@ def _combine(name: str, settings: Mapping[str, Any], functions: dict[str, Any]) 
 
 
 def _check_names(program: VertexProgram) -> None:
-    """Refuse names that a function would see twice."""
+    """Refuse names that would be ambiguous in a function."""
     for name in program.aggregates:
         if name in (*program.parameters, *BUILT_IN_PARAMETERS) or name.startswith("_"):
             raise ProgramError(f"{program.name}.{name}: that name is taken; choose another")
@@ -565,7 +566,7 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
 
 
 def _read_sources(program: VertexProgram) -> None:
-    """Check every function: its arguments, the attributes that it reads, what it does."""
+    """Check every function: its arguments, the attributes that it reads, its statements."""
     own = set(program.constants)
     vertex = set(program.state) | own
     p = set(program.parameter_names)
@@ -605,7 +606,7 @@ def _read_sources(program: VertexProgram) -> None:
 def _check_arguments(
     program: VertexProgram, key: str, source: FunctionSource, known: tuple[str, ...]
 ) -> None:
-    """Refuse an argument that the function is not given."""
+    """Refuse an argument that is not passed to the function."""
     for name in source.parameters:
         if name not in known:
             raise ProgramError(

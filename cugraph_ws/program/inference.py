@@ -1,8 +1,8 @@
-"""The types of a program's functions, as Numba infers them over all return paths.
+"""The types of a program's functions, inferred by Numba over all return paths.
 
-What a message is, and whether a new state fits its declaration, is a matter of types and not of the
-values that a trial happens to see.  Nothing is compiled here: type inference takes milliseconds, and
-its outcome is kept on disk beside the generated code, so that another process does without it.
+The type of a message, and whether a new state fits its declaration, depend on types and not on the
+values that a trial happens to see.  Nothing is compiled here: type inference takes milliseconds.
+Its result is cached on disk beside the generated code for other processes.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from cugraph_ws.runtime.parsing import parse
 
 __all__ = ["CompileError", "Inference", "compile_error", "infer"]
 
-LAYOUT = 2  # of what is kept on disk; another one wherever types may come out otherwise
-ROUNDS = 4  # after which a combine whose result is of ever wider types is given up
+LAYOUT = 2  # version of the cached format; increment it if inferred types may change
+ROUNDS = 4  # widening steps after which a combine with ever wider result types is refused
 
 
 class CompileError(ProgramError):
-    """A function is Python, but not what Numba compiles."""
+    """A function is valid Python, but Numba cannot compile it."""
 
 
 @dataclass(frozen=True)
 class Inference:
-    """What the compiler says of a program's functions.
+    """Result of type inference for a program's functions.
 
     Attributes
     ----------
     message : tuple of str
-        NumPy's name of the type of each number of a message: "bool", "int64", "float32" or "float64".
+        NumPy type name of each message component: "bool", "int64", "float32" or "float64".
     tuple_message : bool
         Whether messages are tuples.
     """
@@ -65,15 +65,15 @@ def infer(
     constants: tuple[str, ...],
     parameters: tuple[str, ...],
 ) -> Inference:
-    """Infer the type of a program's messages, and check that its results fit their declarations.
+    """Infer the type of a program's messages, and check that results fit their declarations.
 
     Parameters
     ----------
     program : VertexProgram
         The program.
     state, edges, constants, parameters : tuple of str
-        NumPy's names of the types of the state fields, the edge attributes, the vertex constants and
-        the run's parameters.
+        NumPy type names of the state fields, the edge attributes, the vertex constants and the
+        run's parameters.
 
     Returns
     -------
@@ -82,8 +82,8 @@ def infer(
     Raises
     ------
     ProgramError
-        If a function does not compile, returns no number on some path, or returns a type that does
-        not fit the declared state: a float for an integer or a boolean field.
+        If a function does not compile, returns no number on some path, or returns a type that
+        does not fit the declared state: a float for an integer or a boolean field.
     """
     described = (
         LAYOUT, _compiler(), state, edges, constants, parameters, tuple(program.state), tuple(program.edges),
@@ -105,13 +105,13 @@ def _compiler() -> str:
 
 
 def _entry(key: str) -> Path | None:
-    """Return the file in which what was inferred is kept, None where nothing is."""
+    """Return the cache file of an inference, None if there is no cache."""
     folder = code_folder()
     return None if folder is None else folder / f"types-{key[:40]}"
 
 
 def _read(key: str) -> Inference | None:
-    """Return what was found out by another process; None if nothing, or something damaged."""
+    """Return the cached result of another process; None if missing or damaged."""
     path = _entry(key)
     content = None if path is None else read_entry(path)
     if content is None:
@@ -121,7 +121,7 @@ def _read(key: str) -> Inference | None:
 
 
 def _write(key: str, found: Inference) -> None:
-    """Keep what was found out, if there is room for it."""
+    """Cache a result, if it can be written."""
     path = _entry(key)
     if path is not None:
         kept = {"message": list(found.message), "tuple": found.tuple_message}
@@ -171,7 +171,7 @@ class _Inferrer:
     def gathered_as(self, kind: str) -> str:
         """Return the type in which messages of a type are combined.
 
-        A sum of flags is a count; floats are added up in the widest type of the state.
+        A sum of flags is a count; floats are summed in the widest type of the state.
         """
         adds = self.program.combine in ("sum", "custom")
         if kind == "bool" and self.program.combine == "sum":
@@ -179,7 +179,7 @@ class _Inferrer:
         return "float64" if adds and kind == "float32" and "float64" in self.state else kind
 
     def closed_under_combine(self, kinds: tuple[str, ...], is_tuple: bool) -> tuple[str, ...]:
-        """Widen the message's types to those that combining messages gives."""
+        """Widen the message's types to those that result from combining messages."""
         identity = self.program.identity
         neutral = identity if isinstance(identity, tuple) else (identity,)
         if isinstance(identity, tuple) != is_tuple or len(neutral) != len(kinds):
@@ -205,13 +205,13 @@ class _Inferrer:
         return kinds
 
     def check_state(self, name: str) -> None:
-        """Refuse results that the declared state cannot hold, by their types."""
+        """Refuse results of types that the declared state cannot hold."""
         kinds = self.fields(name, self.program.sources[name].text)
         if name == "init" and any(
             kind.startswith("float") and declared in INFINITY
             for kind, declared in zip(kinds, self.state, strict=True)
         ):
-            # An integer field may be given math.inf, which becomes its greatest number.
+            # An integer field may be given math.inf, which becomes the field's infinity.
             kinds = self.fields(name, _without_infinity(self.program.sources[name].text))
         for field, kind, declared in zip(self.program.state, kinds, self.state, strict=True):
             if kind.startswith("float") and not declared.startswith("float"):
@@ -266,7 +266,7 @@ class _Inferrer:
         return (self.kind(name, found),), False
 
     def kind(self, name: str, found: Any) -> str:
-        """Return NumPy's name of a number's type, widened to those that programs compute with."""
+        """Return the NumPy name of a type, widened to one that programs compute with."""
         from numba.core import types
 
         found = types.unliteral(found)
@@ -281,13 +281,13 @@ class _Inferrer:
         raise self.fail(name, f"returns a {found}; return a number")
 
     def fail(self, name: str, what: str) -> ProgramError:
-        """Say what is wrong with a function."""
+        """Return the error for an invalid function."""
         source = self.program.sources[name]
         return ProgramError(f"{self.program.name}.{name} ({source.location}): {what}")
 
 
 def _seen(kind: str) -> str:
-    """Return the type as which programs see a number that is kept in `kind`."""
+    """Return the type in which programs see a number that is stored as `kind`."""
     return "int64" if kind == "int32" else kind
 
 
@@ -300,7 +300,7 @@ def _scalar(kind: str) -> Any:
 def _record(name: str, fields: Sequence[str] | Any, kinds: Sequence[str]) -> Any:
     from numba.core import types
 
-    # A tuple type made of names that are known at run time only
+    # A tuple type with names that are known only at run time
     record: Any = namedtuple(name, tuple(fields))  # type: ignore[misc]
     return types.NamedTuple(tuple(map(_scalar, kinds)), record)
 
@@ -313,12 +313,12 @@ def _message(kinds: tuple[str, ...], is_tuple: bool) -> Any:
 
 
 def _function(text: str, name: str) -> Any:
-    """Make a function of its source; helpers that it calls are Numba's, whatever its settings."""
+    """Make a function from its source; helpers that it calls are Numba's, whatever its settings."""
     from numba.core.registry import CPUDispatcher
 
     space: dict[str, Any] = {"math": math, "np": np}
     file = f"<{name}>"
-    # From there Numba quotes the line that it cannot compile.
+    # Numba quotes the line that it cannot compile from here.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
     function = space[name]
@@ -330,7 +330,7 @@ def _function(text: str, name: str) -> Any:
 
 @contextmanager
 def _compiler_on() -> Iterator[None]:
-    """Let Numba type its own functions, also where NUMBA_DISABLE_JIT says that nothing is compiled."""
+    """Let Numba type its own functions, even if NUMBA_DISABLE_JIT disables compilation."""
     from numba.core import config
 
     before = config.DISABLE_JIT
@@ -342,7 +342,7 @@ def _compiler_on() -> Iterator[None]:
 
 
 def _without_infinity(text: str) -> str:
-    """Return the source with 0 in place of infinity; a negative one stays."""
+    """Return the source with 0 in place of infinity; a negative infinity is kept."""
 
     class Replace(ast.NodeTransformer):
         def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -359,7 +359,7 @@ def _without_infinity(text: str) -> str:
 def compile_error(
     program: VertexProgram, error: Exception, name: str | None = None
 ) -> CompileError:
-    """Say in the user's terms why the compiler refuses a program.
+    """Explain in the user's terms why the compiler refuses a program.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ def compile_error(
     error : Exception
         What Numba raised.
     name : str, optional
-        The function, if it is known.
+        The function, if known.
 
     Returns
     -------

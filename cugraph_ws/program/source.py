@@ -1,9 +1,8 @@
 """The source of one function of a vertex program: found, checked, and made self-contained.
 
-A program's functions are compiled for whichever engine runs, apart from the file they were
-written in.  So their source is taken, held to what every engine can do, and every outer name in
-it is replaced by what that name stands for: a number, a function of `math` or NumPy, or a helper
-whose own source is taken along.
+A program's functions are compiled separately from the file in which they are defined.  So their
+source is read and checked against what every engine can do.  Every outer name in it is replaced by
+its value: a number, a function of `math` or NumPy, or a helper, whose source is included.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ NUMBERS = (bool, int, float, np.generic)
 
 
 class _Missing:
-    """Stands for a name that has no value."""
+    """Represents a name that has no value."""
 
 
 SIDE_EFFECTS: dict[type[ast.AST], str] = {
@@ -66,12 +65,12 @@ SIDE_EFFECTS: dict[type[ast.AST], str] = {
 
 @dataclass
 class FunctionSource:
-    """One function's source, ready to stand in another module.
+    """One function's source, ready to be placed in another module.
 
     Attributes
     ----------
     text : str
-        The function and the helpers that it calls, as source with no outer names but `math`,
+        The function and the helpers that it calls, as source with no outer names except `math`,
         `np` and builtins.
     parameters : tuple of str
         Names of its parameters.
@@ -80,7 +79,7 @@ class FunctionSource:
     location : str
         `file:line` of the definition.
     captured : tuple of Captured
-        The outer names that the text has the values of, those of helpers included.
+        The outer names with values in the text, including those of helpers.
     """
 
     text: str
@@ -90,13 +89,13 @@ class FunctionSource:
     captured: tuple[Captured, ...] = ()
 
     def has_changed(self) -> bool:
-        """Tell whether an outer name stands for something else than when the source was read."""
+        """Tell whether an outer name has another value than when the source was read."""
         return any(not one.is_current() for one in self.captured)
 
 
 @dataclass(frozen=True)
 class Captured:
-    """What an outer name stood for when a function's source was read.
+    """The value of an outer name when a function's source was read.
 
     Attributes
     ----------
@@ -105,9 +104,9 @@ class Captured:
     name : str
         A global, or a variable of an enclosing function.
     attribute : str or None
-        The attribute of that module, where a module's number is read.
+        The attribute of that module, if a module's number is read.
     value : Any
-        What it was.
+        Its value.
     """
 
     function: types.FunctionType
@@ -116,7 +115,7 @@ class Captured:
     value: Any
 
     def is_current(self) -> bool:
-        """Tell whether the name stands for the same still."""
+        """Tell whether the name still has the same value."""
         now = _outer(self.function, self.name)
         if self.attribute is not None:
             now = getattr(now, self.attribute, _Missing)
@@ -135,20 +134,20 @@ def read_function(
     attributes: dict[str, Collection[str]] | None = None,
     callers: tuple[Callable[..., Any], ...] = (),
 ) -> FunctionSource:
-    """Take the source of `function`, check it, and make it self-contained.
+    """Read the source of `function`, check it, and make it self-contained.
 
     Parameters
     ----------
     function : callable
         A plain Python function.
     name : str
-        Name that it gets in the text.
+        Its name in the text.
     owner : str
         Name of the vertex program, for error messages.
     attributes : dict, optional
-        For parameters by name: the attribute names that the body may read from them.
+        By parameter name: the attribute names that the body may read from it.
     callers : tuple of callable, optional
-        The functions on whose behalf it is read, to refuse recursion.
+        The functions that called for it, to refuse recursion.
 
     Returns
     -------
@@ -158,7 +157,8 @@ def read_function(
     Raises
     ------
     ProgramError
-        If the source cannot be found, or does what a compiled, repeatable function cannot.
+        If the source cannot be found, or does something that a compiled, repeatable function
+        cannot.
     """
     node, first_line, filename = _parse(function, owner)
     parameters = tuple(argument.arg for argument in node.args.args)
@@ -194,7 +194,7 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
         ) from error
     filename = inspect.getsourcefile(function) or "<unknown>"
     try:
-        # Not dedented: a comment or a docstring may stand further left than the function.
+        # Not dedented: a comment or a docstring may be indented less than the function.
         indented = lines[0][:1].isspace()
         tree = parse("".join(["if True:\n" if indented else "\n", *lines]))
     except SyntaxError as error:
@@ -217,7 +217,7 @@ _known: WeakKeyDictionary[Callable[..., Any], tuple[list[str], int]] = WeakKeyDi
 
 
 def _lines(function: Callable[..., Any]) -> tuple[list[str], int]:
-    """Return a function's source as it was when it was first read: files may have changed since."""
+    """Return a function's source as first read: the file may have changed since."""
     if function not in _known:
         _known[function] = inspect.getsourcelines(function)
     return _known[function]
@@ -229,12 +229,12 @@ def class_names(cls: type) -> list[str]:
     Parameters
     ----------
     cls : type
-        Has plain functions, by which its source is found.
+        Has plain functions, used to find its source.
 
     Returns
     -------
     list of str
-        Each once; none where the source cannot be found.
+        Without repetitions; empty if the source cannot be found.
     """
     members = [getattr(one, "__func__", one) for one in vars(cls).values()]
     for function in (one for one in members if isinstance(one, types.FunctionType)):
@@ -295,7 +295,7 @@ class _Reader:
         )
 
     def refuse_side_effects(self, function: ast.FunctionDef) -> None:
-        """Refuse what another engine could not do, or could not repeat."""
+        """Refuse what another engine cannot do or repeat."""
         if function.args.vararg or function.args.kwarg or function.args.kwonlyargs:
             self.fail(function, "takes * or keyword-only parameters; name plain ones")
         if function.args.defaults:
@@ -348,7 +348,7 @@ class _Reader:
                     f"`{parameter}.{node.attr}` is not declared; `{parameter}` has: {known}",
                 )
             used[parameter].add(node.attr)
-        # A parameter that is handed on whole may be read in any way.
+        # A parameter that is passed on as a whole may be read in any way.
         bases = {id(one.value) for one in ast.walk(function) if isinstance(one, ast.Attribute)}
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and node.id in used and id(node) not in bases:
@@ -358,11 +358,11 @@ class _Reader:
     def helper_name(
         self, node: ast.Name, helper: types.FunctionType, helpers: dict[Any, tuple[str, str]]
     ) -> str:
-        """Take a helper's source along, once; return the name that it gets."""
+        """Include a helper's source, once; return its new name."""
         if helper in self.callers:
             self.fail(node, f"`{node.id}` calls itself; write it as a loop")
         if helper not in helpers:
-            # Two helpers may share a name, as closures made by one function do.
+            # Two helpers may have the same name, for example closures made by one function.
             name = f"{self.new_name}_{len(helpers)}_{helper.__name__.strip('<>')}"
             source = read_function(helper, name, owner=self.owner, callers=self.callers)
             self.captured += source.captured
@@ -372,7 +372,7 @@ class _Reader:
     def resolve(
         self, function: ast.FunctionDef, helpers: dict[Any, tuple[str, str]]
     ) -> ast.FunctionDef:
-        """Replace every outer name by what it stands for; collect helpers by their new name."""
+        """Replace every outer name by its value; collect helpers by their new name."""
         function.decorator_list = []
         function.returns = None
         for argument in function.args.args:
@@ -418,12 +418,12 @@ class _Reader:
         return ast.fix_missing_locations(replaced)
 
     def capture(self, name: str, value: Any, attribute: str | None = None) -> None:
-        """Note what an outer name stands for."""
+        """Record the value of an outer name."""
         assert isinstance(self.function, types.FunctionType)
         self.captured.append(Captured(self.function, name, attribute, value))
 
     def module_attribute(self, node: ast.Attribute, local: set[str]) -> ast.expr | None:
-        """Resolve `module.attribute`; None where the base is no module."""
+        """Resolve `module.attribute`; None if the base is not a module."""
         if not isinstance(node.value, ast.Name) or node.value.id in local:
             return None
         module = self.outer.get(node.value.id)
@@ -463,7 +463,7 @@ class _Reader:
         constant = _literal(value)
         if constant is not None:
             return constant
-        value = getattr(value, "py_func", value)  # a function that Numba has compiled already
+        value = getattr(value, "py_func", value)  # a function that is already compiled by Numba
         if isinstance(value, types.FunctionType):
             return ast.Name(self.helper_name(node, value, helpers), ast.Load())
         called = getattr(value, "__name__", "")
@@ -478,21 +478,21 @@ class _Reader:
 
 
 def _literal(value: Any) -> ast.expr | None:
-    """Write a number as source, or None where it is none."""
+    """Write a number as source; None if it is not a number."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         name = "nan" if math.isnan(value) else "inf"
         constant: ast.expr = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
         return ast.UnaryOp(ast.USub(), constant) if value < 0 else constant
-    for kind in (bool, int, float):  # of an enumeration's members only the number
+    for kind in (bool, int, float):  # for a member of an enumeration, only its number
         if isinstance(value, kind):
             return ast.Constant(kind(value))
     return None
 
 
 def _outer(function: types.FunctionType, name: str) -> Any:
-    """Return what a name that a function reads from outside stands for now."""
+    """Return the current value of an outer name that a function reads."""
     free = function.__code__.co_freevars
     if name in free and function.__closure__ is not None:
         try:

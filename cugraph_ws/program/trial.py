@@ -1,6 +1,6 @@
-"""A vertex program tried out: its functions on a few values, as plain Python.
+"""Tries out a vertex program: its functions on a few values, as plain Python.
 
-What is wrong is found before the first superstep, and named by the line of the user's file.
+Errors are found before the first superstep, and named by the line of the user's file.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ __all__ = ["Trial"]
 
 
 def _record(name: str, fields: Iterable[str]) -> Callable[..., Any]:
-    """Make a named tuple of fields that are known at run time only."""
+    """Make a named tuple with fields that are known only at run time."""
     kind: Callable[..., Any] = namedtuple(name, tuple(fields))  # type: ignore[misc]
     return kind
 
 
 class Trial:
-    """Runs a program's functions as plain Python on a few values, to find what is wrong.
+    """Runs a program's functions as plain Python on a few values, to find errors.
 
     Parameters
     ----------
     program : VertexProgram
         The program.
     state, edges : tuple of str
-        NumPy's names of the types of state fields and edge attributes.
+        NumPy type names of state fields and edge attributes.
     constants : sequence of ndarray
         The vertex constants of a few vertices.
     uniform : tuple of bool
-        Which of them hold one entry for all.
+        Which of them hold one entry for all vertices.
     values : tuple
         The run's parameters.
     vertices : int
@@ -84,7 +84,7 @@ class Trial:
         self.messages: list[Any] = []
 
     def call(self, name: str, **given: Any) -> Any:
-        """Call a user's function; an exception becomes an error that names the user's line."""
+        """Call a user's function; convert an exception to an error that names the user's line."""
         function = self.program.functions.get(name) or self.program.aggregates[name]
         given = {"p": self.p, **given}
         asked = [given[one] for one in self.program.sources[name].parameters]
@@ -101,7 +101,7 @@ class Trial:
         except ZeroDivisionError:
             return math.inf
         except (ValueError, OverflowError) as error:
-            # Compiled code gives NaN or an infinity for a number outside a function's domain.
+            # Compiled code returns NaN or an infinity outside a function's domain.
             if str(error) in ("math domain error", "math range error") or str(error).startswith(
                 "expected a"
             ):
@@ -111,7 +111,7 @@ class Trial:
             raise self.error(name, error) from error
 
     def error(self, name: str, error: Exception) -> ProgramError:
-        """Say in which line of which function an exception was raised."""
+        """Return the error that names the function and line in which an exception was raised."""
         last = traceback.extract_tb(error.__traceback__)[-1]
         return ProgramError(
             f"{self.program.name}.{name}, line {last.lineno} of {last.filename}: "
@@ -119,7 +119,7 @@ class Trial:
         )
 
     def fail(self, name: str, what: str) -> ProgramError:
-        """Say what is wrong with a function."""
+        """Return the error for an invalid function."""
         return ProgramError(
             f"{self.program.name}.{name} ({self.program.sources[name].location}): {what}"
         )
@@ -140,7 +140,7 @@ class Trial:
         return parts
 
     def as_state(self, name: str, result: Any) -> tuple[Any, ...]:
-        """Cast a result to the state's types, or say which field it does not fit."""
+        """Cast a result to the state's types, or raise an error that names the field."""
         cast = []
         for (field, part), dtype in zip(
             zip(self.program.state, self.numbers(name, result, len(self.state)), strict=True),
@@ -175,7 +175,7 @@ class Trial:
         return tuple(cast)
 
     def states(self) -> list[Any]:
-        """Vertices with the states that init gives, and with sample ones."""
+        """Vertices with the states that `init` returns, and with sample ones."""
         vertices = []
         for place, own in zip(self.places, self.own, strict=True):
             first = self.as_state("init", self.call("init", vertex=np.int64(place), own=own))
@@ -187,7 +187,7 @@ class Trial:
         return vertices
 
     def run(self) -> tuple[tuple[str, ...], bool]:
-        """Try every function; return the types of the messages seen, and whether they are tuples."""
+        """Try every function; return the types of messages, and whether they are tuples."""
         vertices = self.states()
         edges = [
             self.Edge(*_wide(row))
@@ -228,7 +228,7 @@ class Trial:
             return np.dtype(kinds[0]).type(value)
 
     def check_combine(self, message: tuple[str, ...], is_tuple: bool) -> None:
-        """Refuse a combine that is plainly not commutative, associative, or without its identity."""
+        """Refuse a combine that is plainly not commutative or associative, or has no identity."""
         identity = self.program.identity
         if is_tuple != isinstance(identity, tuple) or (is_tuple and len(identity) != len(message)):
             raise self.fail("combine", f"identity {identity!r} is not of the message's shape")
@@ -264,10 +264,10 @@ class Trial:
                 )
 
     def check_asynchronous(self) -> None:
-        """Refuse a program that declares itself asynchronous, and plainly is not.
+        """Refuse a program that declares itself asynchronous, but plainly is not.
 
-        A message that comes twice, and two that come one by one, must do what one does, and their
-        combination.  That a few values do so proves nothing; that is the program's promise.
+        A repeated message must have the effect of one; two messages one by one must have the effect
+        of their combination.  A few values prove nothing: the property is the program's promise.
         """
         pick: Callable[..., Any] = max if self.program.combine == "max" else min
         for vertex in self.states()[:8]:
