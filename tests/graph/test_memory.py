@@ -35,20 +35,21 @@ def test_peaks_of_new_processes_are_what_was_told(kind):
     Hashed ids alone take no more than 2.5 times the CSC: integers of any degree, short text from 8 edges an
     id on.
 
-    Allocators blur what is measured by some hundred kilobytes, of 14 MiB and more.  How much threads hold
-    at one moment depends on how the machine schedules them: what is off is measured once more.
+    Allocators and pages of code blur what is measured by up to a mebibyte, of 14 and more.  How much threads
+    hold at one moment depends on how the machine schedules them: what is off is measured again, twice.
     """
 
     def limit(row):
         alone = kind in ("random", "text") and row["directed"] and not row["weighted"]
-        return 2.5 * (row["csc"] if alone else row["kept"])
+        return 2.5 * (row["csc"] if alone else row["kept"]) + (1 << 20)
 
     def is_off(row):
         return row["taken"] > limit(row) or row["taken"] != pytest.approx(row["told"], rel=0.25)
 
-    rows = estimates.measure(kind)
-    if any(map(is_off, rows)):
+    for _ in range(3):
         rows = estimates.measure(kind)
+        if not any(map(is_off, rows)):
+            break
     for row in rows:
         assert row["taken"] == pytest.approx(row["told"], rel=0.25), row
         assert row["taken"] <= limit(row), row
