@@ -115,7 +115,7 @@ class CpuExecutor:
                 self._did = supersteps[choice.direction]()
 
     def counts(self) -> Counts:
-        """Return the counts of the last superstep and of the next frontier, ghosts' arcs included."""
+        """Return the counts of the last superstep and the next frontier, with ghosts' arcs."""
         counts, self._did = self._did, Counts()
         if not self._gathered:
             counts.active, counts.arcs = self._frontier.count()
@@ -337,7 +337,7 @@ class CpuExecutor:
     def pack(
         self, boundary: npt.NDArray[np.int64], *, refine: bool | None, forest: bool = False
     ) -> Parcel:
-        """Return the message with the state of `boundary`, owned vertices that a peer has as ghosts."""
+        """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""
         if forest:
             return Parcel(None, (self._forest.is_attached(boundary),))
         places = active = None
@@ -366,7 +366,7 @@ class CpuExecutor:
         return list(parcels)
 
     def _is_news(self) -> npt.NDArray[np.bool_]:
-        """Return for every position whether its ghosts are out of date; computed once per superstep."""
+        """Return for every position whether its ghosts are stale; computed once per superstep."""
         if self._news is not None:
             return self._news
         self._news = news = np.zeros(self._part.size, np.bool_)

@@ -136,7 +136,7 @@ def _number(
 def _refuse_or_drop_loops(
     numbered: DeviceNumbered, values: dict[str, DeviceArray], policy: Loops, told: DeviceVertices
 ) -> int:
-    """Apply the self-loop policy to columns and values, in place; return the number of self-loops."""
+    """Apply the self-loop policy to columns and values, in place; return how many there were."""
     sources, destinations = numbered.columns
     kept = sources != destinations
     loops = len(kept) - int(read_scalars(kept.sum())[0]) if len(kept) else 0

@@ -237,7 +237,7 @@ class DeviceRankExchange(RankExchange):
         self._links.post(going, coming)
 
     def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
-        """Find the missing predecessors; with tree growth the host reads counts once in `LEVELS`."""
+        """Find the missing predecessors; in tree growth the host reads counts every `LEVELS`."""
         (executor,) = executors
         if not (isinstance(executor, CudaBorderExecutor) and executor.branches):
             super().grow_forest(executors, missing)

@@ -274,7 +274,7 @@ class CudaExecutor:
         return [[self._by_schedule(half, now, tallies) for half in halves] for now in range(2)]
 
     def _by_schedule(self, schedule: Schedule, now: int, tallies: Any) -> Prepared:
-        """Marshal a launch of a superstep, or of a part of one, that reads copy `now` of the state."""
+        """Marshal a launch of a superstep, or a part of one, that reads copy `now` of the state."""
         return self._kernels.prepare(
             "superstep", *schedule.launch, schedule.shape, schedule.hubs,
             *self._arguments(now, tallies),
@@ -448,7 +448,7 @@ class CudaExecutor:
         return not self._lanes and not self._frontier and not self._in_place
 
     def pack(self, boundary: Any, *, refine: bool | None, forest: bool = False) -> Parcel:
-        """Return the message with the state of `boundary`, owned vertices that a peer has as ghosts."""
+        """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""
         if forest:
             return Parcel(None, (self.forest.is_attached(boundary),))
         assert self._told is None, "parcels are sealed together, before counts() is asked for"

@@ -226,7 +226,7 @@ class DeviceGraph:
             return self._values[name, order]
 
     def vertices_with(self, degree: int) -> int:
-        """Return how many vertices have an in-degree of at least `degree`; their positions are first.
+        """Return how many vertices have an in-degree of at least `degree`; they come first.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class DeviceGraph:
             return self._least
 
     def chunks(self, count: int, length: int) -> tuple[DeviceArray, ...]:
-        """Return the rows of the first `count` vertices cut into chunks; made when first read, then kept.
+        """Return the rows of the first `count` vertices cut into chunks; made once, then kept.
 
         Parameters
         ----------

@@ -227,7 +227,7 @@ class Integers:
 
 @dataclass
 class Pairs:
-    """Ids of several columns in lexicographic order, as pairs: all columns but the last, and the last.
+    """Ids of several columns, in lexicographic order, as pairs of the head columns and the last.
 
     Attributes
     ----------

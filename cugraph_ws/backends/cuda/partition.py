@@ -121,7 +121,7 @@ class DevicePartition:
         return self._edges(order)
 
     def vertices_with(self, degree: int) -> int:
-        """Return how many owned vertices have at least an in-degree of `degree`, which is positive."""
+        """Return how many owned vertices have an in-degree of at least `degree`, a positive number."""
         return self.graph.vertices_with(degree)
 
     def inside(self, array: Any) -> DeviceArray:

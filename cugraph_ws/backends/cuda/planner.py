@@ -15,8 +15,8 @@ FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as 
 MOST = RECORDS // 2
 # Part of all arcs: a frontier with more is gathered, since a gather reads an arc much faster
 HEAVY = 4
-# The same before the first gather: nearly every message changes a state then, and a push takes two to
-# four times as long per arc
+# The same before the first gather: nearly every message changes a state then, and a push takes
+# two to four times as long per arc
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges

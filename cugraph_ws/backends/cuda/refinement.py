@@ -276,7 +276,7 @@ class DeviceRefinement:
         return found
 
     def catch_up(self, peer: int, ghosts: tuple[int, int]) -> None:
-        """Copy a peer's ghosts from the previous copy to the latest, before changed ones are received.
+        """Copy a peer's ghosts from the previous copy to the latest, before updates are received.
 
         Parameters
         ----------

@@ -306,7 +306,7 @@ def _ids_of(part: Part, name: str, argument: str) -> DeviceArray | None:
 
 
 def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> DeviceArray | None:
-    """Return a column as `dtype`, without a copy if it has that dtype; None if that is impossible."""
+    """Return a column as `dtype`, without a copy if it has that dtype; None if impossible."""
     try:
         column = part.column(name, argument)
         assert isinstance(column, DeviceColumn)

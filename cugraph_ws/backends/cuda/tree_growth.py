@@ -133,7 +133,7 @@ class DividedBranches:
         return self._boundaries.parts(self._going), self._ghosts.parts(self._coming)
 
     def hear(self) -> None:
-        """Queue the attaching of the ghosts that were received; the next level grows from them too."""
+        """Queue the attaching of received ghosts; the next level grows from them too."""
         self._hear()
 
     def leave_out(self) -> None:

@@ -1,4 +1,4 @@
-"""The CUDA engine's worklist pull, for frontiers of any program: active vertices call, callees gather."""
+"""The CUDA engine's worklist pull: active vertices call their out-neighbours, which gather."""
 
 from __future__ import annotations
 

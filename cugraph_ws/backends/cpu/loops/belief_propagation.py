@@ -1,8 +1,9 @@
 """Messages of belief propagation on the CPU; see `cugraph_ws.algorithms.belief_propagation`.
 
-With several ranks, a rank computes the messages that its owned vertices send, and stores them beside those
-that they receive along the same edges.  It sends them to the receivers' owners.  Each pair of ranks agrees
-once on the order, so places are never sent.  No message is computed twice, since sending it is faster.
+With several ranks, a rank computes the messages that its owned vertices send, and stores them
+beside those that they receive along the same edges.  It sends them to the receivers' owners.  Each
+pair of ranks agrees once on the order, so places are never sent.  No message is computed twice,
+since sending it is faster.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ class Messages:
     Attributes
     ----------
     table : ndarray of float64, shape (messages, states)
-        Messages that owned vertices receive, row by row: first those along edges, then, in a directed
-        graph, those against edges.  With several ranks, messages that owned vertices send come first.
+        Messages that owned vertices receive, row by row: first those along edges, then, in a
+        directed graph, those against edges.  With several ranks, messages that owned vertices send
+        come first.
     believed : ndarray of float64, shape (owned, states)
         The belief of each vertex, as logarithms, up to a constant.
     strengths : ndarray of float64, or None
@@ -148,7 +150,7 @@ class Messages:
         return (offsets, senders, splits, reverse), offsets, strengths
 
     def _pair_between_ranks(self, strengths: Floats | None) -> tuple[Rows, Integers, Floats | None]:
-        """Lay out messages, and agree on the order in which they are sent; collective; see `_pair`."""
+        """Lay out messages, and agree on the order of those sent; collective; see `_pair`."""
         part, csc, comm = self._part, self._part.csc, self._part.halo.comm
         ghosts = np.full(part.size - part.owned, csc.number_of_arcs)  # ghosts have no rows
         square = Adjacency(np.append(csc.offsets, ghosts), csc.indices)
@@ -187,8 +189,8 @@ class Messages:
     ) -> tuple[Integers, list[Integers], Floats | None]:
         """Send each rank the arcs out of its vertices, and lay out the rows received; collective.
 
-        Returns the offsets of the rows; for each rank, in its order, the places of the messages against
-        its arcs; and the strengths of all messages.
+        Returns the offsets of the rows; for each rank, in its order, the places of the messages
+        against its arcs; and the strengths of all messages.
         """
         part, low = self._part, self._part.graph.cuts[:-1]
         sources = [part.numbers[part.csc.indices[one]] for one in arcs]
@@ -238,7 +240,8 @@ def self_loops(part: Part) -> Integers:
 def _between(csc: Any, after: Integers) -> tuple[Integers, Integers, Integers, Integers]:
     """Interleave rows with other rows, whose offsets are given.
 
-    Returns the offsets of the joint rows, where the others begin in each row, and the places of both.
+    Returns the offsets of the joint rows, where the others begin in each row, and the places of
+    both.
     """
     offsets = csc.offsets + after
     first = np.arange(csc.number_of_arcs) + np.repeat(after[:-1], csc.degrees)
@@ -249,8 +252,8 @@ def _between(csc: Any, after: Integers) -> tuple[Integers, Integers, Integers, I
 def _rows_of(senders: Array, reverse: Integers, turn: int, owned: int) -> Rows:
     """Return the rows of sent messages in the form that kernels take for received ones.
 
-    From the place `turn` on, messages go against their edges.  Kernels skip messages from a vertex to
-    itself, so these rows have other numbers than the senders.
+    From the place `turn` on, messages go against their edges.  Kernels skip messages from a vertex
+    to itself, so these rows have other numbers than the senders.
     """
     begun = np.arange(0, len(senders), MESSAGES_A_TASK)
     none = np.zeros(owned, np.int64)

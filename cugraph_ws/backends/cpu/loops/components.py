@@ -60,11 +60,11 @@ class Forest:
         return self._sampled < SAMPLED and not self.converged
 
     def step(self) -> tuple[int, int, str]:
-        """Link samples, or a range; return active vertices, arcs read, and the kind of rows read."""
+        """Link samples, or a range; return active vertices, arcs read, and which rows were read."""
         return self._sample() if self.sampling else self._link()
 
     def least(self, part: Part) -> Array:
-        """Return, by position, the least number in each root's tree; other entries are undefined."""
+        """Return the least number in each root's tree, by position; other entries are undefined."""
         least: Array = part.numbers.astype(index_dtype(part.graph.number_of_vertices))
         # Of owned vertices a root has the least number, so ghosts alone can lower it.
         self.lower(least, self.trees[part.owned :], least[part.owned :].copy())
@@ -139,7 +139,7 @@ def join_pairs(ones: Array, others: Array, size: int) -> Array:
 
 
 def _link(rows: Adjacency, parent: Array, ends: int, skipped: int, first: int, last: int) -> int:
-    """Link the ends of the arcs from `first` to `last`; return how many were read; see the kernel."""
+    """Link the ends of the arcs from `first` to `last`; return arcs read; see the kernel."""
     cuts = [(first + low, first + high) for low, high in _ranges(last - first)]
     starts = np.searchsorted(rows.offsets, [low for low, _ in cuts], side="right") - 1
     tasks = [

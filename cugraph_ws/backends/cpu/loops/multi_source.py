@@ -1,7 +1,8 @@
 """Searches by vertex loops, one for each start; see `cugraph_ws.algorithms.multi_source`.
 
-On a whole graph the starts are distributed over the cores.  Each core runs its searches with the loops
-of `bfs` and `sssp`, without locks or exchanges.  On a shard all ranks run one search at a time.
+On a whole graph the starts are distributed over the cores.  Each core runs its searches with the
+loops of `bfs` and `sssp`, without locks or exchanges.  On a shard all ranks run one search at a
+time.
 """
 
 from __future__ import annotations

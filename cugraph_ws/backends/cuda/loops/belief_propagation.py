@@ -1,11 +1,12 @@
 """Messages of belief propagation on the GPU; see `cugraph_ws.algorithms.belief_propagation`.
 
-A rank computes both messages of each of its arcs, from the beliefs of the arc's ends, one of which may be a
-ghost.  Ranks exchange sums, which are fewer than messages: a rank sums the messages to a ghost and sends the
-sum to the ghost's owner, which sends back its belief.
+A rank computes both messages of each of its arcs, from the beliefs of the arc's ends, one of which
+may be a ghost.  Ranks exchange sums, which are fewer than messages: a rank sums the messages to a
+ghost and sends the sum to the ghost's owner, which sends back its belief.
 
-An edge of an undirected graph is two arcs, each on the rank that owns its destination.  If the ends have
-two owners, both ranks compute the same two messages, and each sums only those along its own arcs.
+An edge of an undirected graph is two arcs, each on the rank that owns its destination.  If the ends
+have two owners, both ranks compute the same two messages, and each sums only those along its own
+arcs.
 """
 
 from __future__ import annotations
@@ -142,8 +143,8 @@ class Messages:
     def _answers(self, sources: Array, along: Array) -> Array:
         """Return the messages against this rank's arcs of an undirected graph; collective.
 
-        `along` has the messages along its arcs.  The source's owner has the reverse arc, whose message
-        it sends.
+        `along` has the messages along its arcs.  The source's owner has the reverse arc, whose
+        message it sends.
         """
         xp, halo, cuts = self._part.xp, self._part.halo, self._part.graph.cuts
         owners = xp.searchsorted(xp.asarray(cuts, sources.dtype), sources, side="right") - 1

@@ -48,8 +48,8 @@ class Forest:
     part : Part
         Vertices may have no rows.  Unless the part is undirected, every arc may be in one row only.
     lead : int
-        The position from which a vertex's first neighbour is looked for: that of the vertex with the
-        most neighbours.
+        The position from which a vertex's first neighbour is looked for: that of the vertex with
+        the most neighbours.
 
     Attributes
     ----------
@@ -80,11 +80,11 @@ class Forest:
         return self._sampled < SAMPLED and not self.converged
 
     def step(self) -> tuple[int, int, str]:
-        """Link samples, or a range; return active vertices, arcs read, and the kind of rows read."""
+        """Link samples, or a range; return active vertices, arcs read, and which rows were read."""
         return self._sample() if self.sampling else self._link()
 
     def least(self, part: Part) -> Array:
-        """Return, by position, the least number in each root's tree; other entries are undefined."""
+        """Return the least number in each root's tree, by position; other entries are undefined."""
         least = part.numbers.copy()
         self.lower(least, self.trees, part.numbers)
         return least
@@ -144,8 +144,8 @@ class Forest:
     def progress(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return how many samples have been linked, and whether all other arcs have.
 
-        The CPU has other samples, so `reached` makes it link all arcs again.  So does a resumption here:
-        arcs of the largest tree are skipped, and after it another tree may be the largest.
+        The CPU has other samples, so `reached` makes it link all arcs again.  So does a resumption
+        here: arcs of the largest tree are skipped, and after it another tree may be the largest.
         """
         reached = [SAMPLED, self._graph.arcs, -1] if self.converged else [0, 0, -1]
         return {
@@ -210,8 +210,8 @@ class Forest:
     def _plan(self) -> deque[_Task]:
         """Return the tasks: first the rows of all vertices that are not in the largest tree.
 
-        If edges are in the rows of both ends, that is all.  Otherwise the arcs in rows of the largest
-        tree follow, which may lead to vertices outside.
+        If edges are in the rows of both ends, that is all.  Otherwise the arcs in rows of the
+        largest tree follow, which may lead to vertices outside.
         """
         graph, tasks = self._graph, deque[_Task]()
         for rows in graph.at_hand:

@@ -57,7 +57,7 @@ class Peeler:
         self._losses: Array = None  # by position, counted down from the greatest number
 
     def peel_levels(self, core: Array, alive: Array, level: int) -> tuple[Array, int, int, int]:
-        """Peel levels in one launch; return the remaining vertices, the level, peeled and arcs read."""
+        """Peel levels in one launch; return remaining vertices, level, vertices and arcs peeled."""
         alive = alive.astype(self._spare.dtype, copy=False)
         control = self._launch(core, alive, level, WORK_A_STEP)
         done = device().to_host(control)[: COUNTS.stop].tolist()
@@ -67,7 +67,7 @@ class Peeler:
         return alive[:count], level, peeled, read
 
     def peel(self, core: Array, listed: Array, level: int) -> Array:
-        """Peel vertices that have fallen to a level, and those that fall to it; count them and arcs."""
+        """Peel vertices that have fallen to a level, or fall to it; count vertices and arcs."""
         if len(listed) == 0:
             return device().xp.zeros(2, np.int64)
         # No other list is left, so the launch ends after this level.

@@ -1,12 +1,13 @@
 """Batches of searches on the GPU; see `cugraph_ws.algorithms.multi_source`.
 
-Up to 32 searches run at once.  Searches for hops use a word of bits for each vertex, a bit for each search
-(MS-BFS: Then et al., VLDB 2015).  Searches for lengths shorten paths until none can be shortened.  Distances
-do not depend on the order, and predecessors are chosen afterwards, so both are the same as on the CPU.
+Up to 32 searches run at once.  Searches for hops use a word of bits for each vertex, a bit for each
+search (MS-BFS: Then et al., VLDB 2015).  Searches for lengths shorten paths until none can be
+shortened.  Distances do not depend on the order, and predecessors are chosen afterwards, so both
+are the same as on the CPU.
 
-A single rank searches in one launch.  With several ranks, each launches one superstep at a time and pushes
-along its own arcs.  After each superstep, ranks exchange what has changed at boundaries, with a bit for
-each search.  So a superstep takes two collectives for all searches of a batch.
+A single rank searches in one launch.  With several ranks, each launches one superstep at a time and
+pushes along its own arcs.  After each superstep, ranks exchange what has changed at boundaries,
+with a bit for each search.  So a superstep takes two collectives for all searches of a batch.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class Searches:
         return self._batch
 
     def _begin(self, batch: Batch, numbers: npt.NDArray[np.int64]) -> int:
-        """Set the searches to their starts, ghosts included; return the number of start vertices."""
+        """Set the searches to their starts, ghosts included; return how many vertices start."""
         part, xp = self._part, self._part.xp
         wanted = xp.asarray(numbers)
         alone = part.halo.alone
@@ -257,7 +258,7 @@ class Searches:
     def _decide(
         self, rows: Rows, weights: Array, numbers: Array, words: Any, batch: Batch, listed: int
     ) -> None:
-        """Attach out-neighbours of listed vertices along arcs of length zero, then theirs, and so on."""
+        """Attach vertices that listed ones reach along arcs of length zero."""
         self._together(
             "search_ties", rows, weights, self._stride, numbers, words, self._queue, self._listed,
             batch.distance.ravel(), batch.before.ravel(), batch.width, listed,
@@ -291,8 +292,8 @@ class Searches:
     def _arcs_into(self, places: Array) -> tuple[Array, Rows, Array]:
         """Return the arcs into the vertices at `places` as a graph of its own.
 
-        Each end gets a new number, one as a source and one as a destination.  Only sources have arcs,
-        so the kernel, which goes level by level, ends after one level.
+        Each end gets a new number, one as a source and one as a destination.  Only sources have
+        arcs, so the kernel, which goes level by level, ends after one level.
 
         Returns
         -------
