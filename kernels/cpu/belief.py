@@ -34,7 +34,7 @@ def pair_arcs(
     """Find for each arc the arc in the other direction of the same edge.
 
     Senders are ascending before and after the split, and parallel edges are in one order
-    everywhere. So a pass over the rows finds the places of each sender's row in order.
+    everywhere.  So a pass over the rows finds the places of each sender's row in order.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def find(parent: Array, vertex: int) -> int:
     """Return the root of a vertex, and halve the path to it for later calls.
 
     Only the parent of a root is ever hooked, and this function writes only parents of other
-    vertices. So another thread can undo the shortcut, but no hook is lost.
+    vertices.  So another thread can undo the shortcut, but no hook is lost.
     """
     below, above = vertex, int(load(parent, vertex))
     while True:

@@ -1,7 +1,7 @@
 """Assign codes to distinct integers: open addressing with linear probing, one table for each part.
 
 Values are divided into parts so that threads need no locks: integers by ranges, text (`text`) by
-hash. Every kernel call reads all rows of a block and takes those of its part.  Code `parts * k +
+hash.  Every kernel call reads all rows of a block and takes those of its part.  Code `parts * k +
 part` stands for the k-th distinct value of a part, in the order of first occurrence.  The number of
 slots of a table is a power of two, and the caller keeps a third of them empty.
 """
@@ -102,7 +102,7 @@ def divide_pairs(
     """Sort the keys `first` to `last - 1` by their digits, `(key >> shift) - base`, in place.
 
     Codes are moved along.  `ends` is zero for every digit at first, and becomes the end of its
-    keys. Each key is moved once, to the next `free` place of its digit; the key that was there is
+    keys.  Each key is moved once, to the next `free` place of its digit; the key that was there is
     moved next.
     """
     for place in range(first, last):

@@ -19,7 +19,7 @@ def _free_pass_managers() -> None:
     """Make llvmlite free the pass managers that Numba no longer needs.
 
     In llvmlite 0.45 and 0.46 their classes inherit an empty `_dispose` before the one that frees
-    them. So each optimized function leaks 60 KB: 13 MB for the loops of a program.
+    them.  So each optimized function leaks 60 KB: 13 MB for the loops of a program.
     """
     managers: Any = getattr(binding, "newpassmanagers", None)
     for name in ("ModulePassManager", "FunctionPassManager"):

@@ -1,7 +1,7 @@
 """Assign codes to distinct texts, and sort them, eight bytes at a time.
 
 Texts are concatenated in an array of bytes; `ends` has the begin of each text and the end of the
-last. The number of slots of a table is a power of two, and the caller keeps a third of them empty.
+last.  The number of slots of a table is a power of two, and the caller keeps a third of them empty.
 The low bits of a slot, as many as number the slots, hold a code.  The other bits hold the bits of
 the text's hash that did not choose the slot.  An empty slot is -1.
 """

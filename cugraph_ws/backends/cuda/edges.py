@@ -1,7 +1,7 @@
 """Build a graph on the device from an edge frame on the device; see `cugraph_ws.graph.edges`.
 
-The rows of neighbours are built at once, not when first needed.  The ids may share the caller's memory,
-which the caller may change as soon as `Graph(...)` has returned.
+The rows of neighbours are built at once, not when first needed.  The ids may share the caller's
+memory, which the caller may change as soon as `Graph(...)` has returned.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The exchange of a communicator whose ranks have a GPU each: the host waits once per superstep.
 
-The GPU fills a header with the superstep's counts and the number of changed vertices of each boundary.
-The headers are gathered on all ranks.  From them each rank knows all counts, what it will receive, and
-what each rank will send next, since `Refinement` decides by numbers that all ranks have.  So messages
-carry no header of their own.  They follow the headers on the same stream, and no host waits for them.
+The GPU fills a header with the superstep's counts and the number of changed vertices of each
+boundary. The headers are gathered on all ranks.  From them each rank knows all counts, what it will
+receive, and what each rank will send next, since `Refinement` decides by numbers that all ranks
+have.  So messages carry no header of their own.  They follow the headers on the same stream, and no
+host waits for them.
 """
 
 from __future__ import annotations

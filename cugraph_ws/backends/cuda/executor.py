@@ -1,8 +1,8 @@
 """The CUDA engine: one program on a partition in device memory, by the kernels in `kernels/cuda`.
 
-On a whole graph several supersteps are launched at a time.  They decide on the device whether the run
-has converged, and the host reads their counts once.  On a partitioned graph an exchange follows each
-superstep, and the host reads the lengths of the messages and the counts in one copy.
+On a whole graph several supersteps are launched at a time.  They decide on the device whether the
+run has converged, and the host reads their counts once.  On a partitioned graph an exchange follows
+each superstep, and the host reads the lengths of the messages and the counts in one copy.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _NORMS = {"l1": layout.L1, "max": layout.MAXIMUM}
 class CudaExecutor:
     """One program on one partition; see `cugraph_ws.contract.Executor` for the interface.
 
-    Columns, predecessors and queues are in the partition's order outside, which on a whole graph is by
-    vertex number.  Boundaries are given by position.
+    Columns, predecessors and queues are in the partition's order outside, which on a whole graph is
+    by vertex number.  Boundaries are given by position.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ class CudaExecutor:
     refinement : DeviceRefinement
         Packs updates for peers, and unpacks theirs.
     midway : callable, optional
-        Called in the next superstep after the positions from `cut` on are queued, and before the others.
+        Called in the next superstep after the positions from `cut` on are queued, and before the
+        others.
     """
 
     tells_at_once = False  # lengths are counted while the superstep runs

@@ -77,8 +77,8 @@ def why_not_swapped(bound: BoundProgram) -> str | None:
 class CudaFrontierExecutor(CudaExecutor):
     """One program on a whole graph, by frontiers; see `CudaExecutor`.
 
-    The graph makes out-neighbours, and edge attributes in their order, when they are first needed, and
-    keeps them.  A subclass runs on a shard.
+    The graph makes out-neighbours, and edge attributes in their order, when they are first needed,
+    and keeps them.  A subclass runs on a shard.
 
     Parameters
     ----------

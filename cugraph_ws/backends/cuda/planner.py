@@ -27,9 +27,9 @@ class CudaPlan:
 
     A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
     (`backends/cuda/frontier.py`).  If every in-neighbour counts in every superstep, there is no
-    frontier, and every vertex gathers from all in-neighbours.  Any other program runs by worklist pull
-    (`backends/cuda/worklist_pull.py`): active vertices call those that gather from them.  If it is less
-    work, every vertex gathers from its active in-neighbours.
+    frontier, and every vertex gathers from all in-neighbours.  Any other program runs by worklist
+    pull (`backends/cuda/worklist_pull.py`): active vertices call those that gather from them.  If
+    it is less work, every vertex gathers from its active in-neighbours.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class CudaPlan:
     divided : bool
         Whether the graph is partitioned.  Then an exchange follows each superstep.
     linked : bool
-        Whether partitions are on GPUs that exchange without their hosts.  Otherwise a search gathers
-        from active vertices, ghosts included, and keeps the previous state to find changed vertices;
-        no frontier pushes.
+        Whether partitions are on GPUs that exchange without their hosts.  Otherwise a search
+        gathers from active vertices, ghosts included, and keeps the previous state to find changed
+        vertices; no frontier pushes.
 
     Attributes
     ----------

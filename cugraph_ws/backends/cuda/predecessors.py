@@ -64,9 +64,9 @@ class DeviceForest:
     coded : bool
         Whether states have codes; see `cugraph_ws.backends.cuda.codegen.has_codes`.
     forward : tuple, optional
-        Rows of out-neighbours and the program's edge attributes in their order.  Given if not all arcs
-        need be read: the program settles, the codes of two states decide which one is better, and
-        messages do not depend on edges.
+        Rows of out-neighbours and the program's edge attributes in their order.  Given if not all
+        arcs need be read: the program settles, the codes of two states decide which one is better,
+        and messages do not depend on edges.
 
     Attributes
     ----------
@@ -364,8 +364,8 @@ class DeviceForest:
         -------
         going, coming : list of device array of bool
             In the first exchange, which vertices of each boundary are attached.  In later ones, an
-            entry for each vertex that was undecided in the first exchange, or when the list was last
-            shortened.  Sender and receiver keep the same list.
+            entry for each vertex that was undecided in the first exchange, or when the list was
+            last shortened.  Sender and receiver keep the same list.
         """
         xp, part = self._device.xp, self._part
         if self._tellings == 0:

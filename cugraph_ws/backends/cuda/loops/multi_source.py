@@ -181,7 +181,7 @@ class Searches:
             return control
         shared, distance = (self._words, self._queue, self._listed), batch.distance.ravel()
         if self._by_hops:
-            self._together(
+            self._launch_cooperative(
                 "search_hops", laid.csr, *shared, distance, batch.width, listed, steps, control,
             )  # fmt: skip
             return control
@@ -189,7 +189,7 @@ class Searches:
         if batch.scratch is None:
             most = device().blocks_for(max(laid.size, laid.arcs), BLOCK)
             batch.scratch = xp.empty(BLOCK * most, self._kind)
-        self._together(
+        self._launch_cooperative(
             "search_lengths", laid.csr, self._weights["csr"], self._stride, *shared,
             (distance, distance.view(whole)), (batch.scratch, batch.scratch.view(whole)),
             batch.width, listed, self._cutoff, steps, control,
@@ -259,7 +259,7 @@ class Searches:
         self, rows: Rows, weights: Array, numbers: Array, words: Any, batch: Batch, listed: int
     ) -> None:
         """Attach vertices that listed ones reach along arcs of length zero."""
-        self._together(
+        self._launch_cooperative(
             "search_ties", rows, weights, self._stride, numbers, words, self._queue, self._listed,
             batch.distance.ravel(), batch.before.ravel(), batch.width, listed,
             self._part.xp.zeros(CONTROL, np.int64),
@@ -346,7 +346,7 @@ class Searches:
         self._sent += sent
         return sums
 
-    def _together(self, name: str, *arguments: Any) -> None:
+    def _launch_cooperative(self, name: str, *arguments: Any) -> None:
         """Launch a cooperative kernel."""
         items = max(self._part.laid.size, self._part.laid.arcs)
         device().module("sources").prepare_together(name, items, BLOCK, *arguments)()
