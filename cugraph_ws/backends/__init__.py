@@ -1,7 +1,7 @@
 """The backends `cpu` and `cuda`: the same names in both, so that algorithms are written once.
 
-An algorithm with a loop of its own has a module in the `loops` of each backend, with the algorithm's
-name and the same functions or classes in both.  Nothing is registered.
+An algorithm with a loop of its own has a module in the `loops` of each backend, with the
+algorithm's name and the same functions or classes in both.  Nothing is registered.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ Filter = Literal["auto", "online", "ballot"]
 # arcs of vertices not yet settled.  Theirs is a 14th, and they go on pulling while the frontier
 # shrinks; here arcs are counted anew after each superstep, so neither is needed.
 PULL_SHARE = 4
-# A pull that cannot stop early reads every arc; a push of more than half of them costs more, for
-# its locks and its scattered writes.
+# A pull that cannot stop early reads every arc.  A push of more than half of them costs more,
+# because of its locks and scattered writes.
 DENSE_SHARE = 2
-# Frontiers of fewer arcs go to one thread in a fused loop: handing work to another costs about
-# as long as it takes to read so many.
+# A frontier of fewer arcs runs on one thread in a fused loop: handing work to another thread takes
+# about as long as reading so many arcs.
 FUSED_ARCS = 1 << 17
 
 
@@ -39,7 +39,8 @@ class Plan:
     arcs : int
         Number of arcs of the graph.
     direction : {"auto", "push", "pull", "gather"}
-        The direction that all supersteps must use.  `gather` reads all in-neighbours of every vertex.
+        The direction that all supersteps must use.  `gather` reads all in-neighbours of every
+        vertex.
     fused : bool
         Whether supersteps may be fused.
     priorities : bool
@@ -115,7 +116,7 @@ class Plan:
         """
         if not self.strategy.active_only:
             return Choice("gather", number=number)
-        # If the program settles, a vertex is active once, so the remaining arcs are the unread ones.
+        # If the program settles, a vertex is active once, so unread arcs are the remaining ones.
         self._unexplored -= counts.read if self._last == "fused" else self._sent
         self._sent = counts.arcs
         self._last = self._direction(counts)

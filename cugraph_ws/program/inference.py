@@ -245,13 +245,15 @@ class _Inferrer:
     def typed(self, name: str, text: str, given: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
         """Infer what the function in `text` returns for arguments of the given types."""
         from numba.core import compiler, rewrites, typed_passes, types
+        from numba.core.compiler_lock import global_compiler_lock
         from numba.core.errors import NumbaError
         from numba.core.registry import cpu_target
 
         function = _function(text, f"user_{name}")
         context = cpu_target.typing_context
         try:
-            with _compiler_on():
+            # The context is the compiler's, and one for all threads: ranks that are threads infer at once.
+            with global_compiler_lock, _compiler_on():
                 context.refresh()
                 code = compiler.run_frontend(function)
                 state = SimpleNamespace(func_ir=code, typemap=None, calltypes=None)

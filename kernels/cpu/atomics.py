@@ -1,8 +1,8 @@
 """Atomic operations on elements of integer arrays, sequentially consistent.
 
-Numba has none for the CPU, so these emit LLVM's own instructions.  They also order the plain
-reads and writes around them, which is what a lock needs.  Where Numba's compilation is switched
-off, everything runs in one thread, and plain Python does the same.
+Numba has no atomics for the CPU, so these functions emit LLVM instructions.  They also order the
+plain reads and writes around them, as a lock requires.  If Numba's compiler is switched off,
+everything runs in one thread, and plain Python replaces them.
 """
 
 from __future__ import annotations

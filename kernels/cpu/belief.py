@@ -1,12 +1,12 @@
 """Messages of loopy sum-product, as logarithms.
 
-A message is scaled so that its largest entry is 0; all zeros says nothing, and is what a
-self-loop's arc holds, for a factor of one vertex sends no messages.
+A message is scaled so that its largest entry is 0.  A message of zeros has no effect.  The arc of a
+self-loop holds zeros, since a factor of one vertex sends no messages.
 
-Rows are `(offsets, senders, splits, reverse)`: the messages that a vertex receives are those in
-its row; `reverse` is the place of the message that goes the other way along the same edge.  The
-arcs of a row before `splits` run along their edge, from source to destination, and those after
-it against it.
+Rows are `(offsets, senders, splits, reverse)`.  A vertex receives the messages in its row.
+`reverse` is the place of the message in the other direction of the same edge.  The arcs of a row
+before `splits` go along their edge, from source to destination; the arcs after it go against their
+edge.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ Rows = tuple[Integers, Array, Integers, Integers]
 def pair_arcs(
     offsets: Integers, senders: Array, splits: Integers, cursors: Integers, reverse: Integers
 ) -> None:
-    """Find for each arc the arc the other way along the same edge.
+    """Find for each arc the arc in the other direction of the same edge.
 
     Senders are ascending before and after the split, and parallel edges are in one order
-    everywhere, so going through the rows meets the places of each sender's row in order.
+    everywhere.  So a pass over the rows finds the places of each sender's row in order.
 
     Parameters
     ----------
     offsets, senders, splits : ndarray
         Rows, without `reverse`.
     cursors : ndarray of int64, shape (vertices,)
-        Where the arcs that lead back from the first parts start in each row: its split, or its
-        start if there is no second part; used up.
+        Where the reverse arcs of the first parts start in each row: its split, or its start if
+        there is no second part; overwritten.
     reverse : ndarray of int64, shape (arcs,)
         Written.
     """
@@ -82,7 +82,7 @@ def add_messages(
 
 @inline
 def cavity(totals: Floats, sender: int, old: Floats, back: int, out: Floats) -> None:
-    """Write what a sender believes without the receiver's own message; the largest entry is 1."""
+    """Write the sender's belief without the receiver's message; the largest entry is 1."""
     largest = -math.inf
     for state in range(len(out)):
         out[state] = totals[sender, state] - old[back, state]
@@ -129,7 +129,7 @@ def send_coupled(
     coupling : ndarray of float64, shape (states, states)
         Positive, at most 1; of the source's and the destination's state.
     damping : float
-        Share of the old message that stays.
+        Weight of the old message in the new one.
     lo, hi : int
         Range of vertices.
 
@@ -170,14 +170,14 @@ def send_potts(
     lo: int,
     hi: int,
 ) -> float:
-    """Send the messages to the vertices from `lo` to `hi`, each edge with a strength of its own.
+    """Send the messages to the vertices from `lo` to `hi`, with a strength for each edge.
 
     Parameters
     ----------
     rows, totals, old, new, damping, lo, hi
         As in `send_coupled`.
     strengths : ndarray of float64, shape (arcs,)
-        Logarithm of how much likelier two ends are to be in one state than in two given ones.
+        Logarithm of how much likelier two ends are to have one given state than two given states.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def send_potts(
             differs = math.exp(-max(strengths[arc], 0.0))
             for state in range(states):
                 mass = 0.0
-                for other in range(states):  # no difference of sums: digits would cancel
+                for other in range(states):  # no difference of sums: it would cancel digits
                     mass += weights[other] * (same if other == state else differs)
                 new[arc, state] = mass
             change = max(change, settle(new, old, arc, damping))

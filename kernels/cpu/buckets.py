@@ -1,12 +1,12 @@
-"""Priority buckets: near vertices go first, others wait in a middle or a far pile by their rank.
+"""Priority buckets: near vertices go first, others are in a middle or a far pile by their rank.
 
-Delta-stepping (Meyer, Sanders 2003) in its near-far form (Davidson et al. 2014), with a bucket
-width that follows the work at hand (as in ADDS: Wang, Fussell, Lin 2021).  The next bucket is
-picked out of the middle pile, which is short; only when that is empty is the far pile gone
-through.  Piles are arrays to which vertices are appended; one that has moved on since, by its
-mark, is dropped when it is met.
+This is delta-stepping (Meyer, Sanders 2003) in its near-far form (Davidson et al. 2014).  The
+bucket width adapts to the work (as in ADDS: Wang, Fussell, Lin 2021).  The next bucket is taken
+from the middle pile, which is short.  The far pile is scanned only when the middle pile is empty.
+Piles are arrays to which vertices are appended.  An entry is stale if the vertex's mark has changed
+since; it is dropped when it is read.
 
-`piles` is a tuple: the middle pile, the far pile, and numbers: see the places below.
+`piles` is a tuple: the middle pile, the far pile, and scalars, at the places below.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ __all__ = [
 NEAR = 1  # queued for the next superstep
 MIDDLE = 2  # in the middle pile
 FAR = 3  # in the far pile
-PENDING = 4  # to be filed after the superstep
+PENDING = 4  # put on a pile after the superstep
 
 LIMIT = 0  # greatest rank that is near
 HORIZON = 1  # greatest rank that belongs in the middle
 WIDTH = 2  # of a bucket; 0 before the first vertices are known
-GOAL = 3  # vertices that a bucket should hold about
+GOAL = 3  # target number of vertices in a bucket
 MIDDLE_SIZE = 4
 FAR_SIZE = 5
 NUMBERS = 6
 
 SPAN = 8.0  # buckets between a new limit and the horizon
-CROWDED = 8  # times the goal: a near list that is worth splitting
+CROWDED = 8  # times the goal: a near list so long is split
 
 
 @inline
 def file_later(vertex: Any, rank: Any, marks: Any, piles: Any) -> Any:
     """Put a vertex on the pile of its rank; return False if the pile is full.
 
-    A pile has room for every vertex.  It is full only if ranks rise again, which they may in a
-    program whose priority does not fall with every change.
+    A pile has room for every vertex.  It can be full only if ranks rise again, as in a program
+    whose priority does not fall with every change.
     """
     middle, far, numbers = piles
     if rank <= numbers[HORIZON]:
@@ -82,9 +82,9 @@ def file_later(vertex: Any, rank: Any, marks: Any, piles: Any) -> Any:
 def file_pending(
     pending: Any, marks: Any, state: Any, constants: Any, values: Any, piles: Any, near: Any
 ) -> Any:
-    """File the vertices that a parallel push found to come later; return how many are near.
+    """Put the vertices that a parallel push postponed on piles; return how many are near.
 
-    Those are the ones that found no room; they are listed in `near`.
+    A vertex is near if its pile has no room; it is listed in `near`.
     """
     size = 0
     for place in range(len(pending)):
@@ -102,7 +102,7 @@ def file_pending(
 
 @inline
 def _refill_middle(marks: Any, state: Any, constants: Any, values: Any, piles: Any) -> None:
-    """Move the horizon on, and the vertices within it from the far to the middle pile."""
+    """Raise the horizon, and move the vertices within it from the far to the middle pile."""
     middle, far, numbers = piles
     kept = 0
     least = np.inf
@@ -120,7 +120,7 @@ def _refill_middle(marks: Any, state: Any, constants: Any, values: Any, piles: A
         return
     if not numbers[WIDTH] > 0.0:
         width = 2.0 * (total / kept - least) * min(numbers[GOAL] / kept, 1.0)
-        # A sum of great ranks overflows.  Without a width the least rank alone is next.
+        # A sum of great ranks overflows.  Without a width only the least rank is next.
         numbers[WIDTH] = width if width > 0.0 and np.isfinite(width) else 0.0
     numbers[HORIZON] = least + SPAN * numbers[WIDTH]
     size = 0
@@ -130,7 +130,7 @@ def _refill_middle(marks: Any, state: Any, constants: Any, values: Any, piles: A
         if order(load(state, constants, vertex), values) > numbers[HORIZON]:
             far[left] = vertex
             left += 1
-        else:  # a rank that is not a number too: it may not wait for ever
+        else:  # also for a NaN rank, which must not stay on a pile for ever
             marks[vertex] = MIDDLE
             middle[size] = vertex
             size += 1
@@ -184,8 +184,8 @@ def balance(
 ) -> Any:
     """Keep the near list at a good size between supersteps; return its length.
 
-    An empty one gets the next bucket.  One of far more vertices than a bucket should hold keeps
-    those of least rank, if there are piles for the others.
+    An empty list gets the next bucket.  A list far above the target size keeps the vertices of
+    least rank, if there are piles for the others.
     """
     numbers = piles[2]
     if len(piles[0]) == 0:
@@ -202,7 +202,7 @@ def balance(
         greatest = max(greatest, rank)
     width = (greatest - least) * numbers[GOAL] / near_size
     if not width > 0.0 or not np.isfinite(width):
-        return near_size  # nothing to tell them apart by
+        return near_size  # all ranks are equal: it cannot be split
     limit = least + width
     kept = 0
     for place in range(near_size):

@@ -1,13 +1,13 @@
-"""From a list of edges to rows of neighbours: counting scatters, never a comparison sort.
+"""Build rows of neighbours from a list of edges, by counting scatters without a comparison sort.
 
-An edge's end is its id minus `low`, looked up in `table` where that is not empty.  So the kernels
-read a caller's columns as they are, and no renumbered copy of the edges ever exists.  `cursors`
-holds, for each row, where the next neighbour goes; every range of edges brings its own, so ranges
-can run at once and still leave each row in input order.
+An edge's end is its id minus `low`, looked up in `table` if that is not empty.  So the kernels read
+the caller's columns directly, and no renumbered copy of the edges ever exists.  `cursors` holds,
+for each row, where the next neighbour goes.  Every range of edges has its own cursors, so ranges
+can run in parallel, and each row is still in input order.
 
-Of an edge that goes both ways, the arc that is turned around is marked at first: its neighbour v is
-written as ~v, which is negative.  A transposition keeps the marks, and `strip_marks` takes them away.
-They are read without branches, which half of all arcs would take.
+If an edge goes both ways, its reverse arc is marked at first: the neighbour v is written as ~v,
+which is negative.  A transposition keeps the marks, and `strip_marks` removes them.  Marks are read
+without branches, since half of all arcs would take them.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def count_rows(
 
 @jit
 def start_cursors(before: Places, last: Places) -> int:
-    """Turn each range's counts, those of the last one apart, into where it writes in each row.
+    """Replace each range's counts by the places where it writes in each row.
 
-    Returns the number of neighbours in all rows.
+    `last` has the counts of the last range.  Returns the number of neighbours in all rows.
     """
     place = 0
     for row in range(len(last)):
@@ -92,7 +92,7 @@ def place_edges(
 ) -> None:
     """Append each edge's column to its row, and with `both` its row, marked, to its column's row.
 
-    A self-loop is placed once either way.
+    A self-loop is placed once in both cases.
     """
     for edge in range(lo, hi):
         row = rows[edge] - low
@@ -120,9 +120,9 @@ def place_first_rows(
 ) -> int:
     """Append the columns of edges with rows below `bound`, and move the others to the front.
 
-    Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.  Those to be
-    placed are listed first, as many at a time as `listed` has room for, of shape (2, edges): without a
-    branch that no processor could foresee.
+    Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.  The
+    edges to place are first listed in `listed`, of shape (2, edges), as many at a time as it has
+    room for.  That avoids a branch that no processor could predict.
     """
     own_rows = listed[0]
     own_columns = listed[1]
@@ -177,9 +177,9 @@ def place_values(
 def transpose_rows(
     offsets: Places, indices: Ids, cursors: Places, out: Ids, lo: int, hi: int
 ) -> None:
-    """Append each of the rows `lo` to `hi - 1` to the rows that it lists, marked where they were.
+    """Append each of the rows `lo` to `hi - 1` to the rows that it lists; marks are kept.
 
-    Rows come in ascending order, so every row of the result is ascending but for the marks.
+    Rows are read in ascending order, so every row of the result is ascending apart from the marks.
     """
     for row in range(lo, hi):
         for arc in range(offsets[row], offsets[row + 1]):
@@ -191,14 +191,14 @@ def transpose_rows(
 
 @jit
 def strip_marks(offsets: Places, indices: Ids, lo: int, hi: int) -> int:
-    """Take the marks away from the rows `lo` to `hi - 1`; count pairs with edges of both directions.
+    """Remove the marks from the rows `lo` to `hi - 1`; count pairs with edges in both directions.
 
-    A pair counts in the row of its larger vertex, however many edges it has either way.
+    A pair is counted once, in the row of its larger vertex, whatever its number of edges.
     """
     found = 0
     for row in range(lo, hi):
         last = np.int64(-1)
-        ways = np.int64(0)  # 1 for an edge as it was given, 2 for one turned around
+        ways = np.int64(0)  # 1 for an edge as given, 2 for a reversed one
         for arc in range(offsets[row], offsets[row + 1]):
             sign = np.int64(indices[arc]) >> 63
             other = indices[arc] ^ sign

@@ -1,9 +1,9 @@
 """Union-find over edges, by any number of threads at once.
 
-ECL-CC (Jaiganesh and Burtscher, HPDC 2018): trees are hooked, the larger root under the smaller,
-by compare-and-swap; parents are only ever smaller numbers, so no cycle can arise, and a tree's
-root is the smallest vertex of what has been joined so far whatever the order of the threads.
-Climbing to a root shortens the way ("intermediate pointer jumping").
+ECL-CC (Jaiganesh and Burtscher, HPDC 2018): a compare-and-swap hooks the larger root of two trees
+under the smaller root.  A parent always has a smaller number, so there are no cycles.  A tree's
+root is its smallest vertex, whatever the order of the threads.  Climbing to a root shortens the
+path ("intermediate pointer jumping").
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Array = npt.NDArray[Any]
 
 @inline
 def find(parent: Array, vertex: int) -> int:
-    """Return the root of a vertex, and halve the way there for whoever comes next.
+    """Return the root of a vertex, and halve the path to it for later calls.
 
-    Only a root's parent is ever hooked, and what is written here is the parent of a vertex that
-    is none: another thread can undo the shortcut, but lose no hook.
+    Only the parent of a root is ever hooked, and this function writes only parents of other
+    vertices.  So another thread can undo the shortcut, but no hook is lost.
     """
     below, above = vertex, int(load(parent, vertex))
     while True:
@@ -61,9 +61,9 @@ def link_samples(
     offsets, indices : ndarray
         Rows of neighbours.
     parent : ndarray of int, shape (vertices,)
-        The forest; every vertex its own parent at first.
+        The forest; at first every vertex is its own parent.
     last : bool
-        Take the last one, where it is not also the first.
+        Whether to link the last neighbour, unless it is also the first.
     lo, hi : int
         Range of vertices.
 
@@ -92,9 +92,9 @@ def link_arcs(
     lo: int,
     hi: int,
 ) -> int:
-    """Link the ends of the arcs from `lo` to `hi`, but for those that are known to be joined.
+    """Link the ends of the arcs from `lo` to `hi`, except those known to be joined.
 
-    Ranges are of arcs, so that the row of a hub is shared out as well.
+    Ranges are of arcs, so that the row of a hub is split among threads too.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def link_arcs(
     ends : int
         How many arcs at each end of every row have been linked.
     skipped : int
-        Rows of this root's tree are skipped (every edge that leaves it must also be in the row
-        of its other end); -1 for none.
+        Rows of this root's tree are skipped; -1 for none.  Every edge that leaves the tree must
+        also be in the row of its other end.
     row : int
         Row of arc `lo`.
     lo, hi : int
@@ -120,7 +120,7 @@ def link_arcs(
     read = 0
     while lo < hi:
         end = min(offsets[row + 1], hi)
-        # Its root is asked for by number: it may have been hooked a moment ago.
+        # Find the root again: it may have just been hooked.
         if row != skipped and load(parent, row) != skipped:
             first = max(lo, offsets[row] + ends)
             last = min(end, offsets[row + 1] - ends)
@@ -139,7 +139,7 @@ def compress(parent: Array, lo: int, hi: int) -> None:
     Parameters
     ----------
     parent : ndarray of int, shape (vertices,)
-        The forest; nothing may be hooked meanwhile.
+        The forest; no other thread may hook at the same time.
     lo, hi : int
         Range of vertices.
     """

@@ -1,10 +1,10 @@
-"""Core numbers by peeling: take away the vertices of the least degree, level after level.
+"""Core numbers by peeling: remove the vertices of the least degree, level after level.
 
-One thread, and no swaps as in the buckets of Batagelj and Zaversnik (2003): what is left is
-scanned once for each level at which a vertex falls, as in PKC (Kabir and Madduri, IPDPSW 2017),
-which reads no more vertices in total than the sum of the core numbers.  On two cores this is as
-fast as peeling with both of them, whose decrements must be atomic; and a decrement without a
-branch gains a quarter, which an atomic one cannot.
+It runs in one thread, without the swaps of the buckets of Batagelj and Zaversnik (2003).  The
+remaining vertices are scanned once for each level at which a vertex falls, as in PKC (Kabir and
+Madduri, IPDPSW 2017).  The scans read no more vertices in total than the sum of the core numbers.
+On two cores this is as fast as peeling with both, which needs atomic decrements.  A decrement
+without a branch saves a quarter of the time, and an atomic one cannot do without.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Integers = npt.NDArray[np.int64]
 
 @jit
 def add_degrees(offsets: Integers, indices: Array, degrees: Array, lo: int, hi: int) -> None:
-    """Add to `degrees` how many neighbours each vertex has, not counting itself.
+    """Add to `degrees` the number of neighbours of each vertex, without itself.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def add_degrees(offsets: Integers, indices: Array, degrees: Array, lo: int, hi: 
         Range of vertices.
     """
     for vertex in range(lo, hi):
-        count = 0  # in a register: `degrees` and `indices` could overlap for all the compiler knows
+        count = 0  # in a register: the compiler cannot exclude that `degrees` and `indices` overlap
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             count += indices[arc] != vertex
         degrees[vertex] += count
@@ -45,9 +45,9 @@ def add_degrees(offsets: Integers, indices: Array, degrees: Array, lo: int, hi: 
 def find_least(
     core: Array, alive: Array, count: int, level: int, queue: Array
 ) -> tuple[int, int, int]:
-    """Drop from `alive` what was peeled at `level`, and queue the vertices of the least degree.
+    """Drop from `alive` the vertices peeled at `level`, and queue those of the least degree.
 
-    Returns how many are left, their least degree, and how many have it.
+    Returns how many vertices are left, their least degree, and how many have it.
     """
     left, least, size = 0, 0, 0
     for place in range(count):
@@ -69,11 +69,11 @@ def find_least(
 def lower_row(
     offsets: Integers, indices: Array, vertex: int, core: Array, level: int, queue: Array, size: int
 ) -> int:
-    """Take one from the degree of each neighbour that is left; queue those that fall to `level`.
+    """Subtract one from the degree of each remaining neighbour; queue those that fall to `level`.
 
-    Whether a neighbour is left is a coin toss to the processor, hence the arithmetic: every
-    degree is written, and every neighbour is put at the end of the queue, which grows by those
-    that belong there.
+    The processor cannot predict whether a neighbour remains, so there is no branch: every degree is
+    written, and every neighbour is written behind the end of the queue, which grows only by those
+    that fall.
     """
     for arc in range(offsets[vertex], offsets[vertex + 1]):
         neighbour = indices[arc]
@@ -99,30 +99,31 @@ def peel(
     Parameters
     ----------
     adjacency : tuple of (offsets, indices, offsets, indices)
-        Rows of the neighbours whose degree each vertex counts in, in two parts; the second has
-        no indices if there is but one part.
+        Rows of the neighbours in whose degree each vertex counts, in two parts.  The second has no
+        indices if there is only one part.
     core : ndarray of int, shape (vertices,)
-        Degrees among the vertices that are left; those of the others are their core numbers.
+        Degrees among the remaining vertices; for peeled vertices, their core numbers.
     alive : ndarray of int
-        The first `count` are those left, and perhaps some of `level`; compacted in place.
+        The first `count` are the remaining vertices, and perhaps some of `level`; compacted in
+        place.
     count : int
     queue : ndarray of int, shape (vertices + 1,)
         Scratch.
     level : int
         The last level that was peeled, -1 at first.
     budget : int
-        Looked at between levels.
+        Checked between levels.
 
     Returns
     -------
     count : int
-        Vertices in `alive`, some of them of the last level; 0 at the end.
+        Number of vertices in `alive`, some perhaps of the last level; 0 at the end.
     level : int
         The last level that was peeled.
     peeled : int
-        Vertices that were peeled.
+        Number of peeled vertices.
     read : int
-        Arcs that were read.
+        Number of arcs read.
     """
     offsets, indices, more_offsets, more_indices = adjacency
     peeled, read = 0, 0
@@ -148,26 +149,26 @@ def peel(
 def lower_rows(
     offsets: Integers, indices: Array, listed: Integers, core: Array, level: int, queue: Array
 ) -> tuple[int, int]:
-    """Take listed vertices out of their neighbours' degrees, but not those that fall by that.
+    """Remove listed vertices from their neighbours' degrees, but not those that fall as a result.
 
     Parameters
     ----------
     offsets, indices : ndarray
-        Rows of the neighbours whose degree each vertex counts in.
+        Rows of the neighbours in whose degree each vertex counts.
     listed : ndarray of int
     core : ndarray of int, shape (vertices,)
         As in `peel`.
     level : int
         The level that is peeled.
     queue : ndarray of int, shape (vertices + 1,)
-        Overwritten: begins with those that have fallen to the level.
+        Overwritten: begins with the vertices that have fallen to the level.
 
     Returns
     -------
     size : int
-        How many have fallen.
+        How many vertices have fallen.
     read : int
-        Arcs that were read.
+        Number of arcs read.
     """
     size, read = 0, 0
     for place in range(len(listed)):

@@ -43,7 +43,7 @@ __all__ = [
 
 @jit
 def initialise(low: Any, high: Any, numbers: Any, state: Any, constants: Any, values: Any) -> None:
-    """Give the vertices [low, high) their first state."""
+    """Write the first state of the vertices [low, high)."""
     for vertex in range(low, high):
         put(state, vertex, initial(constants, vertex, numbers[vertex], values))
 
@@ -52,7 +52,7 @@ def initialise(low: Any, high: Any, numbers: Any, state: Any, constants: Any, va
 def prepare(
     low: Any, high: Any, edges: Any, state: Any, constants: Any, values: Any, outbox: Any
 ) -> None:
-    """Put what the vertices [low, high) send into `outbox`, where it is the same on every arc."""
+    """Write the messages of the vertices [low, high) to `outbox`; each is the same on every arc."""
     for vertex in range(low, high):
         put_message(outbox, vertex, message(load(state, constants, vertex), edges, 0, values))
 
@@ -72,11 +72,11 @@ def gather(
     outbox: Any,
     totals: Any,
 ) -> None:
-    """Compute the vertices [low, high) anew from all their in-neighbours.
+    """Compute the vertices [low, high) from all of their in-neighbours.
 
-    Reads `state`, writes `fresh`; both may be the same arrays.  If `prepared`, what each vertex
-    sends is in `outbox`.  Rows of more than `longest` arcs are left to `gather_part` and `finish`.  `totals` becomes the number of active vertices, the
-    sum of the changes, and their maximum.
+    Reads `state`, writes `fresh`; both may be the same arrays.  If `prepared`, the message of each
+    vertex is in `outbox`.  Rows of more than `longest` arcs are left to `gather_part` and `finish`.
+    `totals` becomes the number of active vertices, the sum of the changes, and their maximum.
     """
     offsets, indices = adjacency
     active = 0
@@ -103,7 +103,7 @@ def gather(
             active += 1
         size = change(old, new)
         total += size
-        if size > greatest or size != size:  # NaN once is NaN for good
+        if size > greatest or size != size:  # a NaN stays
             greatest = size
         put(fresh, vertex, new)
     totals[0] = active
@@ -136,7 +136,7 @@ def gather_part(
 
 @jit
 def merge_parts(first: Any, second: Any) -> Any:
-    """Combine what two parts of a row gathered."""
+    """Combine the gathered messages of two parts of a row."""
     return merge(first, second)
 
 
@@ -150,7 +150,7 @@ def finish(
     values: Any,
     totals: Any,
 ) -> None:
-    """Give a vertex of a long row its new state; `totals` as in `gather`."""
+    """Write the new state of a vertex with a long row; `totals` as in `gather`."""
     old = load(state, constants, vertex)
     new = keep(old)
     hears = not (SETTLES and is_settled(old, values))
@@ -165,7 +165,7 @@ def finish(
 
 @jit
 def sum_terms(low: Any, high: Any, state: Any, constants: Any, values: Any, totals: Any) -> None:
-    """Add to `totals` the terms that the vertices [low, high) give to the program's sums."""
+    """Add to `totals` the terms of the vertices [low, high) in the program's sums."""
     for vertex in range(low, high):
         shares = terms(load(state, constants, vertex), values)
         for place in range(len(totals)):
@@ -187,7 +187,7 @@ def select_started(
 
 @jit
 def list_unlike(low: Any, high: Any, state: Any, constants: Any, example: Any, others: Any) -> Any:
-    """List the vertices of [low, high) whose state differs from that of `example`; return how many."""
+    """List the vertices of [low, high) with another state than `example`; return how many."""
     model = keep(load(state, constants, example))
     size = 0
     for vertex in range(low, high):
@@ -201,7 +201,7 @@ def list_unlike(low: Any, high: Any, state: Any, constants: Any, example: Any, o
 def arcs_are_quiet(
     low: Any, high: Any, edges: Any, state: Any, constants: Any, values: Any, example: Any
 ) -> Any:
-    """Tell whether `example` has nothing new to say to its like along any of the arcs [low, high)."""
+    """Return whether no message of `example` along the arcs [low, high) changes an equal vertex."""
     vertex = load(state, constants, example)
     for arc in range(low, high):
         if not same(vertex, update(vertex, message(vertex, edges, arc, values), values)):
@@ -213,7 +213,7 @@ def arcs_are_quiet(
 def rows_are_quiet(
     rows: Any, adjacency: Any, edges: Any, state: Any, constants: Any, values: Any, example: Any
 ) -> Any:
-    """Tell whether `example` has nothing new to say along the arcs into any of `rows`."""
+    """Return whether no message of `example` along the arcs into `rows` changes a vertex."""
     offsets, indices = adjacency
     model = load(state, constants, example)
     for vertex in rows:

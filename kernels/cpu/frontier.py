@@ -1,6 +1,6 @@
-"""The set of active vertices, as a list and as a bitmap; these loops know no program.
+"""The set of active vertices, as a list and as a bitmap; these loops are independent of programs.
 
-A bitmap has 32 vertices a word, least bit first.  Ranges given to parallel loops that write one
+A bitmap has 32 vertices in a word, lowest bit first.  Ranges for parallel loops that write a bitmap
 begin at multiples of 32.
 """
 
@@ -17,10 +17,10 @@ __all__ = ["begin_superstep", "count_arcs", "list_from_bitmap", "list_to_bitmap"
 
 @jit
 def begin_superstep(frontier: Any, offsets: Any, marks: Any, prefix: Any) -> None:
-    """Take the frontier off the queue and sum up its arcs.
+    """Take the frontier off the queue and sum its arcs.
 
-    `prefix[i]` becomes the number of arcs of the vertices before `frontier[i]`; marks are cleared
-    before any state is read, so that a vertex that changes from now on is queued again.
+    `prefix[i]` becomes the number of arcs of the vertices before `frontier[i]`.  Marks are cleared
+    before any state is read, so that a vertex that changes later is queued again.
     """
     total = 0
     for place in range(len(frontier)):
@@ -33,7 +33,7 @@ def begin_superstep(frontier: Any, offsets: Any, marks: Any, prefix: Any) -> Non
 
 @jit
 def count_arcs(low: Any, high: Any, owned: Any, bitmap: Any, offsets: Any, totals: Any) -> None:
-    """Count the vertices of [low, high) in the bitmap that are owned, and the arcs of all."""
+    """Count the owned vertices of [low, high) in the bitmap, and the arcs of all of them."""
     size = 0
     arcs = 0
     for vertex in range(low, high):

@@ -1,13 +1,13 @@
 """Edges of random graphs, each a function of the seed and of its own number alone.
 
-So any range of edges can be made by any thread, in any order and in pieces of any size, and the
-graph is always the same.  The generator is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) used
-as a hash of a counter.
+So any thread can make any range of edges, in any order and in pieces of any size, and the graph is
+always the same.  The generator is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), used as a hash
+of a counter.
 
-Integers are 64 bits wide and wrap around when compiled, and are masked to 64 bits so that the
-same source is right on Python's unbounded integers.  Constants above 2**63 are written as
-negative numbers, and right shifts are masked, because compiled integers here are signed: mixing
-signed with unsigned ones would quietly make floats.
+Compiled integers are 64 bits wide and wrap around.  They are masked to 64 bits, so that the same
+source is correct with Python's unbounded integers.  Compiled integers here are signed, since a mix
+of signed and unsigned ones would silently give floats.  So constants above 2**63 are written as
+negative numbers, and right shifts are masked.
 """
 
 from __future__ import annotations
@@ -59,10 +59,11 @@ def unit(key: int, counter: int) -> float:
 
 @inline
 def permuted(value: int, size: int, half: int, key: int) -> int:
-    """Return where a pseudo-random permutation of `range(size)` sends `value`.
+    """Return the image of `value` under a pseudo-random permutation of `range(size)`.
 
-    A Feistel network permutes the numbers of 2 * `half` bits, at least `size` of them; those that
-    land outside the range walk on along their cycle, which must come back into it.
+    A Feistel network permutes the numbers of 2 * `half` bits, of which there are at least `size`.
+    A number outside the range is permuted again until it is inside; its cycle must return to the
+    range.
     """
     low_bits = (1 << half) - 1
     while True:
@@ -110,14 +111,14 @@ def rmat_edges(
         row, rows, column, columns = 0, vertices, 0, vertices
         bits = 0
         for level in range(levels):
-            if level & 1 == 0:  # one hash serves two levels, 32 bits each
+            if level & 1 == 0:  # one hash is used for two levels, 32 bits each
                 state = (state + GOLDEN) & MASK
                 bits = mix(state)
             draw = bits & LOW
             bits = (bits >> 32) & LOW
             below, beside = rows >> 1, columns >> 1
             above, before = rows - below, columns - beside
-            # No branches: which quadrant comes next cannot be predicted.
+            # No branches: the next quadrant cannot be predicted.
             down = int(draw >= ab) & int(rows > 1)
             right = ((int(draw >= a) & int(draw < ab)) | int(draw >= abc)) & int(columns > 1)
             row += down * above
@@ -130,7 +131,7 @@ def rmat_edges(
 
 @jit
 def permute(values: Integers, lo: int, hi: int, size: int, half: int, key: int) -> None:
-    """Send each of `values[lo:hi]`, numbers below `size`, through one permutation.
+    """Apply one permutation to each of `values[lo:hi]`, numbers below `size`.
 
     `half` is half the bits of the permuted domain: 4 ** half >= size.
     """
@@ -142,11 +143,11 @@ def permute(values: Integers, lo: int, hi: int, size: int, half: int, key: int) 
 def split_pairs(
     source: Integers, destination: Integers, lo: int, hi: int, vertices: int, directed: bool
 ) -> None:
-    """Turn the pair numbers in `source[lo:hi]` into pairs of different vertices, in place.
+    """Convert the pair numbers in `source[lo:hi]` to pairs of different vertices, in place.
 
-    Directed pairs are numbered 0 to n(n - 1) - 1 row by row.  Unordered ones, of which there are
-    n(n - 1) / 2, lie on a ring of an odd number of vertices: each is joined to the next half of
-    it, and for an even n the last vertex stands outside and is joined to all.
+    Directed pairs are numbered 0 to n(n - 1) - 1, row by row.  The n(n - 1) / 2 unordered pairs are
+    numbered on a ring of an odd number of vertices, each paired with the next half of the ring.
+    For an even n the last vertex is not on the ring, and is paired with all vertices.
     """
     ring = vertices - 1 + (vertices & 1)
     width = vertices - 1 if directed else vertices >> 1
@@ -178,8 +179,8 @@ def grid_edges(
 ) -> None:
     """Write the four edges of each cell of a grid: to the right, left, lower and upper cell.
 
-    Slot `4 * cell + direction`; the source is -1 where there is no neighbour or, with
-    probability `drop`, the edge is left out.
+    An edge is in slot `4 * cell + direction`.  The source is -1 if there is no neighbour, or if the
+    edge is left out, with probability `drop`.
     """
     for slot in range(lo, hi):
         counter = first + slot
@@ -198,7 +199,7 @@ def grid_edges(
 def uniform_floats(
     values: Floats, first: int, lo: int, hi: int, key: int, low: float, width: float
 ) -> None:
-    """Write uniform numbers from `low` up to, but not including, `low + width`."""
+    """Write uniform numbers in [low, low + width)."""
     for slot in range(lo, hi):
         values[slot] = low + width * unit(key, first + slot)
 
@@ -207,13 +208,13 @@ def uniform_floats(
 def uniform_integers(
     values: Integers, first: int, lo: int, hi: int, key: int, low: int, count: int
 ) -> None:
-    """Write uniform integers among the `count` (at most 2**32) ones from `low`."""
+    """Write uniform integers in [low, low + count); `count` is at most 2**32."""
     for slot in range(lo, hi):
         draw = (mix((key + (first + slot) * GOLDEN) & MASK) >> 32) & LOW
         values[slot] = low + (((draw * count) >> 32) & LOW)
 
 
-# `mix` for the interpreter: the compiled one types what it gets from Python by its value.
+# `mix` for the interpreter: the compiled one types Python's integers by their values.
 _mix: Any = getattr(mix, "py_func", mix)
 
 
@@ -227,12 +228,12 @@ def key_of(seed: int, stream: int) -> int:
     seed : int
         Below 2**64.
     stream : int
-        Which of the seed's streams.
+        Number of the seed's stream.
 
     Returns
     -------
     int
-        For the kernels' `key`.
+        The `key` of the kernels.
     """
     key: int = _mix((_mix(seed & MASK) + stream * GOLDEN) & MASK)
     return key - 2**64 if key >= 2**63 else key

@@ -1,13 +1,14 @@
-"""What a vertex program looks like to the loops: the names that they call.
+"""The interface of a vertex program: the names that the loops call.
 
 The loops in `dense`, `pull`, `push`, `scatter`, and `tree` import these names.  For a run they are
-instantiated: the import is replaced by the program's own functions of the same names, and the
-whole is compiled (see `cugraph_ws.program.codegen`).  The definitions here are a program in their own
-right, which numbers of hops from vertex 0, so that the loops can be imported, read and checked.
+instantiated: the program's functions of the same names replace the import, and the whole is
+compiled (see `cugraph_ws.program.codegen`).  The definitions here are a program too, which counts
+hops from vertex 0, so that the loops can be imported, read and checked.
 
-`state` and `constants` are tuples of arrays with one element for each vertex (a constant that is the
-same for all: one element in all), `edges` a tuple of arrays with one element for each arc, `values` a tuple of numbers: the run's parameters.  A
-`vertex` is what `load` returns, a `new` state a tuple of one number for each field.
+`state` and `constants` are tuples of arrays with one element for each vertex; the array of a
+uniform constant has one element.  `edges` is a tuple of arrays with one element for each arc.
+`values` is a tuple of numbers, the run's parameters.  A `vertex` is what `load` returns.  A `new`
+state is a tuple of one number for each field.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ __all__ = [
     "update",
 ]
 
-ANY = True  # one message is as good as all of them: reading may stop at the first
+ANY = True  # any message will do: reading may stop at the first one
 CHANGES = True  # only a vertex that has changed can be active
-KEEPS = True  # a vertex without in-edges keeps its state where all gather from all
+KEEPS = True  # a vertex without in-edges keeps its state in a dense superstep
 FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices
 SETTLES = True  # whether `is_settled` says that a state is final
@@ -73,7 +74,7 @@ def replace(vertex: Any, new: Any) -> Any:
 
 
 def same(vertex: Any, new: Any) -> bool:
-    """Tell whether `new` is the state that the vertex has already."""
+    """Return whether `new` is the present state of the vertex."""
     return bool(vertex[0] == new[0])
 
 
@@ -88,7 +89,7 @@ def message(source: Any, edges: Any, arc: Any, values: Any) -> Any:
 
 
 def nothing() -> Any:
-    """Return the message that `merge` leaves unchanged."""
+    """Return the neutral message of `merge`."""
     return _FAR
 
 
@@ -98,37 +99,37 @@ def merge(first: Any, second: Any) -> Any:
 
 
 def is_enough(gathered: Any) -> bool:
-    """Tell whether no other message can change what was gathered, where `ANY`."""
+    """Return whether no other message can change the gathered one; used if `ANY`."""
     return True
 
 
 def update(vertex: Any, gathered: Any, values: Any) -> Any:
-    """Return the new state of a vertex from what it gathered."""
+    """Return the new state of a vertex from its gathered message."""
     return (min(vertex[0], gathered),)
 
 
 def is_active(vertex: Any, new: Any, values: Any) -> bool:
-    """Tell whether the change to `new` is news to the out-neighbours."""
+    """Return whether the change to `new` makes the vertex active."""
     return bool(new[0] < vertex[0])
 
 
 def is_settled(vertex: Any, values: Any) -> bool:
-    """Tell whether no message can change the vertex any more."""
+    """Return whether no message can change the vertex any more."""
     return bool(vertex[0] < _FAR)
 
 
 def starts(vertex: Any, values: Any) -> bool:
-    """Tell whether a vertex is active before the first superstep."""
+    """Return whether a vertex is active before the first superstep."""
     return bool(vertex[0] == 0)
 
 
 def order(vertex: Any, values: Any) -> float:
-    """Return the rank by which vertices go, least first."""
+    """Return the vertex's rank; vertices of least rank go first."""
     return float(vertex[0])
 
 
 def change(vertex: Any, new: Any) -> float:
-    """Return the size of a vertex's change, of which a run reports the norm."""
+    """Return the size of a vertex's change; a run reports the norm of all changes."""
     return float(abs(vertex[0] - new[0]))
 
 
@@ -138,10 +139,10 @@ def terms(vertex: Any, values: Any) -> Any:
 
 
 def take_message(inbox: Any, vertex: Any) -> Any:
-    """Return the message that waits for a vertex."""
+    """Return the message in a vertex's inbox."""
     return inbox[0][vertex]
 
 
 def put_message(inbox: Any, vertex: Any, gathered: Any) -> None:
-    """Leave a message for a vertex."""
+    """Put a message into a vertex's inbox."""
     inbox[0][vertex] = gathered

@@ -1,9 +1,9 @@
-"""Distinct integers to codes: open addressing with linear probing, one table for each part.
+"""Assign codes to distinct integers: open addressing with linear probing, one table for each part.
 
-Values are divided into parts so that threads need no locks: integers by ranges, text (`text`) by hash.  Every
-kernel call reads all rows of a block and takes those of its own part.  Code `parts * k + part` stands
-for the k-th distinct value of a part, in the order of first occurrence.  Tables have a power of two
-of slots, and the caller keeps a third of them empty.
+Values are divided into parts so that threads need no locks: integers by ranges, text (`text`) by
+hash.  Every kernel call reads all rows of a block and takes those of its part.  Code `parts * k +
+part` stands for the k-th distinct value of a part, in the order of first occurrence.  The number of
+slots of a table is a power of two, and the caller keeps a third of them empty.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Int64 = npt.NDArray[np.int64]
 
 @jit
 def place_codes(hashes: Int64, first: int, table: Int32) -> None:
-    """Enter the codes `first`, first + 1, … of distinct integers, whose hashes these are."""
+    """Enter the codes from `first` on of distinct integers with the given hashes."""
     mask = len(table) - 1
     for place in range(len(hashes)):
         slot = hashes[place] & mask
@@ -53,11 +53,11 @@ def intern_integers(
     codes: Any,
     own: Int32,
 ) -> None:
-    """Write the codes of the keys from `low` to `high`, both included; append new ones to `distinct`.
+    """Write the codes of the keys from `low` to `high`, inclusive; append new ones to `distinct`.
 
-    `state` has the number of distinct keys, and the row to begin with: at the end, the number of rows,
-    or the first one for which there was no more room.  `own` has room for all rows and one more: those
-    of the part are listed first, without a branch that no processor could foresee.
+    `state` has the number of distinct keys, and the row to begin with.  At the end the latter is
+    the number of rows, or the first row for which there was no room.  `own` has room for all rows
+    and one more: the rows of the part are listed in it first, which avoids an unpredictable branch.
     """
     mask = len(table) - 1
     count = state[0]
@@ -99,10 +99,11 @@ def divide_pairs(
     ends: Int64,
     free: Int64,
 ) -> None:
-    """Put the keys `first` to `last - 1` in the order of their digits, `(key >> shift) - base`, in place.
+    """Sort the keys `first` to `last - 1` by their digits, `(key >> shift) - base`, in place.
 
-    Codes go along.  `ends` is zero for every digit, and says at the end where its keys end.  Each key is
-    moved once, to the next place of its digit that is `free`, and what was there is moved next.
+    Codes are moved along.  `ends` is zero for every digit at first, and becomes the end of its
+    keys.  Each key is moved once, to the next `free` place of its digit; the key that was there is
+    moved next.
     """
     for place in range(first, last):
         ends[(keys[place] >> shift) - base] += 1
@@ -141,13 +142,13 @@ def mark_used(indices: Any, used: npt.NDArray[np.bool_]) -> None:
 
 @jit
 def translate(indices: Any, known: Int32, codes: Any) -> None:
-    """Write the code of every index, which `known` has."""
+    """Write the code of every index, read from `known`."""
     for row in range(len(indices)):
         codes[row] = known[indices[row]]
 
 
 @jit
 def rank_codes(codes: Any, ranks: Any, least: int, lo: int, hi: int) -> None:
-    """Put the ranks of the codes `lo` to `hi - 1` in their place; `least` is the code of the first rank."""
+    """Replace the codes `lo` to `hi - 1` by their ranks; `least` is the code of the first rank."""
     for row in range(lo, hi):
         codes[row] = ranks[codes[row] - least]

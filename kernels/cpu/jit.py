@@ -1,4 +1,4 @@
-"""How every CPU kernel is compiled: once, without the GIL, kept on disk."""
+"""Compile CPU kernels: once, without the GIL, cached on disk."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _free_pass_managers() -> None:
-    """Have llvmlite free the pass managers that Numba is done with.
+    """Make llvmlite free the pass managers that Numba no longer needs.
 
-    Their classes inherit an empty `_dispose` before the one that frees them (llvmlite 0.45 and 0.46), so
-    that 60 KB are lost whenever a function is optimized: 13 MB for the loops of a program.
+    In llvmlite 0.45 and 0.46 their classes inherit an empty `_dispose` before the one that frees
+    them.  So each optimized function leaks 60 KB: 13 MB for the loops of a program.
     """
     managers: Any = getattr(binding, "newpassmanagers", None)
     for name in ("ModulePassManager", "FunctionPassManager"):
@@ -32,9 +32,9 @@ _free_pass_managers()
 
 
 def jit(function: F) -> F:
-    """Compile a loop that threads call; division by zero follows IEEE 754, as in NumPy."""
+    """Compile a loop that threads call; division by zero follows IEEE 754, as NumPy's does."""
     compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    if compiled is not function:  # else the compiler is switched off
+    if compiled is not function:  # the same function if the compiler is switched off
         compiled._cache = CodeCache(function)
     loop: F = compiled
     return loop

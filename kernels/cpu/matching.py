@@ -1,10 +1,9 @@
 """A maximal matching by mutual proposals, the same for any number of threads.
 
-Every edge has a rank of its own, a hash of its two ends.  In each round a free vertex proposes
-to the free neighbour of its best edge, and edges proposed from both ends are matched: those are
-the edges that precede all of their neighbours.  The outcome is that of the greedy algorithm on
-the edges in the order of rank, and a logarithmic number of rounds is expected (Blelloch, Fineman
-and Shun, SPAA 2012).
+Every edge has a rank, a hash of its two ends.  In each round a free vertex proposes to the free
+neighbour along its best edge.  An edge proposed from both ends is matched: it precedes all adjacent
+edges.  The result is that of the greedy algorithm on the edges in the order of rank.  The expected
+number of rounds is logarithmic (Blelloch, Fineman and Shun, SPAA 2012).
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ __all__ = ["UNDECIDED", "accept", "find_inside", "propose"]
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 
-UNDECIDED = -2  # a vertex that has not looked at its neighbours yet
+UNDECIDED = -2  # a vertex that has not read its neighbours yet
 MASK = 0xFFFFFFFFFFFFFFFF
-POSITIVE = 0x1FFFFFFFFFFFFF  # bits of a hash that are the same number, signed or not
+POSITIVE = 0x1FFFFFFFFFFFFF  # bits of a hash that give the same number, signed or unsigned
 
 
 @inline
@@ -48,19 +47,19 @@ def propose(
 ) -> int:
     """Choose for the vertices from `lo` to `hi` of `free` the best neighbour that is free.
 
-    Of two edges of one rank, that with the neighbour of the smaller number is the better one; this
-    orders all edges, so the best of them is always proposed from both of its ends.
+    Of two edges with one rank, the one to the neighbour of the smaller number is better.  That
+    orders all edges, so the best edge is always proposed from both ends.
 
     Parameters
     ----------
     adjacency : tuple of (offsets, indices, offsets, indices)
-        Rows of neighbours, in two parts; the second has no indices if there is but one part.
+        Rows of neighbours, in two parts; the second has no indices if there is only one part.
     numbers : ndarray of int64, shape (vertices,), or None
-        Vertex number at each position, by which edges are ranked; None where both are the same.
+        Vertex number at each position, by which edges are ranked; None if both are the same.
     mate : ndarray of int, shape (vertices,)
         -1 for a free vertex.
     best : ndarray of int, shape (vertices,)
-        The choice of each vertex, -1 for none; looked for again only where it is free no more.
+        The choice of each vertex, -1 for none; searched again only if the choice is no longer free.
     free : ndarray of int
         Vertices.
     key : int
@@ -111,7 +110,7 @@ def accept(mate: Array, best: Array, free: Array, lo: int, hi: int) -> int:
     Parameters
     ----------
     mate, best : ndarray of int, shape (vertices,)
-        As in `propose`; each vertex writes its own mate alone.
+        As in `propose`; each vertex writes only its own mate.
     free : ndarray of int
         Vertices.
     lo, hi : int
@@ -136,7 +135,7 @@ def accept(mate: Array, best: Array, free: Array, lo: int, hi: int) -> int:
 def find_inside(
     offsets: Integers, indices: Array, left: npt.NDArray[np.bool_], lo: int, hi: int
 ) -> tuple[int, int]:
-    """Look for an arc between two vertices of one side.
+    """Find an arc between two vertices on one side.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ def find_inside(
     Returns
     -------
     vertex, neighbour : int
-        The ends of the first such arc; -1 both if there is none.
+        The ends of the first such arc; both are -1 if there is none.
     """
     for vertex in range(lo, hi):
         for arc in range(offsets[vertex], offsets[vertex + 1]):

@@ -1,4 +1,4 @@
-"""What `atomics` does, as plain Python for one thread."""
+"""The functions of `atomics` in plain Python, for one thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pull: a vertex reads its in-neighbours that are active, and stops early where it may."""
+"""Pull: a vertex reads its active in-neighbours, and stops early if possible."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def pull(
     bitmaps: Any,
     totals: Any,
 ) -> None:
-    """Let the vertices [low, high) read their active in-neighbours.
+    """Pull for the vertices [low, high) from their active in-neighbours.
 
-    `bitmaps` is the frontier and the next one; `low` is a multiple of 32, so that each word of the
-    next has one writer.  Reads `state`, writes `fresh`; the same arrays for a program that may run
-    in place.  `totals` becomes the number of vertices that are active next, of arcs read, and of
-    vertices found settled.
+    `bitmaps` are the frontier and the next frontier.  `low` is a multiple of 32, so that each word
+    of the latter has one writer.  Reads `state`, writes `fresh`; these are the same arrays for a
+    program that may run in place.  `totals` becomes the number of vertices active next, of arcs
+    read, and of settled vertices.
     """
     offsets, indices = adjacency
     frontier, following = bitmaps

@@ -1,11 +1,11 @@
 """Push: active vertices send along their out-arcs, straight into the neighbours' state.
 
-Right for programs whose combine is idempotent and whose `apply` takes messages one by one: then a
-message that arrives early, late or twice does no harm, and no inbox is needed.
+It is for programs whose combine is idempotent and whose `apply` takes messages one by one.  Then a
+message may arrive early, late or twice, and no inbox is needed.
 
-A queued vertex has a mark (see `buckets`), so that it is queued once.  With several threads, a
-lock for each vertex makes the change of its state and its mark one step; readers of a single field
-need none, since a stale value only sends again what is queued already.
+A queued vertex has a mark (see `buckets`), so that it is queued once.  With several threads, a lock
+for each vertex makes the change of its state and of its mark atomic.  Readers of a single field
+need no lock: a vertex whose stale value is read is queued already, and sends again.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def push(
 ) -> None:
     """Send along the arcs [low, high) of the frontier, counted over all its vertices.
 
-    Other threads send along others at the same time.  `queues` is the marks, the locks, and this
-    range's lists of near vertices and of pending ones, which `file_pending` takes; `totals` becomes
-    their lengths.
+    Other threads send along other arcs at the same time.  `queues` are the marks, the locks, and
+    this range's lists of near vertices and of pending ones, which `file_pending` reads.  `totals`
+    becomes the lengths of these lists.
     """
     offsets, indices = adjacency
     marks, locks, near, pending = queues
@@ -120,10 +120,10 @@ def push_fused(
 ) -> Any:
     """Run supersteps in one thread while the frontier is small; return how many.
 
-    `queues` is the marks and two near lists that take turns (the frontier is in the first);
-    `sizes` is the length of the frontier and its arcs, updated.
-    `limits` is the most arcs of a frontier worth a single thread, the most arcs in all, and the
-    most supersteps.  `history` gets the active vertices and the arcs read of each superstep.
+    `queues` are the marks and two near lists, used in turn; the frontier is in the first.  `sizes`
+    are the length of the frontier and its number of arcs, updated.  `limits` are the most arcs of a
+    frontier for a single thread, the most arcs in all, and the most supersteps.  `history` receives
+    the active vertices and the arcs read of each superstep.
     """
     offsets, indices = adjacency
     marks, near, spare = queues

@@ -1,7 +1,7 @@
-"""Scatter and absorb: active vertices send into inboxes, then each receiver applies what came.
+"""Scatter and absorb: active vertices send into inboxes, then each receiver applies its messages.
 
-For programs whose combine is not idempotent, so that each message counts exactly once.  One thread
-scatters, in the order of the frontier: sums come out the same however many cores there are.
+It is for programs whose combine is not idempotent, so that each message must count exactly once.
+One thread scatters, in the order of the frontier, so sums do not depend on the number of cores.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def scatter(
                 marks[target] = 1
                 receivers[size] = target
                 size += 1
-                put_message(inbox, target, merge(nothing(), one))  # as a gather begins
+                put_message(inbox, target, merge(nothing(), one))  # as a gather does
             else:
                 put_message(inbox, target, merge(take_message(inbox, target), one))
     return size
@@ -63,7 +63,7 @@ def scatter(
 def absorb(
     receivers: Any, state: Any, constants: Any, values: Any, inbox: Any, marks: Any, following: Any
 ) -> Any:
-    """Apply the waiting messages; list the vertices that are active next and return how many."""
+    """Apply the messages in inboxes; list the vertices that are active next and return how many."""
     size = 0
     for place in range(len(receivers)):
         vertex = receivers[place]

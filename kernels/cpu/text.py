@@ -1,9 +1,9 @@
-"""Distinct texts to codes, and into ascending order: eight bytes at a time.
+"""Assign codes to distinct texts, and sort them, eight bytes at a time.
 
-Texts lie one behind the other in an array of bytes, and `ends` says where each begins and the last
-one ends.  A table has a power of two of slots, of which the caller keeps a third empty.  A slot holds a
-code in its low bits, those that number the slots, and in the others the bits of the text's hash that
-did not choose the slot; -1 stands for an empty one.
+Texts are concatenated in an array of bytes; `ends` has the begin of each text and the end of the
+last.  The number of slots of a table is a power of two, and the caller keeps a third of them empty.
+The low bits of a slot, as many as number the slots, hold a code.  The other bits hold the bits of
+the text's hash that did not choose the slot.  An empty slot is -1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SIGN = -0x8000000000000000
 
 @inline
 def _word(data: Bytes, at: int, left: int) -> Any:
-    """Return the next eight bytes of a text of which `left` bytes are left, with zeros behind its end."""
+    """Return the next eight bytes of a text with `left` bytes left, padded with zeros."""
     if left >= 8:
         return load_word(data, at)
     if at + 8 <= len(data):
@@ -52,7 +52,7 @@ def _word(data: Bytes, at: int, left: int) -> Any:
 
 @jit
 def hash_text(ends: Int64, data: Bytes, hashes: Int64, lo: int, hi: int) -> None:
-    """Write a hash of 31 bits for each of the texts `lo` to `hi - 1`."""
+    """Write a 31-bit hash for each of the texts `lo` to `hi - 1`."""
     for row in range(lo, hi):
         at = ends[row]
         left = ends[row + 1] - at
@@ -66,7 +66,7 @@ def hash_text(ends: Int64, data: Bytes, hashes: Int64, lo: int, hi: int) -> None
 
 @jit
 def place_texts(hashes: Int64, first: int, shift: int, table: Int32) -> None:
-    """Enter the codes `first`, first + 1, … of distinct texts, whose hashes these are."""
+    """Enter the codes from `first` on of distinct texts with the given hashes."""
     mask = len(table) - 1
     for place in range(len(hashes)):
         told = hashes[place] >> shift
@@ -90,10 +90,10 @@ def intern_text(
     codes: Any,
     own: Int32,
 ) -> None:
-    """Write the codes of the texts whose hash is that of a part, the `2**shift`-th of all hashes.
+    """Write the codes of the texts of a part, which has one in `2**shift` of all hashes.
 
-    Texts that are new are appended to `known`, and where they end to `known_ends`; eight bytes of
-    `known` stay free.  `state` and `own` as for `intern_integers`.
+    New texts are appended to `known`, and their ends to `known_ends`; eight bytes of `known` stay
+    free.  `state` and `own` are as in `intern_integers`.
     """
     mask = len(table) - 1
     within = (1 << shift) - 1
@@ -147,7 +147,7 @@ def intern_text(
 def order_words(
     ends: Ends, known: Bytes, codes: Int32, depth: int, keys: Int64, lo: int, hi: int
 ) -> None:
-    """Write what the eight bytes from `depth` on of the texts `codes[lo:hi]` are ordered by."""
+    """Write sort keys for the eight bytes from `depth` on of the texts `codes[lo:hi]`."""
     for place in range(lo, hi):
         code = codes[place]
         at = np.int64(ends[code]) + depth
@@ -157,7 +157,7 @@ def order_words(
 
 @inline
 def _is_less(ends: Ends, known: Bytes, one: int, other: int, depth: int) -> Any:
-    """Tell whether a text is less than another one, of the same first `depth` bytes."""
+    """Return whether a text is less than another with the same first `depth` bytes."""
     at = np.int64(ends[one]) + depth
     left = ends[one + 1] - at
     its = np.int64(ends[other]) + depth
@@ -184,10 +184,10 @@ def sort_ties(
     most: int,
     runs: Int64,
 ) -> int:
-    """Sort the codes of texts within each run of equal keys, by what comes from byte `depth` on.
+    """Sort the codes of texts within each run of equal keys, by the bytes from `depth` on.
 
-    The bounds of runs of more than `most` that some text goes on in are written to `runs`, and left to
-    the caller.  Returns how many runs those are.
+    Runs of more than `most` texts, some of which have further bytes, are left to the caller: their
+    bounds are written to `runs`.  Returns the number of these runs.
     """
     found = 0
     first = 0
@@ -237,7 +237,7 @@ def end_texts(ends: Ends, codes: Int32, out: Ends) -> None:
 def gather_texts(
     ends: Ends, known: Bytes, codes: Int32, out_ends: Ends, out: Bytes, lo: int, hi: int
 ) -> None:
-    """Write the texts `codes[lo:hi]` to where they belong."""
+    """Copy the texts `codes[lo:hi]` to their places."""
     for place in range(lo, hi):
         at = np.int64(ends[codes[place]])
         begin = out_ends[place]

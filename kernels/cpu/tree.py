@@ -1,9 +1,10 @@
 """Predecessors: for every vertex, an in-neighbour whose message alone gives it its final state.
 
-An arc is tight if its message turns the target's first state into its final one.  The least tight
-in-neighbour whose state is strictly better is the predecessor: following it never turns back.
-Where all tight in-neighbours are merely as good (arcs of weight zero, equal widths), two of them
-could point at each other; those vertices are left to a search that starts from settled ones.
+An arc is tight if its message turns the target's first state into its final one.  The predecessor
+is the least in-neighbour with a tight arc and a strictly better state, so paths of predecessors
+have no cycles.  If all tight in-neighbours are only equally good (arcs of weight zero, equal
+widths), two of them could choose each other.  Such vertices are left to a search that starts from
+decided vertices.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def search_ties(
 ) -> Any:
     """Give undecided vertices the least decided tight in-neighbour, level by level.
 
-    `queue` begins with the vertices that the level before decided; `limits` is how many they are,
-    the number of this level, and the most levels to go.  Return the length of the queue, and where
+    `queue` begins with the vertices that the previous level decided.  `limits` are their number,
+    the number of this level, and the most levels to do.  Return the length of the queue, and where
     in it the last level begins.
     """
     offsets, indices = adjacency

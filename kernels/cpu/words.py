@@ -1,8 +1,8 @@
-"""Eight bytes at a time: unaligned words of byte arrays, and how they are mixed and ordered.
+"""Read, mix and order unaligned eight-byte words of byte arrays.
 
-Numba reads arrays an element at a time, so these emit LLVM's own instructions.  Words are int64, and
-little-endian, as on every processor that Numba compiles for.  Where compilation is switched off, plain
-Python does the same.
+Numba reads arrays one element at a time, so these functions emit LLVM instructions.  Words are
+int64 and little-endian, as on every processor that Numba compiles for.  If compilation is switched
+off, plain Python replaces them.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _MASK = (1 << 64) - 1
 
 
 def _signed(word: int) -> int:
-    """Return 64 bits as the integer that int64 has for them."""
+    """Return 64 bits as a signed integer."""
     return (word & _MASK ^ 1 << 63) - (1 << 63)
 
 
 def plain_load_word(data: Any, at: Any) -> int:
-    """Return the eight bytes from `at` on; all of them must be there."""
+    """Return the eight bytes from `at` on, all within the array."""
     return int.from_bytes(data[at : at + 8].tobytes(), "little", signed=True)
 
 
 def plain_fold(one: Any, other: Any) -> int:
-    """Return the exclusive or of both halves of a product of 128 bits."""
+    """Return the exclusive or of both halves of the 128-bit product."""
     product = (int(one) & _MASK) * (int(other) & _MASK)
     return _signed(product ^ product >> 64)
 
 
 def plain_reverse_bytes(word: Any) -> int:
-    """Return a word with its first byte last."""
+    """Return a word with its bytes in reverse order."""
     return int.from_bytes((int(word) & _MASK).to_bytes(8, "little"), "big", signed=True)
 
 

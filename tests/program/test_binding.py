@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +17,7 @@ from programs import Peel, values_of
 from shapes import SHAPES, build, random_edges
 
 import cugraph_ws as ws
+from cugraph_ws.program import inference
 from cugraph_ws.program.binding import bind
 
 
@@ -757,3 +760,33 @@ def test_a_number_too_large_for_float32():
     frame = pd.DataFrame({"source": [0], "destination": [1], "weight": [1e300]})
     with pytest.raises(ws.InputError, match="column 'weight'"):
         values(program, frame, weight_column="weight")
+
+
+@pytest.mark.skipif(not COMPILED, reason="types are the compiler's")
+def test_types_are_inferred_in_several_threads_at_once(monkeypatch, tmp_path):
+    """The compiler keeps one context for all of them; ranks may be threads."""
+    monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(inference, "read_entry", lambda *_: None)
+    threads, barrier = 8, threading.Barrier(8)
+
+    def work(number):
+        @ws.vertex_program
+        class Own:
+            x: ws.float64
+            combine = sum
+
+            def init(vertex):
+                return vertex * 0.5
+
+            def compute(src):
+                return src.x + number
+
+            def apply(gathered):
+                return gathered
+
+        barrier.wait(60)
+        with build(SHAPES["cycle"]) as graph:
+            return bind(Own, graph, {}).types.message
+
+    with ThreadPoolExecutor(threads) as pool:
+        assert [*pool.map(work, range(threads))] == [("float64",)] * threads

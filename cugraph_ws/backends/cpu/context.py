@@ -101,7 +101,7 @@ class Context:
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """What the program reads as `p`: parameters, aggregates, and the values that all programs get."""
+        """What the program reads as `p`: parameters, aggregates, and values common to all programs."""
         sums = tuple(np.float64(value) for value in self.sums)
         vertices, number = np.int64(self.part.vertices), np.int64(self.number)
         return (*self.bound.values, *sums, vertices, number)

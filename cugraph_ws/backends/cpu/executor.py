@@ -25,10 +25,10 @@ from cugraph_ws.runtime.threads import cut_evenly
 
 __all__ = ["CpuExecutor"]
 
-LONG_ROW = 1 << 16  # arcs above which a row is shared out among threads
-FUSED_BUDGET = 1 << 22  # arcs of a fused call, so that Ctrl-C and progress get their turn
+LONG_ROW = 1 << 16  # arcs above which a row is split among threads
+FUSED_BUDGET = 1 << 22  # arcs of a fused call, so that Ctrl-C and progress are served
 FUSED_SUPERSTEPS = 1 << 12
-SUMMED_TOGETHER = 1 << 15  # vertices; not by the number of threads, so that rounding is the same
+SUMMED_TOGETHER = 1 << 15  # vertices; independent of the number of threads, so that rounding is too
 
 
 class CpuExecutor:
@@ -66,16 +66,16 @@ class CpuExecutor:
         self._part = partition
         self._in_place = in_place
         self._ordered = ordered
-        self._fresh: tuple[Array, ...] = ()  # where supersteps write that may not write in place
-        self._outbox: tuple[Array, ...] = ()  # what each vertex sends
+        self._fresh: tuple[Array, ...] = ()  # where supersteps write, if not in place
+        self._outbox: tuple[Array, ...] = ()  # the message of each vertex
         # In place, others must see a vertex's new state within the superstep.
         self._prepares = bound.prepares and not in_place and len(partition.csc.indices) > 0
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None
         self._forest = PredecessorForest(self._context)
-        self._hubs: list[int] | None = None  # rows that all threads share
+        self._hubs: list[int] | None = None  # rows that are split among all threads
         self._gathered = False  # whether the last superstep was dense
-        self._news: npt.NDArray[np.bool_] | None = None  # since the last superstep, once asked for
+        self._news: npt.NDArray[np.bool_] | None = None  # changed in the last superstep; cached
         self._did = Counts()
 
     @property
@@ -115,7 +115,7 @@ class CpuExecutor:
                 self._did = supersteps[choice.direction]()
 
     def counts(self) -> Counts:
-        """Return the counts of the last superstep and of the next frontier, ghosts' arcs included."""
+        """Return the counts of the last superstep and the next frontier, with ghosts' arcs."""
         counts, self._did = self._did, Counts()
         if not self._gathered:
             counts.active, counts.arcs = self._frontier.count()
@@ -223,7 +223,7 @@ class CpuExecutor:
         )
 
     def _pull(self) -> Counts:
-        """Every vertex reads its in-neighbours that are active."""
+        """Pull: every vertex reads its active in-neighbours."""
         context, part = self._context, self._part
         rows = context.rows("csc")
         sent = self._frontier.count()[0]
@@ -232,7 +232,7 @@ class CpuExecutor:
         frontier = self._frontier.as_bitmap()
         following = np.zeros_like(frontier)
         fresh = context.state
-        # Messages that count once may not come from a new state, nor any from half of one.
+        # A message that counts once must not be of a new state, and none of a half-written one.
         if not context.bound.accumulates or len(context.state) > 1:
             fresh = self._fresh_state()
             for old, new in zip(context.state, fresh, strict=True):
@@ -337,7 +337,7 @@ class CpuExecutor:
     def pack(
         self, boundary: npt.NDArray[np.int64], *, refine: bool | None, forest: bool = False
     ) -> Parcel:
-        """Return the message with the state of `boundary`, owned vertices that a peer has as ghosts."""
+        """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""
         if forest:
             return Parcel(None, (self._forest.is_attached(boundary),))
         places = active = None
@@ -366,7 +366,7 @@ class CpuExecutor:
         return list(parcels)
 
     def _is_news(self) -> npt.NDArray[np.bool_]:
-        """Return for every position whether its ghosts are out of date; computed once per superstep."""
+        """Return for every position whether its ghosts are stale; computed once per superstep."""
         if self._news is not None:
             return self._news
         self._news = news = np.zeros(self._part.size, np.bool_)

@@ -1,4 +1,4 @@
-"""Set up a run on the CPU: the plan, the parts of the graph, an executor for each, and the exchange."""
+"""Set up a run on the CPU: plan, parts of the graph, an executor for each, and exchange."""
 
 from __future__ import annotations
 

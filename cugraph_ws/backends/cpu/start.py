@@ -21,9 +21,9 @@ SAMPLE = 9  # vertices among which the most frequent state is taken
 def first_frontier(context: Context) -> Array:
     """List the vertices that a program starts from.
 
-    Without a `starts` function every vertex is active at first.  If nearly all vertices have the same
-    state, as before a search, messages between these often change nothing.  One pass over the edge
-    attributes proves that, and then only the other vertices are listed.
+    Without a `starts` function every vertex is active at first.  If nearly all vertices have the
+    same state, as before a search, messages between these often change nothing.  One pass over the
+    edge attributes proves that, and then only the other vertices are listed.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The edges of a graph on the device, by vertex number.
 
-Engines read `DeviceGraph` itself, which has vertices at positions by falling in-degree.  This module
-serves reports, frames of edges, programs' constants, and copies to the host.
+Engines read `DeviceGraph` itself, which has vertices at positions by falling in-degree.  This
+module serves reports, frames of edges, programs' constants, and copies to the host.
 """
 
 from __future__ import annotations

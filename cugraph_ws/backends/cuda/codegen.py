@@ -1,9 +1,9 @@
 """Generate one module of CUDA kernels from a checked program and `kernels/cuda/superstep.py`.
 
 As on the CPU (`cugraph_ws.program.codegen`), the program's functions replace the names in
-`kernels/cuda/interface.py`.  To save registers, the text here also fixes what the CPU decides at run
-time: whether messages are kept in an outbox, whether only active vertices send, and whether state is
-read while it is written.
+`kernels/cuda/interface.py`.  To save registers, the text here also fixes what the CPU decides at
+run time: whether messages are kept in an outbox, whether only active vertices send, and whether
+state is read while it is written.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Columns on the device: checked and converted as columns on the host are, with the same errors.
 
-Numbers without nulls are device arrays, which share the frame's memory if possible.  All else stays a
-cuDF Series, which `cudf_series` reads.
+Numbers without nulls are device arrays, which share the frame's memory if possible.  All else stays
+a cuDF Series, which `cudf_series` reads.
 """
 
 from __future__ import annotations

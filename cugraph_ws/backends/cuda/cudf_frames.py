@@ -1,8 +1,8 @@
 """cuDF frames: columns read in place, ids that only cuDF can compare, frames of results.
 
-This module is imported only if a caller passes a cuDF frame, or arrays on a GPU.  Everything stays on
-the device.  Only the part of cuDF that pandas has too is used, so that tests can replace cuDF by a
-stand-in made of pandas.
+This module is imported only if a caller passes a cuDF frame, or arrays on a GPU.  Everything stays
+on the device.  Only the part of cuDF that pandas has too is used, so that tests can replace cuDF by
+a stand-in made of pandas.
 """
 
 from __future__ import annotations
@@ -266,7 +266,8 @@ class Validity:
 def empty_mask(rows: int) -> DeviceArray:
     """Return a mask of zeros, of the size that cuDF requires.
 
-    It is allocated here, since RMM's default resource calls the driver for each of libcudf's arrays.
+    It is allocated here, since RMM's default resource calls the driver for each of libcudf's
+    arrays.
     """
     words = MASK_BYTES // 4
     return device().xp.zeros(-(-rows // (32 * words)) * words, np.uint32)

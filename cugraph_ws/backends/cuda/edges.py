@@ -1,7 +1,7 @@
 """Build a graph on the device from an edge frame on the device; see `cugraph_ws.graph.edges`.
 
-The rows of neighbours are built at once, not when first needed.  The ids may share the caller's memory,
-which the caller may change as soon as `Graph(...)` has returned.
+The rows of neighbours are built at once, not when first needed.  The ids may share the caller's
+memory, which the caller may change as soon as `Graph(...)` has returned.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _number(
 def _refuse_or_drop_loops(
     numbered: DeviceNumbered, values: dict[str, DeviceArray], policy: Loops, told: DeviceVertices
 ) -> int:
-    """Apply the self-loop policy to columns and values, in place; return the number of self-loops."""
+    """Apply the self-loop policy to columns and values, in place; return how many there were."""
     sources, destinations = numbered.columns
     kept = sources != destinations
     loops = len(kept) - int(read_scalars(kept.sum())[0]) if len(kept) else 0

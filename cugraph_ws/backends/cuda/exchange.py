@@ -1,9 +1,10 @@
 """The exchange of a communicator whose ranks have a GPU each: the host waits once per superstep.
 
-The GPU fills a header with the superstep's counts and the number of changed vertices of each boundary.
-The headers are gathered on all ranks.  From them each rank knows all counts, what it will receive, and
-what each rank will send next, since `Refinement` decides by numbers that all ranks have.  So messages
-carry no header of their own.  They follow the headers on the same stream, and no host waits for them.
+The GPU fills a header with the superstep's counts and the number of changed vertices of each
+boundary. The headers are gathered on all ranks.  From them each rank knows all counts, what it will
+receive, and what each rank will send next, since `Refinement` decides by numbers that all ranks
+have.  So messages carry no header of their own.  They follow the headers on the same stream, and no
+host waits for them.
 """
 
 from __future__ import annotations
@@ -237,7 +238,7 @@ class DeviceRankExchange(RankExchange):
         self._links.post(going, coming)
 
     def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
-        """Find the missing predecessors; with tree growth the host reads counts once in `LEVELS`."""
+        """Find the missing predecessors; in tree growth the host reads counts every `LEVELS`."""
         (executor,) = executors
         if not (isinstance(executor, CudaBorderExecutor) and executor.branches):
             super().grow_forest(executors, missing)

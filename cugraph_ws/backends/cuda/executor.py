@@ -1,8 +1,8 @@
 """The CUDA engine: one program on a partition in device memory, by the kernels in `kernels/cuda`.
 
-On a whole graph several supersteps are launched at a time.  They decide on the device whether the run
-has converged, and the host reads their counts once.  On a partitioned graph an exchange follows each
-superstep, and the host reads the lengths of the messages and the counts in one copy.
+On a whole graph several supersteps are launched at a time.  They decide on the device whether the
+run has converged, and the host reads their counts once.  On a partitioned graph an exchange follows
+each superstep, and the host reads the lengths of the messages and the counts in one copy.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _NORMS = {"l1": layout.L1, "max": layout.MAXIMUM}
 class CudaExecutor:
     """One program on one partition; see `cugraph_ws.contract.Executor` for the interface.
 
-    Columns, predecessors and queues are in the partition's order outside, which on a whole graph is by
-    vertex number.  Boundaries are given by position.
+    Columns, predecessors and queues are in the partition's order outside, which on a whole graph is
+    by vertex number.  Boundaries are given by position.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ class CudaExecutor:
     refinement : DeviceRefinement
         Packs updates for peers, and unpacks theirs.
     midway : callable, optional
-        Called in the next superstep after the positions from `cut` on are queued, and before the others.
+        Called in the next superstep after the positions from `cut` on are queued, and before the
+        others.
     """
 
     tells_at_once = False  # lengths are counted while the superstep runs
@@ -274,7 +275,7 @@ class CudaExecutor:
         return [[self._by_schedule(half, now, tallies) for half in halves] for now in range(2)]
 
     def _by_schedule(self, schedule: Schedule, now: int, tallies: Any) -> Prepared:
-        """Marshal a launch of a superstep, or of a part of one, that reads copy `now` of the state."""
+        """Marshal a launch of a superstep, or a part of one, that reads copy `now` of the state."""
         return self._kernels.prepare(
             "superstep", *schedule.launch, schedule.shape, schedule.hubs,
             *self._arguments(now, tallies),
@@ -448,7 +449,7 @@ class CudaExecutor:
         return not self._lanes and not self._frontier and not self._in_place
 
     def pack(self, boundary: Any, *, refine: bool | None, forest: bool = False) -> Parcel:
-        """Return the message with the state of `boundary`, owned vertices that a peer has as ghosts."""
+        """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""
         if forest:
             return Parcel(None, (self.forest.is_attached(boundary),))
         assert self._told is None, "parcels are sealed together, before counts() is asked for"

@@ -1,4 +1,4 @@
-"""The CUDA engine's frontiers: only active vertices work, many supersteps in one cooperative launch."""
+"""The CUDA engine's frontiers: many supersteps of active vertices in one cooperative launch."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def why_not_swapped(bound: BoundProgram) -> str | None:
 class CudaFrontierExecutor(CudaExecutor):
     """One program on a whole graph, by frontiers; see `CudaExecutor`.
 
-    The graph makes out-neighbours, and edge attributes in their order, when they are first needed, and
-    keeps them.  A subclass runs on a shard.
+    The graph makes out-neighbours, and edge attributes in their order, when they are first needed,
+    and keeps them.  A subclass runs on a shard.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class CudaFrontierExecutor(CudaExecutor):
         self._began = True
 
     def _advance(self, number: int, supersteps: int, leave: int, launches: int = 1) -> None:
-        """Run supersteps until a frontier has over `leave` arcs; each launch may begin with a pull."""
+        """Run supersteps until a frontier exceeds `leave` arcs; a launch may begin with a pull."""
         begin, traversal = self._traversal
         for place, value in ((NUMBER_AT, number), (STEPS_AT, supersteps), (LEAVE_AT, leave)):
             traversal.change(place, value)
@@ -230,7 +230,7 @@ class CudaFrontierExecutor(CudaExecutor):
         return begin, self._kernels.prepare_together("traverse", items, BLOCK, *arguments)
 
     def _gather(self, number: int) -> None:
-        """Let every vertex gather from all in-neighbours; changed vertices are the next frontier."""
+        """Gather from all in-neighbours of every vertex; changed ones are the next frontier."""
         before, gather, comparisons = self._gathering
         for old, column in zip(before, self._states[0], strict=True):
             old[:] = column
@@ -244,7 +244,7 @@ class CudaFrontierExecutor(CudaExecutor):
 
     @cached_property
     def _gathering(self) -> tuple[tuple[Any, ...], Prepared, list[Prepared]]:
-        """Old states, a launch in which all gather in place, and launches that find changed vertices.
+        """Old states, a launch that gathers in place, and launches that find changed vertices.
 
         There are two of the last, for frontiers of even and of odd supersteps.
         """

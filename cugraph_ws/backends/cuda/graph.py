@@ -45,8 +45,8 @@ SEARCHERS = ((64, 32), (16, 8), (4, 2), (0, 1))
 class DeviceGraph:
     """A graph on the device; made by `build` and `from_host`.
 
-    Vertices are at positions by falling in-degree, ties by number.  Several threads may read it: what
-    is made on demand is made once.
+    Vertices are at positions by falling in-degree, ties by number.  Several threads may read it:
+    what is made on demand is made once.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class DeviceGraph:
             return self._values[name, order]
 
     def vertices_with(self, degree: int) -> int:
-        """Return how many vertices have an in-degree of at least `degree`; their positions are first.
+        """Return how many vertices have an in-degree of at least `degree`; they come first.
 
         Parameters
         ----------
@@ -280,7 +280,8 @@ class DeviceGraph:
     ) -> tuple[DeviceArray, ...] | None:
         """Return the min-neighbour cache: the positions of the four in-neighbours of least number.
 
-        The second call makes it; it is kept.  It takes as long as reading all arcs one and a half times.
+        The second call makes it; it is kept.  It takes as long as reading all arcs one and a half
+        times.
 
         Parameters
         ----------
@@ -292,8 +293,8 @@ class DeviceGraph:
         Returns
         -------
         four device arrays of int32 or int64, shape (last,), or None
-            By falling rank, -1 if there are fewer than four.  None in the first call, and if the cache
-            would take more than half of the free memory.
+            By falling rank, -1 if there are fewer than four.  None in the first call, and if the
+            cache would take more than half of the free memory.
         """
         with self._lock:
             self._open()
@@ -316,7 +317,7 @@ class DeviceGraph:
             return self._least
 
     def chunks(self, count: int, length: int) -> tuple[DeviceArray, ...]:
-        """Return the rows of the first `count` vertices cut into chunks; made when first read, then kept.
+        """Return the rows of the first `count` vertices cut into chunks; made once, then kept.
 
         Parameters
         ----------
@@ -434,7 +435,8 @@ def build(
     """Build a graph from edges on the device.
 
     Columns are dropped as soon as they have been read: the ends before any value is moved, then the
-    values one by one.  `values` is emptied.  The ends' memory is freed if the caller keeps no reference.
+    values one by one.  `values` is emptied.  The ends' memory is freed if the caller keeps no
+    reference.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Group arcs by row on the device: cut them into parts, and sort each part by 64-bit keys.
 
-One sort of all arcs would need 16 bytes an arc, and 4 more for the result.  So arcs are read in rounds
-of about half of them.  A round writes a key for each arc, part by part; a part has about a twelfth of
-all arcs.  Then parts are sorted one after another.
+One sort of all arcs would need 16 bytes an arc, and 4 more for the result.  So arcs are read in
+rounds of about half of them.  A round writes a key for each arc, part by part; a part has about a
+twelfth of all arcs.  Then parts are sorted one after another.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Ends(NamedTuple):
     held : device array of int32 or int64, optional
         With a table: the integers that stand for vertices, ascending.
     counts : device array of int32 or int64, optional
-        How many arcs lead to each integer from `low` on, if known; an entry for each one in the table,
-        or for each vertex.
+        How many arcs lead to each integer from `low` on, if known; an entry for each one in the
+        table, or for each vertex.
     """
 
     destinations: DeviceArray

@@ -1,8 +1,8 @@
 """Estimate how much of a GPU's memory a graph takes, before it is built.
 
-Bytes during the build, beside the input columns, for n vertices and A arcs; i bytes a position, e an
-edge number, c a count (4 each, or 8 if 31 bits are too few); R arcs in a round, P in the largest part;
-v bytes of values an arc.  A sort needs as much memory again as it sorts.
+Bytes during the build, beside the input columns, for n vertices and A arcs; i bytes a position, e
+an edge number, c a count (4 each, or 8 if 31 bits are too few); R arcs in a round, P in the largest
+part; v bytes of values an arc.  A sort needs as much memory again as it sorts.
 
     step                         kept so far      temporary
     degrees counted              –                c n
@@ -85,8 +85,8 @@ def estimate(
         Bytes of all edge attributes of an arc: 8 for a float64 weight.
     undirected : bool
     longest_row : int
-        The greatest in-degree, if known.  A row is never cut, so with attributes a row with more than a
-        twelfth of the arcs needs more memory.
+        The greatest in-degree, if known.  A row is never cut, so with attributes a row with more
+        than a twelfth of the arcs needs more memory.
 
     Returns
     -------
@@ -122,7 +122,8 @@ def estimate_numbering(
     ----------
     edges, vertices : int
     span : int or None
-        Size of their range: `vertices` if it has no gaps; None if it is so large that they are sorted.
+        Size of their range: `vertices` if it has no gaps; None if it is so large that they are
+        sorted.
     each : float
         Bytes that are kept for one id.
 
@@ -178,8 +179,8 @@ def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
 def estimate_transpose(arcs: int, vertices: int, *, keep: bool) -> int:
     """Estimate how much more memory a graph takes while its CSR is made.
 
-    Counted are offsets, out-degrees, indices and, with `keep`, the permutation; the row of each arc;
-    and the keys of a round, sorted part by part.
+    Counted are offsets, out-degrees, indices and, with `keep`, the permutation; the row of each
+    arc; and the keys of a round, sorted part by part.
 
     Parameters
     ----------

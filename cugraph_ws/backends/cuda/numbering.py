@@ -1,8 +1,9 @@
 """Vertex ids ↔ vertex numbers on the device: the same numbers as on the host.
 
-Integers that are 0 … n-1 are their own numbers and are not changed.  Integers in a range that is not
-much larger than the edge list are compacted by a table over the range.  All other integers are found by
-bisection in the sorted distinct ids.  Ids that only a dataframe library can compare are in `cudf_frames`.
+Integers that are 0 … n-1 are their own numbers and are not changed.  Integers in a range that is
+not much larger than the edge list are compacted by a table over the range.  All other integers are
+found by bisection in the sorted distinct ids.  Ids that only a dataframe library can compare are in
+`cudf_frames`.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ class DeviceNumbered:
     def ends(self) -> Ends:
         """Return columns 0 and 1 as sources and destinations of edges, and drop them here.
 
-        If there are few distinct integers per edge, the columns are not translated: the table goes along.
+        If there are few distinct integers per edge, the columns are not translated: the table goes
+        along.
         """
         sources, destinations = self.columns[:2]
         if self.table is None or len(self.table) <= len(sources):
@@ -191,7 +193,8 @@ class Integers:
     def _look(self, wanted: Any, ids: DeviceArray) -> int:
         """Return the number of an id that is between the least and the greatest, -1 if unknown.
 
-        It reads the ids between two of the sample: one transfer, against two and a launch for a kernel.
+        It reads the ids between two of the sample: one transfer, against two and a launch for a
+        kernel.
         """
         same = wanted.astype(ids.dtype)
         first = self._stride * (int(self._sample.searchsorted(same, "right")) - 1)
@@ -227,7 +230,7 @@ class Integers:
 
 @dataclass
 class Pairs:
-    """Ids of several columns in lexicographic order, as pairs: all columns but the last, and the last.
+    """Ids of several columns, in lexicographic order, as pairs of the head columns and the last.
 
     Attributes
     ----------
@@ -304,8 +307,8 @@ def name_vertices(
     low, owned : int
         The first `owned` ids have the numbers from `low` on; by default all ids have, from 0.
     ranks : pair of device arrays, optional
-        A bitmap of the numbers of the other ids, and how many bits are set up to the end of each word;
-        without it there are no other ids.
+        A bitmap of the numbers of the other ids, and how many bits are set up to the end of each
+        word; without it there are no other ids.
 
     Returns
     -------
@@ -368,7 +371,8 @@ def number_device_rows(
     Returns
     -------
     DeviceNumbered
-        With one column of integers for the sources, the destinations and, if given, the vertex frame.
+        With one column of integers for the sources, the destinations and, if given, the vertex
+        frame.
 
     Raises
     ------
@@ -406,8 +410,8 @@ def number_device_integers(
 ) -> DeviceNumbered:
     """Assign numbers to integers of one dtype; see `number_device_rows`.
 
-    If the range is not larger than the edge list, degrees are counted too.  Then ids with a positive
-    degree need not be marked.
+    If the range is not larger than the edge list, degrees are counted too.  Then ids with a
+    positive degree need not be marked.
     """
     xp = device().xp
     filled = [column for column in columns if len(column)]

@@ -1,8 +1,8 @@
 """A partition on the device, as one program reads it: rows, ghosts, constants, edge attributes.
 
-A partition is a `DeviceGraph` whose last positions are ghosts.  Ghosts have no in-arcs in this partition.
-So a stable sort of the vertices by falling in-degree puts them last.  A whole graph is a partition
-without ghosts.
+A partition is a `DeviceGraph` whose last positions are ghosts.  Ghosts have no in-arcs in this
+partition. So a stable sort of the vertices by falling in-degree puts them last.  A whole graph is a
+partition without ghosts.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ DeviceArray = Any  # CuPy's or NumPy's
 class DevicePartition:
     """What a `CudaExecutor` works on; made by the functions of this module.
 
-    Owned vertices are at positions by falling in-degree.  Ghosts follow, grouped by owner.  Outside,
-    in columns and checkpoints, vertices are in the order in which they were given.
+    Owned vertices are at positions by falling in-degree.  Ghosts follow, grouped by owner.
+    Outside, in columns and checkpoints, vertices are in the order in which they were given.
 
     Parameters
     ----------
@@ -69,7 +69,8 @@ class DevicePartition:
     constants : tuple of device array, each of shape (size,) or, if uniform, of one number
         The program's vertex constants, by position.
     boundaries : list of device array of int32 or int64
-        For each partition, positions of the owned vertices that it has as ghosts, in its ghosts' order.
+        For each partition, positions of the owned vertices that it has as ghosts, in its ghosts'
+        order.
     ghosts : list of (int, int)
         For each partition, the range of positions of its vertices here.
     """
@@ -121,7 +122,7 @@ class DevicePartition:
         return self._edges(order)
 
     def vertices_with(self, degree: int) -> int:
-        """Return how many owned vertices have at least an in-degree of `degree`, which is positive."""
+        """Return how many owned vertices have an in-degree of at least `degree`, a positive number."""
         return self.graph.vertices_with(degree)
 
     def inside(self, array: Any) -> DeviceArray:

@@ -75,8 +75,8 @@ class CudaBorderExecutor(CudaFrontierExecutor):
     def _lead(self) -> int:
         """Return where the vertices of the rank with the most out-arcs per vertex here begin.
 
-        In rows ghosts come after owned vertices.  If another rank owns the hubs, most pulling vertices
-        would first read in-neighbours of few arcs, in vain.
+        In rows ghosts come after owned vertices.  If another rank owns the hubs, most pulling
+        vertices would first read in-neighbours of few arcs, in vain.
         """
         part = self._part
         settles = "settled" in self._bound.program.functions
@@ -119,7 +119,7 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         ]
 
     @cached_property
-    def _telling(self) -> Prepared:
+    def _fill_header(self) -> Prepared:
         return self._kernels.prepare(
             "tell_frontier", 1, BLOCK, self._frontiers, self._history, self._lengths, self._unlike,
             len(self._lengths), self._header,
@@ -128,7 +128,7 @@ class CudaBorderExecutor(CudaFrontierExecutor):
     def tell(self) -> DeviceArray:
         """Queue the filling of the header; see `CudaExecutor.tell`."""
         if self._part.size:
-            self._telling()
+            self._fill_header()
         return self._header
 
     def together(self, records: npt.NDArray[np.float64], active: int | None, arcs: int) -> Counts:

@@ -15,8 +15,8 @@ FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as 
 MOST = RECORDS // 2
 # Part of all arcs: a frontier with more is gathered, since a gather reads an arc much faster
 HEAVY = 4
-# The same before the first gather: nearly every message changes a state then, and a push takes two to
-# four times as long per arc
+# The same before the first gather: nearly every message changes a state then, and a push takes
+# two to four times as long per arc
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
@@ -27,9 +27,9 @@ class CudaPlan:
 
     A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
     (`backends/cuda/frontier.py`).  If every in-neighbour counts in every superstep, there is no
-    frontier, and every vertex gathers from all in-neighbours.  Any other program runs by worklist pull
-    (`backends/cuda/worklist_pull.py`): active vertices call those that gather from them.  If it is less
-    work, every vertex gathers from its active in-neighbours.
+    frontier, and every vertex gathers from all in-neighbours.  Any other program runs by worklist
+    pull (`backends/cuda/worklist_pull.py`): active vertices call those that gather from them.  If
+    it is less work, every vertex gathers from its active in-neighbours.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class CudaPlan:
     divided : bool
         Whether the graph is partitioned.  Then an exchange follows each superstep.
     linked : bool
-        Whether partitions are on GPUs that exchange without their hosts.  Otherwise a search gathers
-        from active vertices, ghosts included, and keeps the previous state to find changed vertices;
-        no frontier pushes.
+        Whether partitions are on GPUs that exchange without their hosts.  Otherwise a search
+        gathers from active vertices, ghosts included, and keeps the previous state to find changed
+        vertices; no frontier pushes.
 
     Attributes
     ----------

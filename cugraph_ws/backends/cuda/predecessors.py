@@ -32,8 +32,8 @@ WIDEST = 4096  # in-degree from which a block looks for a vertex's predecessor
 CLASSES: tuple[tuple[int, int], ...] = ((128, 32), (64, 16), (32, 8), (16, 4), (8, 2), (1, 1))
 LEVELS_A_LAUNCH = 1024
 FEW_LANES = 8  # threads for each row that `_choose_few` has read
-# Counters of `grow` on the device, then the number of undecided vertices after each turn; counters of
-# `branch`
+# Counters of `grow` on the device, then the number of undecided vertices after each turn;
+# counters of `branch`
 COUNTED, BRANCHING = 13, 32
 CONTROL = COUNTED + 1 + len(CLASSES)
 DROPPED = 4  # attached vertices are dropped from the messages after every so many exchanges
@@ -64,9 +64,9 @@ class DeviceForest:
     coded : bool
         Whether states have codes; see `cugraph_ws.backends.cuda.codegen.has_codes`.
     forward : tuple, optional
-        Rows of out-neighbours and the program's edge attributes in their order.  Given if not all arcs
-        need be read: the program settles, the codes of two states decide which one is better, and
-        messages do not depend on edges.
+        Rows of out-neighbours and the program's edge attributes in their order.  Given if not all
+        arcs need be read: the program settles, the codes of two states decide which one is better,
+        and messages do not depend on edges.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class DeviceForest:
         return self.missing
 
     def _end_turn(self, lanes: int) -> None:
-        """Store the number of undecided vertices; those listed in this turn get `lanes` threads each."""
+        """Store the number of undecided vertices; those of this turn get `lanes` threads each."""
         place = len(self._turns)
         self._ends[place : place + 1] = self._control[WAITERS_LEFT : WAITERS_LEFT + 1]
         self._turns.append(lanes)
@@ -160,7 +160,7 @@ class DeviceForest:
     def _choose_few(
         self, rows: tuple[Any, Any], edges: tuple[Any, ...], waiting: DeviceArray
     ) -> bool:
-        """Choose for all vertices without long rows, reading few arcs; return whether memory allows it.
+        """Choose for all vertices without long rows, from few arcs; return whether memory allows it.
 
         See `kernels/cuda/parents.py`.
         """
@@ -262,7 +262,7 @@ class DeviceForest:
         return before - self.missing
 
     def begin_branches(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> Branches:
-        """List the attached vertices, ghosts included; return the tree growth that starts from them.
+        """List the attached vertices, ghosts included; return the tree growth from them.
 
         Parameters
         ----------
@@ -358,14 +358,14 @@ class DeviceForest:
         ghosts[:] = self._device.xp.where(attached, 0, ghosts)  # any level below the next
 
     def news(self) -> tuple[list[DeviceArray], list[DeviceArray]]:
-        """Return the updates for each partition, and receive buffers; call `hear` after the exchange.
+        """Return the updates for each partition, and receive buffers; then `hear` must be called.
 
         Returns
         -------
         going, coming : list of device array of bool
             In the first exchange, which vertices of each boundary are attached.  In later ones, an
-            entry for each vertex that was undecided in the first exchange, or when the list was last
-            shortened.  Sender and receiver keep the same list.
+            entry for each vertex that was undecided in the first exchange, or when the list was
+            last shortened.  Sender and receiver keep the same list.
         """
         xp, part = self._device.xp, self._part
         if self._tellings == 0:

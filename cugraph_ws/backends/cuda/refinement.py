@@ -36,7 +36,7 @@ class _Packer:
 
 
 @dataclass(frozen=True)
-class _Box:
+class _Buffer:
     """Send or receive buffer for one peer."""
 
     places: DeviceArray
@@ -48,8 +48,8 @@ class _Box:
 class DeviceRefinement:
     """Packs and unpacks the state at a partition's boundaries.
 
-    Every boundary has two send buffers, used in turn, since the last superstep's message may not have
-    been sent yet.
+    Every boundary has two send buffers, used in turn, since the last superstep's message may not
+    have been sent yet.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class DeviceRefinement:
     in_place : bool
         Whether supersteps run in place, so that changed vertices cannot be found.
     frontier : bool
-        Whether messages say which vertices are active; the same on all ranks, those without vertices
-        too.
+        Whether messages say which vertices are active; the same on all ranks, those without
+        vertices too.
     owned : int
         Number of owned vertices.
     lengths : device array of int64
@@ -93,9 +93,9 @@ class DeviceRefinement:
         self._frontier = frontier
         self._owned = owned
         self._lengths = lengths
-        self._boxes: dict[tuple[int, int], _Box] = {}
+        self._buffers: dict[tuple[int, int], _Buffer] = {}
         self._packers: dict[tuple[int, int, int, bool, tuple[int, int]], _Packer] = {}
-        self._rooms: dict[int, _Box] = {}  # receive buffers by peer
+        self._rooms: dict[int, _Buffer] = {}  # receive buffers by peer
         self._arrivals: dict[tuple[tuple[int, int], int], Parcel] = {}
         self._behind: set[int] = set()  # peers whose ghosts are up to date in one copy only
         self._takers: dict[tuple[int, int, bool], Callable[[], None]] = {}
@@ -191,7 +191,7 @@ class DeviceRefinement:
         """Marshal the packing of a part of a boundary into the send buffer of this turn."""
         first, last = part
         count = last - first
-        box = self._box(slot, len(boundary))
+        box = self._buffer(slot, len(boundary))
         fields = tuple(one[first:last] for one in box.fields)
         old, new = self._sent[1 - self._now], self._sent[self._now]
         head = (boundary[first:last], count, old, new, self._flags[self._now], self._lengths, slot)
@@ -236,7 +236,7 @@ class DeviceRefinement:
         count = last - first if places is None else len(places)
         if count == 0:
             return
-        room = _Box(
+        room = _Buffer(
             self._nowhere if places is None else places, parcel.fields,
             self._nobody if active is None else active,
         )  # fmt: skip
@@ -245,7 +245,7 @@ class DeviceRefinement:
         )()
 
     def _unpacker(
-        self, first: int, count: int, listed: int, places: DeviceArray, box: _Box,
+        self, first: int, count: int, listed: int, places: DeviceArray, box: _Buffer,
         headers: DeviceArray, slot: int,
     ) -> Callable[[], None]:  # fmt: skip
         """Marshal the unpacking of a buffer; the other arguments are the kernel's."""
@@ -276,7 +276,7 @@ class DeviceRefinement:
         return found
 
     def catch_up(self, peer: int, ghosts: tuple[int, int]) -> None:
-        """Copy a peer's ghosts from the previous copy to the latest, before changed ones are received.
+        """Copy a peer's ghosts from the previous copy to the latest, before updates are received.
 
         Parameters
         ----------
@@ -338,8 +338,8 @@ class DeviceRefinement:
         slot : int
             Place in `headers` of the number of received vertices, if they are listed.
         among : device array of int32 or int64, optional
-            Places of the ghosts in the received arrays, if the peer sends all of its vertices.  Like
-            `headers`, the same in every superstep.
+            Places of the ghosts in the received arrays, if the peer sends all of its vertices.
+            Like `headers`, the same in every superstep.
         """
         key = peer, self._now, listed
         launch = self._takers.get(key)
@@ -356,23 +356,23 @@ class DeviceRefinement:
             )
         launch()
 
-    def _box(self, slot: int, count: int) -> _Box:
+    def _buffer(self, slot: int, count: int) -> _Buffer:
         """Return the send buffer of this turn; it is allocated when first used."""
-        box = self._boxes.get((slot, self._turn))
+        box = self._buffers.get((slot, self._turn))
         if box is None or len(box.places) < count:
-            box = self._boxes[slot, self._turn] = self._make_room(count)
+            box = self._buffers[slot, self._turn] = self._make_room(count)
         return box
 
-    def _room_for(self, peer: int, most: int) -> _Box:
+    def _room_for(self, peer: int, most: int) -> _Buffer:
         """Return the receive buffer for a peer."""
         room = self._rooms.get(peer)
         if room is None:
             room = self._rooms[peer] = self._make_room(most)
         return room
 
-    def _make_room(self, count: int) -> _Box:
+    def _make_room(self, count: int) -> _Buffer:
         xp = self._device.xp
-        return _Box(
+        return _Buffer(
             xp.empty(count, np.int32),
             tuple(xp.empty(count, column.dtype) for column in self._sent[0]),
             xp.empty(count if self._frontier else 0, np.uint8),
@@ -429,7 +429,7 @@ class FrontierRefinement(DeviceRefinement):
         self.sweep()  # supersteps clear bitmaps, the header's kernel clears lengths
 
     def _unpacker(
-        self, first: int, count: int, listed: int, places: DeviceArray, box: _Box,
+        self, first: int, count: int, listed: int, places: DeviceArray, box: _Buffer,
         headers: DeviceArray, slot: int,
     ) -> Callable[[], None]:  # fmt: skip
         now = self._now
@@ -442,7 +442,7 @@ class FrontierRefinement(DeviceRefinement):
         """Return the next frontier's arrays, for kernels that add ghosts to it."""
         return self._flags[now], self._offsets, self._lists[now], self._room, self._control
 
-    def _make_room(self, count: int) -> _Box:
+    def _make_room(self, count: int) -> _Buffer:
         words = self._device.xp.empty(-(-count // 32), np.uint32)
         return replace(super()._make_room(count), bits=words)
 
@@ -452,7 +452,7 @@ class FrontierRefinement(DeviceRefinement):
         if not listed:
             return super()._packer(boundary, slot, part, listed=False)
         count, now = len(boundary), self._now
-        box, shape = self._box(slot, count), launch_shape(self._device, count)
+        box, shape = self._buffer(slot, count), launch_shape(self._device, count)
         pack = self._kernels.prepare(
             "pack_news", *shape, boundary, count, self._sent[now], self._flags[now], self._lengths,
             slot, box.places, box.fields, box.bits,

@@ -1,4 +1,4 @@
-"""Set up a run on the GPU: the plan, the parts of the graph, an executor for each, and the exchange."""
+"""Set up a run on the GPU: plan, parts of the graph, an executor for each, and exchange."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class DeviceShard(ShardGraph):
 
     @property
     def ranks(self) -> tuple[DeviceArray, DeviceArray]:
-        """Bitmap of ghosts by vertex number, and how many bits are set up to each word's end; kept."""
+        """Bitmap of ghosts by vertex number, and the bits set up to each word's end; kept."""
         with self._lock:
             if "ranks" not in self.kept:
                 xp, outside = device().xp, self._numbers[self.owned :]
@@ -204,7 +204,7 @@ class DeviceShard(ShardGraph):
     # ------------------------------------------------------------------------------- results
 
     def vertex_frame(self, columns: Mapping[str, Any]) -> Any:
-        """Return a frame of the owned vertices, sorted; see `ShardGraph.vertex_frame`.  Collective."""
+        """Return a sorted frame of the owned vertices; see `ShardGraph.vertex_frame`.  Collective."""
         self._open()
         return self._kind.make(self._beside(self._vertices.own_columns(), columns))
 

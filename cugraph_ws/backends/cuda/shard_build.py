@@ -1,15 +1,15 @@
 """Build the shards of a graph from frames on GPUs, without copies to the host.
 
-The ids of the edges must be integers that nearly fill a range, and there must be no frame of vertices.
-Parallel edges are allowed.  All other graphs are built over the host by `build_shard`.
+The ids of the edges must be integers that nearly fill a range, and there must be no frame of
+vertices.  Parallel edges are allowed.  All other graphs are built over the host by `build_shard`.
 
-Arcs are sent as pairs of ids less the least id.  Ids become positions where the arcs are grouped.  So
-the layout is made first, from in-degrees that are summed over ranks.  Then rows are filled in R rounds:
-in each round all arcs into one range of every rank's rows are sent, grouped and dropped.
+Arcs are sent as pairs of ids less the least id.  Ids become positions where the arcs are grouped.
+So the layout is made first, from in-degrees that are summed over ranks.  Then rows are filled in R
+rounds: in each round all arcs into one range of every rank's rows are sent, grouped and dropped.
 
-Bytes that a rank holds beside its partitions, for n vertices, of which it owns o and has g as ghosts; ids
-from a range of r; k ranks, and m/k edges of a directed graph for each; b owned vertices that other ranks
-have as ghosts; i bytes an integer (4, or 8); v bytes of values an arc:
+Bytes that a rank holds beside its partitions, for n vertices, of which it owns o and has g as
+ghosts; ids from a range of r; k ranks, and m/k edges of a directed graph for each; b owned vertices
+that other ranks have as ghosts; i bytes an integer (4, or 8); v bytes of values an arc:
 
     step                     kept so far                    temporary
     ids marked               r                              2 r / 8
@@ -21,16 +21,16 @@ have as ghosts; i bytes an integer (4, or 8); v bytes of values an arc:
                              + (i + v) m/k                  is received, 8 m/kR of keys, a part sorted
     done                     (2 i + 8) (o + g) + (i + v) m/k
 
-Values are sent and received too, one column at a time, with i bytes an arc for the row of each value.
-The rank's own columns are kept until the last round.  Rows are read once for the range of the ids,
-once to mark them, for in-degrees (one end only) once for every part of the counts that fits the L2, and
-once to find their kinds, a byte each.  A round reads these bytes, and about every second sector of the
-ends.
+Values are sent and received too, one column at a time, with i bytes an arc for the row of each
+value.  The rank's own columns are kept until the last round.  Rows are read once for the range of
+the ids, once to mark them, for in-degrees (one end only) once for every part of the counts that
+fits the L2, and once to find their kinds, a byte each.  A round reads these bytes, and about every
+second sector of the ends.
 
-For an undirected graph a byte for each arc of a round says in which direction its edge was given, so
-that pairs of vertices with edges in both directions can be counted.  That reads every arc once more.
-Only where arcs are repeated are the round's arcs looked up in the rows; two bytes an arc are then kept
-in the memory of the keys.
+For an undirected graph a byte for each arc of a round says in which direction its edge was given,
+so that pairs of vertices with edges in both directions can be counted.  That reads every arc once
+more.  Only where arcs are repeated are the round's arcs looked up in the rows; two bytes an arc are
+then kept in the memory of the keys.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def find_present(
     for column in filled:
         run(here, "mark_bits", len(column), column, low, len(column), bits, module="split")
     came = comm.alltoall([[bits]] * comm.size)
-    present = _spread_out(_united([one for (one,) in came]), span)
+    present = _unpack_bits(_any_set([one for (one,) in came]), span)
     del bits, came
     (size,) = read_scalars(present.sum())
     return PresentOnDevices(low, span, int(size), None if size == span else present)
@@ -216,7 +216,8 @@ def build_on_devices(
     Returns
     -------
     DeviceShard or None
-        None, on all ranks, if ids must be numbered over the host, or an error must name a self-loop.
+        None, on all ranks, if ids must be numbered over the host, or an error must name a
+        self-loop.
 
     Raises
     ------
@@ -248,16 +249,16 @@ def build_on_devices(
     keep, low = self_loops == "keep", there.low
     places = there.places()
     degrees = [_own_degrees(ends, there, parts.rows, places, loops=keep, directed=directed)]
-    cuts = cuts_of_buckets(comm, there.size, _by_bucket(comm, degrees[0]), weights)
+    cuts = cuts_of_buckets(comm, there.size, _bucket_sums(comm, degrees[0]), weights)
     first, last = (int(one) for one in cuts[comm.rank : comm.rank + 2])
     owned = last - first
-    degrees.append(_added_up(comm, degrees.pop(), cuts))
+    degrees.append(_sum_degrees(comm, degrees.pop(), cuts))
     _, positions, offsets = place_vertices(device(), degrees, owned)
 
     rounds = max(
         1, min(ROUNDS, parts.rows // comm.size // LEAST_ROUND, (MOST_KINDS - 1) // comm.size)
     )
-    goals, arcs = _turns_of(offsets, rounds)
+    goals, arcs = _round_ranges(offsets, rounds)
     route = DeviceRoute(
         comm, ends, [part.place[0] for part in parts.own], low, there.span,
         rounds=rounds, loops=keep, directed=directed,
@@ -275,20 +276,20 @@ def build_on_devices(
     route.hear([one[1] for one in came])
     all_arcs = sum(int(one[2][0]) for one in came)
     borders = cuts if places is None else as_host(xp.append(places, there.span)[xp.asarray(cuts)])
-    sources = _spread_out(_united([one[0] for one in came]), there.span)
+    sources = _unpack_bits(_any_set([one[0] for one in came]), there.span)
     del came
     sources[int(borders[comm.rank]) : int(borders[comm.rank + 1])] = False
     outside = xp.flatnonzero(sources)
     del sources
     own_places = xp.arange(first, last) if places is None else places[first:last].copy()
     del places
-    strangers = there.numbers(outside)
+    remote = there.numbers(outside)
     there.present = None
     length = owned + len(outside)
     index = number_dtype(length)
-    bounds = as_host(xp.searchsorted(strangers, xp.asarray(cuts, strangers.dtype)))
+    bounds = as_host(xp.searchsorted(remote, xp.asarray(cuts, remote.dtype)))
     ghosts = list(pairwise(bounds.tolist()))
-    order = order_ghosts(comm, ghosts, _asked_for(comm, strangers, ghosts, positions, first)[1])
+    order = order_ghosts(comm, ghosts, _find_boundaries(comm, remote, ghosts, positions, first)[1])
     value_bytes = sum(column.dtype.itemsize for column in values.values())
     needed = _estimate(route, arcs, owned, length, there.span, value_bytes, directed=directed)
     most = max(route.coming)
@@ -311,7 +312,7 @@ def build_on_devices(
         route, offsets, goals, table, arcs, length, values, directed=directed
     )
     values.clear()
-    outside = strangers
+    outside = remote
     if ids is not None:  # in eight bytes, since a difference may not fit the ids' own dtype
         wide = ids[owned:] if form.itemsize == 8 else ids[owned:].astype(np.int64)
         outside = (wide - low).astype(np.int64)
@@ -319,11 +320,11 @@ def build_on_devices(
     layout = _with_ghosts(positions, table[outside], offsets)
     del table, route, outside, offsets
     # Exchanged a second time, so that it takes no memory during the rounds.
-    held, sent = _asked_for(comm, strangers, ghosts, positions, first)
+    held, sent = _find_boundaries(comm, remote, ghosts, positions, first)
     for boundary in sent:
         boundary.sort()
-    numbers = xp.concatenate([xp.arange(first, last, dtype=strangers.dtype), strangers])
-    del strangers
+    numbers = xp.concatenate([xp.arange(first, last, dtype=remote.dtype), remote])
+    del remote
     del positions
     device().trim()
     graph = DeviceGraph(
@@ -367,7 +368,7 @@ def _own_degrees(
     return counts if places is None else here.xp.take(counts, places)
 
 
-def _by_bucket(comm: Communicator, degrees: DeviceArray) -> npt.NDArray[np.int64]:
+def _bucket_sums(comm: Communicator, degrees: DeviceArray) -> npt.NDArray[np.int64]:
     """Add up degrees by the ranges of `bucket_starts`."""
     xp, starts = device().xp, bucket_starts(comm, len(degrees))
     if len(starts) == len(degrees) + 1:
@@ -377,7 +378,7 @@ def _by_bucket(comm: Communicator, degrees: DeviceArray) -> npt.NDArray[np.int64
     return np.diff(before, prepend=0)
 
 
-def _united(pieces: Sequence[DeviceArray]) -> DeviceArray:
+def _any_set(pieces: Sequence[DeviceArray]) -> DeviceArray:
     """Return the bits that are set in any of several arrays."""
     bits = pieces[0]
     for one in pieces[1:]:
@@ -385,13 +386,15 @@ def _united(pieces: Sequence[DeviceArray]) -> DeviceArray:
     return bits
 
 
-def _spread_out(words: DeviceArray, count: int) -> DeviceArray:
+def _unpack_bits(words: DeviceArray, count: int) -> DeviceArray:
     """Unpack the bits of 32-bit words, lowest first, into an array of bool."""
     xp = device().xp
     return xp.unpackbits(words.view(np.uint8), bitorder="little")[:count].view(np.bool_)
 
 
-def _added_up(comm: Communicator, degrees: DeviceArray, cuts: npt.NDArray[np.int64]) -> DeviceArray:
+def _sum_degrees(
+    comm: Communicator, degrees: DeviceArray, cuts: npt.NDArray[np.int64]
+) -> DeviceArray:
     """Sum the degrees of owned vertices over all ranks.  Collective."""
     came = comm.alltoall([[degrees[first:last]] for first, last in pairwise(cuts.tolist())])
     # a copy, so that the degrees of other ranks' vertices can be freed
@@ -401,7 +404,7 @@ def _added_up(comm: Communicator, degrees: DeviceArray, cuts: npt.NDArray[np.int
     return found
 
 
-def _turns_of(offsets: DeviceArray, rounds: int) -> tuple[list[tuple[int, int]], int]:
+def _round_ranges(offsets: DeviceArray, rounds: int) -> tuple[list[tuple[int, int]], int]:
     """Cut this rank's rows into ranges with about the same number of arcs.
 
     Returns
@@ -565,7 +568,8 @@ def _count_both_ways(
 ) -> int:
     """Count the pairs of vertices with edges given in both directions.  Not collective.
 
-    Every arc is read once.  Only where arcs are repeated are the received arcs looked up in the rows.
+    Every arc is read once.  Only where arcs are repeated are the received arcs looked up in the
+    rows.
 
     Parameters
     ----------
@@ -598,9 +602,9 @@ def _count_both_ways(
     return int(pairs)
 
 
-def _asked_for(
+def _find_boundaries(
     comm: Communicator,
-    strangers: DeviceArray,
+    remote: DeviceArray,
     ghosts: Sequence[tuple[int, int]],
     positions: DeviceArray,
     first: int,
@@ -610,7 +614,7 @@ def _asked_for(
     Parameters
     ----------
     comm : Communicator
-    strangers : device array of int32 or int64
+    remote : device array of int32 or int64
         The numbers of this rank's ghosts, ascending.
     ghosts : sequence of (int, int)
         The range of them that each rank owns.
@@ -624,8 +628,8 @@ def _asked_for(
     held, sent : list of device array
         Numbers less `first`; positions of the same vertices, in the shard's index dtype.
     """
-    xp, index = device().xp, number_dtype(len(positions) + len(strangers))
-    came = comm.alltoall([[strangers[one:other]] for one, other in ghosts])
+    xp, index = device().xp, number_dtype(len(positions) + len(remote))
+    came = comm.alltoall([[remote[one:other]] for one, other in ghosts])
     held = [wanted - first for (wanted,) in came]
     return held, [xp.take(positions, one).astype(index) for one in held]
 

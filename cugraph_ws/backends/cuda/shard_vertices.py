@@ -36,9 +36,9 @@ _CHUNK = 1 << 22  # rows that are looked up at once, which bounds the memory for
 class DeviceShardVertices(ShardVertices):
     """All vertices of a graph; each rank keeps the ids of its shard.  See `ShardVertices`.
 
-    If all partitions of an argument are cuDF frames, its numbers are sent from GPU to GPU to the owners
-    of their vertices.  All other arguments are sent over the host.  An algorithm's results on the
-    device stay there.
+    If all partitions of an argument are cuDF frames, its numbers are sent from GPU to GPU to the
+    owners of their vertices.  All other arguments are sent over the host.  An algorithm's results
+    on the device stay there.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class DeviceShardVertices(ShardVertices):
             firsts = cuts[:-1].tolist()
         else:
             firsts = [None if parts is None else parts[0] for parts in numbering.ranges.firsts]
-        self._stretches = _stretches(firsts, np.diff(cuts))
+        self._id_ranges = _id_ranges(firsts, np.diff(cuts))
         # the least id of an owned vertex, and the greatest less the least
         self._least, self._span = low, high - low - 1
         if ids is not None and high > low:
@@ -134,7 +134,7 @@ class DeviceShardVertices(ShardVertices):
         chosen = column or value_column(parts.names, [name], argument)
         boxes: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
         simple = all(
-            self._sort_out(part, (name, chosen), argument, dtype, boxes)
+            self._fill_buffers(part, (name, chosen), argument, dtype, boxes)
             for part in parts.own
             if len(part.frame)
         )
@@ -144,14 +144,14 @@ class DeviceShardVertices(ShardVertices):
         del boxes
         shard = self._shard()
         values, given = xp.zeros(shard.length, dtype), xp.zeros(shard.length, np.bool_)
-        taken = self._take_in(came, values, given)
+        taken = self._store_received(came, values, given)
         del came
         if not all(comm.allgather(taken)):
             return None
         shard.halo_for(values, given).update(values, given)
         return values, given
 
-    def _sort_out(
+    def _fill_buffers(
         self,
         part: Part,
         names: tuple[str, str],
@@ -171,13 +171,13 @@ class DeviceShardVertices(ShardVertices):
         xp = device().xp
         ids = _ids_of(part, names[0], argument)
         values = _numbers_of(part, names[1], argument, dtype)
-        if ids is None or values is None or not self._stretches:
+        if ids is None or values is None or not self._id_ranges:
             return False
         least, most = read_scalars(ids.min(), ids.max())
-        lowest = self._stretches[0][1]
+        lowest = self._id_ranges[0][1]
         if least < lowest or most > _INT64_MAX + min(0, lowest):  # int64 holds all differences
             return False
-        for rank, first, last in self._stretches:
+        for rank, first, last in self._id_ranges:
             if last < least or first > most:
                 continue
             # each bound used in a comparison is between two ids, so it fits their dtype
@@ -191,7 +191,7 @@ class DeviceShardVertices(ShardVertices):
             boxes[rank] += [beyond, told]
         return True
 
-    def _take_in(
+    def _store_received(
         self, came: Sequence[Sequence[DeviceArray]], values: DeviceArray, given: DeviceArray
     ) -> bool:
         """Write received values to their places.  Not collective.
@@ -277,7 +277,7 @@ class DeviceShardVertices(ShardVertices):
             ids[strange] = names[xp.searchsorted(distinct, numbers)]
 
 
-def _stretches(firsts: Sequence[Any], owned: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:
+def _id_ranges(firsts: Sequence[Any], owned: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:
     """Return the id range of each rank that owns vertices: rank, least id, greatest id.
 
     Parameters
@@ -306,7 +306,7 @@ def _ids_of(part: Part, name: str, argument: str) -> DeviceArray | None:
 
 
 def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> DeviceArray | None:
-    """Return a column as `dtype`, without a copy if it has that dtype; None if that is impossible."""
+    """Return a column as `dtype`, without a copy if it has that dtype; None if impossible."""
     try:
         column = part.column(name, argument)
         assert isinstance(column, DeviceColumn)

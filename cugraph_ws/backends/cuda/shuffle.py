@@ -1,7 +1,7 @@
 """Shuffle arcs, in rounds, to the GPUs of the ranks that own their destinations.
 
-In a round every rank receives the arcs of one range of its rows.  So a rank never holds a second copy of
-all its arcs, neither as sent nor as received.
+In a round every rank receives the arcs of one range of its rows.  So a rank never holds a second
+copy of all its arcs, neither as sent nor as received.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Tree growth: attach undecided vertices level by level along the out-arcs of attached vertices.
 
-It runs on one GPU, or on all GPUs of a communicator.  Between levels ranks send each other which boundary
-vertices the last level attached.  Sender and receiver keep the same list of undecided vertices, so the
-lengths of the messages are known beforehand.  Many levels are queued before the host reads how many
-vertices each one attached.
+It runs on one GPU, or on all GPUs of a communicator.  Between levels ranks send each other which
+boundary vertices the last level attached.  Sender and receiver keep the same list of undecided
+vertices, so the lengths of the messages are known beforehand.  Many levels are queued before the
+host reads how many vertices each one attached.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ class DividedBranches:
         self._device, self._kernels = device, kernels
         self._branches, self._boundaries, self._ghosts = branches, boundaries, ghosts
         self.attached = device.xp.zeros(most, np.int64)
-        self._make_ready()
+        self._allocate_buffers()
 
-    def _make_ready(self) -> None:
+    def _allocate_buffers(self) -> None:
         """Allocate the send and receive buffers for undecided vertices; prepare their kernels."""
         here, branches = self._device, self._branches
         untold, ghosts = self._boundaries.positions, self._ghosts.positions
@@ -133,7 +133,7 @@ class DividedBranches:
         return self._boundaries.parts(self._going), self._ghosts.parts(self._coming)
 
     def hear(self) -> None:
-        """Queue the attaching of the ghosts that were received; the next level grows from them too."""
+        """Queue the attaching of received ghosts; the next level grows from them too."""
         self._hear()
 
     def leave_out(self) -> None:
@@ -142,7 +142,7 @@ class DividedBranches:
         found = take(branches.found, self._boundaries.positions)
         self._boundaries.keep(found == NOBODY)
         self._ghosts.keep(take(branches.levels, self._ghosts.positions) == WAITING)
-        self._make_ready()
+        self._allocate_buffers()
 
 
 class Untold:

@@ -1,4 +1,4 @@
-"""The CUDA engine's worklist pull, for frontiers of any program: active vertices call, callees gather."""
+"""The CUDA engine's worklist pull: active vertices call their out-neighbours, which gather."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ NOBODY = -1  # no worklist is left to a single block
 class CudaRelayExecutor(CudaExecutor):
     """One program on a whole graph, by frontiers whose receivers gather; see `CudaExecutor`.
 
-    It runs any state and any combine, unless the program gathers from all in-neighbours.  If the plan
-    chooses a pull, every vertex gathers from its active in-neighbours, in a launch of its own with the
-    schedules of dense supersteps.
+    It runs any state and any combine, unless the program gathers from all in-neighbours.  If the
+    plan chooses a pull, every vertex gathers from its active in-neighbours, in a launch of its own
+    with the schedules of dense supersteps.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class CudaRelayExecutor(CudaExecutor):
         The directions that supersteps may use.
     filter : {"auto", "online", "ballot"}
         How the worklist is made.  "online" adds vertices as they are called.  "ballot" lists them
-        afterwards, by position.  "auto" is online while the list has room; but "ballot" if the order
-        would change sums of floats.
+        afterwards, by position.  "auto" is online while the list has room; but "ballot" if the
+        order would change sums of floats.
 
     Raises
     ------

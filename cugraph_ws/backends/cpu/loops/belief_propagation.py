@@ -1,8 +1,9 @@
 """Messages of belief propagation on the CPU; see `cugraph_ws.algorithms.belief_propagation`.
 
-One of several ranks computes the messages that its owned vertices send, beside those that they receive along
-the same edges.  These are sent to whoever owns the receiver, in an order on which two ranks agree once, so that
-places are never sent.  No message is computed twice, since that takes longer than to send it.
+With several ranks, a rank computes the messages that its owned vertices send, and stores them
+beside those that they receive along the same edges.  It sends them to the receivers' owners.  Each
+pair of ranks agrees once on the order, so places are never sent.  No message is computed twice,
+since sending it is faster.
 """
 
 from __future__ import annotations
@@ -36,19 +37,20 @@ class Messages:
     part : Part
     log_priors : ndarray of float64, shape (owned, states)
     coupling : ndarray of float64, shape (states, states), or str
-        The one for all edges, or the edge column of strengths.
+        One coupling for all edges, or the name of the edge column of strengths.
     damping : float
-        Share of each old message that stays.
+        Weight of the old message in the new one.
 
     Attributes
     ----------
     table : ndarray of float64, shape (messages, states)
-        Those that owned vertices receive, row by row: those along their edges, then, of a directed graph,
-        those against them.  Where there are several ranks, those that owned vertices send come first.
+        Messages that owned vertices receive, row by row: first those along edges, then, in a
+        directed graph, those against edges.  With several ranks, messages that owned vertices send
+        come first.
     believed : ndarray of float64, shape (owned, states)
-        What each vertex believes, as logarithms, up to a constant.
+        The belief of each vertex, as logarithms, up to a constant.
     strengths : ndarray of float64, or None
-        Of the messages that are computed here.
+        Strengths of the edges of the messages that are computed here.
     """
 
     def __init__(
@@ -57,11 +59,11 @@ class Messages:
         self._part, self._log_priors = part, log_priors
         self._coupling: Any = coupling
         self._damping = damping
-        # Along the edges, and against them, for each rank: places of what comes from there, and of what
-        # is sent to there.
+        # Along the edges, and against them: for each rank, places of the messages received from it,
+        # and of the messages sent to it.
         self._taken: list[list[Any]] = []
         self._given: list[list[Any]] = []
-        self._along: Any = slice(0, part.csc.number_of_arcs)  # places of messages along own arcs
+        self._along: Any = slice(0, part.csc.number_of_arcs)  # places of messages along its arcs
         values = None
         if isinstance(coupling, str):
             values = part.arc_values(coupling).astype(np.float64)
@@ -70,7 +72,7 @@ class Messages:
         self._send: Any = send_coupled if values is None else send_potts
         self._factor = coupling if values is None else self.strengths
         computed = len(self._rows[1])
-        # Where there are several ranks, messages received and rows of those sent come after others.
+        # With several ranks, messages received, and rows of messages sent, come after the others.
         self._sent = 0 if part.halo.alone else computed
         self._first = 0 if part.halo.alone else part.owned
         self.table: Floats = np.zeros((self._sent + self._offsets[-1], log_priors.shape[1]))
@@ -92,7 +94,7 @@ class Messages:
         return float(change)
 
     def hear(self) -> None:
-        """Sum up what each vertex believes."""
+        """Sum the belief of each vertex."""
         received = self.table[self._sent :]
         tasks = [
             (self._offsets, received, self._log_priors, self.believed, *cut)
@@ -105,32 +107,32 @@ class Messages:
         return slice(None)
 
     def by_arc(self) -> tuple[Any, Integers]:
-        """Return the places of the messages along the own arcs, and of those against them."""
-        back = np.arange(len(self.table))  # of self-loops, which send nothing, their own
+        """Return the places of the messages along this rank's arcs, and of those against them."""
+        back = np.arange(len(self.table))  # a self-loop, which sends nothing, keeps its own place
         back[self._rows[3]] = np.arange(len(self._rows[3]))
         return self._along, back[self._along]
 
     def restore(self, along: Floats, against: Floats | None) -> None:
-        """Go on from the messages of the own arcs; collective.
+        """Restore the messages of this rank's arcs; collective.
 
         Parameters
         ----------
         along : ndarray of float64, shape (arcs, states)
         against : ndarray of float64, shape (arcs, states), or None
-            None for an undirected graph, of which each is another arc's.
+            None for an undirected graph, where each is the message along another arc.
         """
         places, back = self.by_arc()
         if against is not None:
             self.table[back] = against
         self.table[places] = along
-        # What goes along an arc here was computed where the arc's source is.
+        # The message along an arc is computed by the rank that owns the arc's source.
         self._exchange(self._taken[:1], self._given[:1])
         self._exchange(self._given[1:], self._taken[1:])
 
     def _pair(self, strengths: Floats | None) -> tuple[Rows, Integers, Floats | None]:
         """Lay out and pair the messages of a single rank.
 
-        Returns the rows computed, the offsets of those received, and strengths.
+        Returns the rows to compute, the offsets of the rows received, and strengths.
         """
         csc = self._part.csc
         offsets, senders, splits, cursors = csc.offsets, csc.indices, csc.offsets[1:], csc.offsets
@@ -148,18 +150,18 @@ class Messages:
         return (offsets, senders, splits, reverse), offsets, strengths
 
     def _pair_between_ranks(self, strengths: Floats | None) -> tuple[Rows, Integers, Floats | None]:
-        """Lay out messages and agree on what is sent; collective; see `_pair`."""
+        """Lay out messages, and agree on the order of those sent; collective; see `_pair`."""
         part, csc, comm = self._part, self._part.csc, self._part.halo.comm
-        ghosts = np.full(part.size - part.owned, csc.number_of_arcs)  # have no rows
+        ghosts = np.full(part.size - part.owned, csc.number_of_arcs)  # ghosts have no rows
         square = Adjacency(np.append(csc.offsets, ghosts), csc.indices)
         by_source, (order,) = square.transpose(np.arange(csc.number_of_arcs))
         held_by = list(part.ghosts)
         held_by[comm.rank] = 0, part.owned
-        # Senders go through their messages along edges by themselves, then by the receivers.
+        # A sender orders its messages along edges by sender, then by receiver.
         sorted_arcs = [order[slice(*by_source.offsets[[*cut]])] for cut in held_by]
         inside = sorted_arcs[comm.rank]
         loops = csc.indices[inside] == csc.rows()[inside]
-        sorted_arcs[comm.rank] = inside[~loops]  # those send nothing
+        sorted_arcs[comm.rank] = inside[~loops]  # self-loops send nothing
         arcs = [np.sort(one) for one in sorted_arcs]
         if part.graph.directed:
             offsets, mirrored, strengths = self._show_arcs(arcs, strengths)
@@ -185,10 +187,10 @@ class Messages:
     def _show_arcs(
         self, arcs: list[Integers], strengths: Floats | None
     ) -> tuple[Integers, list[Integers], Floats | None]:
-        """Show each rank the arcs from its vertices, and lay out the rows received; collective.
+        """Send each rank the arcs out of its vertices, and lay out the rows received; collective.
 
-        Returns the offsets of the rows, for each rank the places of the messages against the arcs that it
-        has, in its order, and the strengths of all messages.
+        Returns the offsets of the rows; for each rank, in its order, the places of the messages
+        against its arcs; and the strengths of all messages.
         """
         part, low = self._part, self._part.graph.cuts[:-1]
         sources = [part.numbers[part.csc.indices[one]] for one in arcs]
@@ -210,7 +212,7 @@ class Messages:
         return offsets, [against[low:high] for low, high in pairwise(ends)], held
 
     def _exchange(self, given: list[list[Any]], taken: list[list[Any]]) -> None:
-        """Send messages to each rank, and put those that come where they belong; collective."""
+        """Send messages to each rank, and put the received ones into their places; collective."""
         if not given:
             return
         boxes = [[self.table[one].ravel() for one in places] for places in zip(*given, strict=True)]
@@ -236,9 +238,10 @@ def self_loops(part: Part) -> Integers:
 
 
 def _between(csc: Any, after: Integers) -> tuple[Integers, Integers, Integers, Integers]:
-    """Lay out rows with other rows between them, given the offsets of these.
+    """Interleave rows with other rows, whose offsets are given.
 
-    Returns the offsets of both, where in each row the others begin, and the places of both.
+    Returns the offsets of the joint rows, where the others begin in each row, and the places of
+    both.
     """
     offsets = csc.offsets + after
     first = np.arange(csc.number_of_arcs) + np.repeat(after[:-1], csc.degrees)
@@ -247,10 +250,10 @@ def _between(csc: Any, after: Integers) -> tuple[Integers, Integers, Integers, I
 
 
 def _rows_of(senders: Array, reverse: Integers, turn: int, owned: int) -> Rows:
-    """Return rows of messages that are sent, as the kernels take those that are received.
+    """Return the rows of sent messages in the form that kernels take for received ones.
 
-    From the place `turn` on, messages go against their edges.  Kernels leave out what a vertex sends
-    itself, so that these rows have other numbers than the senders.
+    From the place `turn` on, messages go against their edges.  Kernels skip messages from a vertex
+    to itself, so these rows have other numbers than the senders.
     """
     begun = np.arange(0, len(senders), MESSAGES_A_TASK)
     none = np.zeros(owned, np.int64)

@@ -1,4 +1,4 @@
-"""A forest by union-find on the CPU; see `cugraph_ws.algorithms.components`."""
+"""Union-find on the CPU; see `cugraph_ws.algorithms.components`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["SHOWN", "Forest", "join_pairs", "steps_of"]
 Array = npt.NDArray[Any]
 
 SAMPLED = 2  # neighbours of each vertex that are linked at first: one at each end of its row
-PROBES = 1024  # vertices asked for their label to find the largest component
+PROBES = 1024  # vertices sampled to find the largest component
 ARCS_A_STEP = 1 << 24
-GRAIN = 1 << 13  # vertices or arcs that are worth a task of their own
-SHOWN = 0  # largest trees are not shown to other ranks: an arc within a tree costs hardly anything
+GRAIN = 1 << 13  # least number of vertices or arcs of a task
+SHOWN = 0  # largest trees are not sent to other ranks: an arc within a tree costs hardly anything
 
 
 class Forest:
@@ -42,7 +42,7 @@ class Forest:
 
     def __init__(self, part: Part, lead: int) -> None:
         self._rows: Adjacency = part.csc
-        # Of a shard, an edge to a ghost is in the row of one end only.
+        # In a shard, an edge to a ghost is in the row of one end only.
         self._both_ways = part.halo.alone and not part.graph.directed
         self.trees = np.arange(part.size, dtype=part.index)
         self._sampled = 0  # neighbours of every vertex linked so far
@@ -60,26 +60,26 @@ class Forest:
         return self._sampled < SAMPLED and not self.converged
 
     def step(self) -> tuple[int, int, str]:
-        """Link samples, or a range; return active vertices, arcs read, and which rows were."""
+        """Link samples, or a range; return active vertices, arcs read, and which rows were read."""
         return self._sample() if self.sampling else self._link()
 
     def least(self, part: Part) -> Array:
-        """Return by position the least number in the tree of each root; others' mean nothing."""
+        """Return the least number in each root's tree, by position; other entries are undefined."""
         least: Array = part.numbers.astype(index_dtype(part.graph.number_of_vertices))
         # Of owned vertices a root has the least number, so ghosts alone can lower it.
         self.lower(least, self.trees[part.owned :], least[part.owned :].copy())
         return least
 
     def lower(self, least: Array, roots: Array, numbers: Array) -> None:
-        """Lower entries of `least` to the least of the numbers that are given for them."""
+        """Lower entries of `least` to the least of the numbers given for them."""
         np.minimum.at(least, roots, numbers)
 
     def progress(self) -> dict[str, Array]:
-        """Return how far the edges have been linked."""
+        """Return how many edges have been linked."""
         return {"reached": np.array([self._sampled, self._arc, self._largest], np.int64)}
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Go on with the forest of a checkpoint."""
+        """Restore the forest of a checkpoint."""
         self.trees = state["parent"].astype(self.trees.dtype)
         self._sampled, self._arc, self._largest = state["reached"].tolist()
 
@@ -103,11 +103,11 @@ class Forest:
         read = _link(self._rows, self.trees, 1, largest, first, self._arc)
         if largest < 0:
             return active, read, "all"
-        self._largest = int(self.trees[largest])  # it may have been hooked itself
+        self._largest = int(self.trees[largest])  # it may have been hooked to another root
         return active, read, "largest skipped"
 
     def _most_frequent(self) -> int:
-        """Return the most frequent label among a few vertices: a guess that affects time alone."""
+        """Return the most frequent root of a sample: a guess that affects only the run time."""
         probes = np.random.default_rng(0).integers(0, len(self.trees), PROBES)
         labels, counts = np.unique(self.trees[probes], return_counts=True)
         return int(labels[np.argmax(counts)])
@@ -119,7 +119,7 @@ def steps_of(arcs: int) -> int:
 
 
 def join_pairs(ones: Array, others: Array, size: int) -> Array:
-    """Return for each of `size` vertices the least one that pairs join it with.
+    """Return for each of `size` vertices the least vertex that the pairs join it with.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def join_pairs(ones: Array, others: Array, size: int) -> Array:
 
 
 def _link(rows: Adjacency, parent: Array, ends: int, skipped: int, first: int, last: int) -> int:
-    """Link the ends of the arcs from `first` to `last`; see the kernel; return how many were read."""
+    """Link the ends of the arcs from `first` to `last`; return arcs read; see the kernel."""
     cuts = [(first + low, first + high) for low, high in _ranges(last - first)]
     starts = np.searchsorted(rows.offsets, [low for low, _ in cuts], side="right") - 1
     tasks = [

@@ -34,7 +34,7 @@ def count_degrees(part: Part, dtype: Any, *, incoming: bool, outgoing: bool) -> 
     Returns
     -------
     ndarray of `dtype`, shape (size,), by position
-        Ghosts' entries mean nothing.
+        Entries of ghosts are undefined.
     """
     degrees = np.zeros(part.size, dtype)
     if outgoing:
@@ -52,13 +52,13 @@ def _add_degrees(rows: Adjacency, degrees: Array) -> None:
 
 
 class Peeler:
-    """Takes vertices out of the degrees of their neighbours.
+    """Removes vertices from the degrees of their neighbours.
 
     Parameters
     ----------
     part : Part
     rows : list of Adjacency
-        One or two: of the neighbours in whose degree each vertex counts.
+        One or two: the neighbours in whose degree each vertex counts.
     """
 
     def __init__(self, part: Part, rows: list[Adjacency]) -> None:
@@ -68,7 +68,7 @@ class Peeler:
         self._queue = np.empty(part.size + 1, part.index)
 
     def peel_levels(self, core: Array, alive: Array, level: int) -> tuple[Array, int, int, int]:
-        """Peel level after level until enough arcs are read.
+        """Peel level after level until the budget of arcs is read.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Peeler:
         Returns
         -------
         alive, level
-            As given.
+            The new values of the arguments.
         peeled, read : int
             Vertices and arcs.
         """
@@ -93,13 +93,13 @@ class Peeler:
         return alive[:count], level, peeled, read
 
     def peel(self, core: Array, listed: Array, level: int) -> Array:
-        """Peel vertices that have fallen to a level, and whatever falls to it by that.
+        """Peel vertices that have fallen to a level, and those that fall to it as a result.
 
         Parameters
         ----------
         core : ndarray of int, shape (size,)
         listed : ndarray of int
-            Vertices, all of them of the degree `level`.
+            Vertices of degree `level`.
         level : int
 
         Returns
@@ -107,7 +107,7 @@ class Peeler:
         ndarray of int64, shape (2,)
             Vertices that were peeled, and arcs read.
         """
-        # No list is left beside the one given, so the kernel ends with the level.
+        # No other list is left, so the kernel ends after this level.
         listed = listed.astype(self._queue.dtype, copy=False)
         *_, peeled, read = peel(
             self._adjacency, core, listed, len(listed), self._queue, level - 1, 1
@@ -122,7 +122,7 @@ class Peeler:
         reports: Sequence[tuple[Array, Array]],
         level: int,
     ) -> tuple[Array, int]:
-        """Lower degrees by what other ranks have peeled; those who fall by that are not peeled yet.
+        """Lower degrees by what other ranks have peeled; vertices that fall are not peeled yet.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Peeler:
         news : ndarray of int
             Ghosts that have been peeled.
         reports : sequence of (positions, losses)
-            What owned vertices have lost elsewhere.
+            Losses in degree of owned vertices, by other ranks' peeling.
         level : int
 
         Returns
@@ -145,7 +145,7 @@ class Peeler:
         size, read = lower_rows(*self._adjacency[:2], news, core, level, self._queue)
         fallen = [self._queue[:size].copy()]
         for places, losses in reports:
-            open_ = core[places] > level  # the others keep the numbers they fell with
+            open_ = core[places] > level  # the others keep their core numbers
             left = places[open_]
             core[left] = np.maximum(core[left] - losses[open_], level)
             fallen.append(left[core[left] == level])

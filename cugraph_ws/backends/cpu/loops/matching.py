@@ -15,12 +15,12 @@ __all__ = ["Rounds", "edge_inside"]
 
 Array = npt.NDArray[Any]
 
-GRAIN = 1 << 12  # vertices that are worth a task of their own
+GRAIN = 1 << 12  # least number of vertices of a task
 ARCS_A_TASK = 1 << 16
 
 
 class Rounds:
-    """What is done in a round to the free vertices of a part.
+    """The rounds of proposals among the free vertices of a part.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class Rounds:
         self._read = int(sum(parallel(propose, tasks)))
 
     def accept(self, mate: Array, best: Array, free: Array) -> tuple[Array, int]:
-        """Match those whose proposals are mutual; return who may still find a mate, and arcs read."""
+        """Match mutual proposals; return the vertices that may still be matched, and arcs read."""
         parallel(accept, [(mate, best, free, *cut) for cut in _ranges(free)])
         return free[(mate[free] < 0) & (best[free] >= 0)], self._read
 
 
 def edge_inside(part: Part, left: Array) -> tuple[int, int, bool] | None:
-    """Look for an edge whose ends are on one side.
+    """Find an edge with both ends on one side.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def edge_inside(part: Part, left: Array) -> tuple[int, int, bool] | None:
     Returns
     -------
     (source, destination, whether they are on the left) or None
-        Vertex numbers.
+        The ends are vertex numbers.
     """
     rows = part.csc
     pieces = min(4 * number_of_threads(), 1 + len(rows.indices) // ARCS_A_TASK)

@@ -1,7 +1,8 @@
 """Searches by vertex loops, one for each start; see `cugraph_ws.algorithms.multi_source`.
 
-A whole graph's starts are shared out among the cores: each runs searches of its own, with the loops of
-`bfs` and `sssp`, which needs no locks and no exchange.  On a shard all ranks run one search at a time.
+On a whole graph the starts are distributed over the cores.  Each core runs its searches with the
+loops of `bfs` and `sssp`, without locks or exchanges.  On a shard all ranks run one search at a
+time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Searches"]
 
-SEARCHES_A_STEP = 4  # for each core: often enough to stop, seldom enough to keep cores busy
+SEARCHES_A_STEP = 4  # for each core: few enough to stop soon, enough to keep cores busy
 
 
 class Searches:
@@ -31,14 +32,14 @@ class Searches:
     ----------
     part : Part
     search : Search
-        What all searches have in common.
+        The settings of all searches.
 
     Attributes
     ----------
     width : int
-        How many searches a step runs at most.
+        Most searches of a step.
     number : dtype
-        Of predecessors.
+        Dtype of predecessors.
     """
 
     number = np.dtype(np.int64)
@@ -64,14 +65,14 @@ class Searches:
         numbers : ndarray of int64, shape (searches,)
             The starts.
         distance, valid, predecessor : ndarray, each of shape (searches, owned)
-            Written: lengths, whether the vertex is reached, and predecessors' numbers or −1.
+            Written: distances, whether the vertex is reached, and predecessors' numbers or −1.
 
         Returns
         -------
         arcs, bytes_sent : int
         """
         tasks = list(zip(numbers.tolist(), distance, valid, predecessor, strict=True))
-        # The first alone, so that the program is compiled once.
+        # The first search runs alone, so that the program is compiled once.
         arcs, sent = zip(self._one(*tasks[0]), *self._each(self._one, tasks[1:]), strict=True)
         return sum(arcs), sum(sent)
 

@@ -1,11 +1,12 @@
 """Messages of belief propagation on the GPU; see `cugraph_ws.algorithms.belief_propagation`.
 
-A rank computes both messages of each arc that it has: for that it needs to know what the ends believe, of
-which one may be a ghost.  So not messages travel but sums, which are fewer: what a ghost hears along arcs that
-are here is added up and sent to its owner, which tells in turn what it believes.
+A rank computes both messages of each of its arcs, from the beliefs of the arc's ends, one of which
+may be a ghost.  Ranks exchange sums, which are fewer than messages: a rank sums the messages to a
+ghost and sends the sum to the ghost's owner, which sends back its belief.
 
-An edge of an undirected graph is two arcs, where its ends are.  If these are two ranks', both compute both
-messages, which are the same ones, and hear only of those along their own arcs.
+An edge of an undirected graph is two arcs, each on the rank that owns its destination.  If the ends
+have two owners, both ranks compute the same two messages, and each sums only those along its own
+arcs.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["Messages", "self_loops"]
 
 Array = Any  # CuPy's
 
-BLOCK = 128  # the kernels' scratch is for as many
+BLOCK = 128  # threads; the kernels' scratch has this size
 
 
 class Messages:
@@ -34,17 +35,17 @@ class Messages:
     part : Part
     log_priors : array of float64, shape (owned, states)
     coupling : ndarray of float64, shape (states, states), or str
-        The one for all edges, or the edge column of strengths.
+        One coupling for all edges, or the name of the edge column of strengths.
     damping : float
-        Share of each old message that stays.
+        Weight of the old message in the new one.
 
     Attributes
     ----------
     table : device array of float64, shape (messages, states)
-        First those along the arcs, in the order of the CSC, then, but for a whole undirected graph, those
-        against them, in that of the CSR.
+        First the messages along arcs, in the order of the CSC.  Then, except for a whole undirected
+        graph, the messages against arcs, in the order of the CSR.
     believed : device array of float64, shape (size, states)
-        What each vertex believes, as logarithms, up to a constant; by position.
+        The belief of each vertex, as logarithms, up to a constant; by position.
     """
 
     def __init__(self, part: Part, log_priors: Array, coupling: Any, damping: float) -> None:
@@ -61,11 +62,11 @@ class Messages:
             ]
         else:
             self._kernel, self._factors = "send_coupled", [xp.asarray(coupling.ravel())] * ways
-        # To what ghosts hear here nothing is added.
+        # Ghosts have no prior here: the sums of their messages start from zero.
         self._log_priors = part.by_position(log_priors)
         self.believed = xp.empty_like(self._log_priors)
         self.table = xp.zeros((ways * arcs, log_priors.shape[1]))
-        # Those along self-loops are never written: they say nothing.
+        # Messages along self-loops are never written: they stay zero.
         self._next = xp.zeros_like(self.table)
         self._reverse = xp.empty(ways * arcs, np.int64)
         self._blocks = device().blocks_for(arcs, BLOCK)
@@ -77,11 +78,11 @@ class Messages:
 
     @property
     def strengths(self) -> Array:
-        """Strengths of the messages' edges, where each has one; float64, shape (messages,)."""
+        """Strengths of the messages' edges, if given by edge; float64, shape (messages,)."""
         return self._part.xp.concatenate(self._factors)
 
     def send(self) -> Array:
-        """Compute all messages once; return the largest change here."""
+        """Compute all messages once; return the largest change on this rank."""
         laid, states = self._laid, self.table.shape[1]
         old, new, believed = (one.ravel() for one in (self.table, self._next, self.believed))
         for way, (rows, factor) in enumerate(zip(self._ways, self._factors, strict=True)):
@@ -93,7 +94,7 @@ class Messages:
         return self._changes.max()
 
     def hear(self) -> None:
-        """Sum up what each vertex believes; collective."""
+        """Sum the belief of each vertex; collective."""
         laid, believed = self._laid, self.believed
         self._launch(
             "add_messages", device().blocks_for(believed.size, BLOCK),
@@ -107,8 +108,8 @@ class Messages:
     def order(self) -> Array:
         """Return the places of a whole graph's messages in the order of its checkpoints.
 
-        That is by receiver, those along the edges before those against them, and by sender, in
-        numbers.  Parallel edges are in one order everywhere.
+        They are ordered by receiver, then along edges before against edges, then by sender, all by
+        vertex number.  The order of parallel edges is the same everywhere.
         """
         xp = self._part.xp
         receivers, senders = zip(*map(self._ends, self._ways), strict=True)
@@ -117,21 +118,21 @@ class Messages:
         return order[xp.argsort(xp.concatenate(groups)[order], kind="stable")]
 
     def by_arc(self) -> tuple[Array, Array]:
-        """Return the places of the messages along the own arcs, and of those against them.
+        """Return the places of the messages along this rank's arcs, and of those against them.
 
-        Arcs are in the order that they have on the host.
+        Arcs are in the host's order.
         """
         order = sort_ends(*self._ends(self._laid.csc), self._part.graph.number_of_vertices)
         return order, self._reverse[order]
 
     def restore(self, along: Any, against: Any) -> None:
-        """Go on from the messages of the own arcs; collective.
+        """Restore the messages of this rank's arcs; collective.
 
         Parameters
         ----------
         along : array of float64, shape (arcs, states)
         against : array of float64, shape (arcs, states), or None
-            None for an undirected graph, of which each is another arc's.
+            None for an undirected graph, where each is the message along another arc.
         """
         places, back = self.by_arc()
         self.table[places] = along = self._part.xp.asarray(along)
@@ -140,9 +141,10 @@ class Messages:
         self.table[back] = self._part.xp.asarray(against)
 
     def _answers(self, sources: Array, along: Array) -> Array:
-        """Return the messages against own arcs of an undirected graph, given those along; collective.
+        """Return the messages against this rank's arcs of an undirected graph; collective.
 
-        The arc that leads back is the source's owner's, which has such arcs by their destinations here.
+        `along` has the messages along its arcs.  The source's owner has the reverse arc, whose
+        message it sends.
         """
         xp, halo, cuts = self._part.xp, self._part.halo, self._part.graph.cuts
         owners = xp.searchsorted(xp.asarray(cuts, sources.dtype), sources, side="right") - 1
@@ -155,7 +157,7 @@ class Messages:
         return against
 
     def _ends(self, rows: Any) -> tuple[Array, Array]:
-        """Return the numbers of the vertices of rows' arcs: whose row it is, and who is in it."""
+        """Return the vertex numbers of each arc of rows: of the row, and of its neighbour."""
         numbers = self._part.numbers
         return numbers[arc_rows(rows.offsets, self._laid.arcs)], numbers[rows.indices]
 

@@ -1,7 +1,7 @@
-"""A forest by union-find on the GPU; see `cugraph_ws.algorithms.components`.
+"""Union-find on the GPU; see `cugraph_ws.algorithms.components`.
 
-Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018) on positions: a vertex's first neighbour is the
-one of the highest in-degree, so the first sample joins most of a graph with hubs.
+Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018) on positions: a vertex's first neighbour is that of
+the highest in-degree, so the first sample joins most of a graph with hubs.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Array = Any  # CuPy's
 
 BLOCK = 256
 SAMPLED = 2  # neighbours of each vertex that are linked at first: one at each end of its row
-PROBES = 1024  # vertices asked for their root to find the largest component
+PROBES = 1024  # vertices sampled to find the largest component
 FEW = 1 << 14  # vertices of the highest degrees: enough to join two large trees
-ENOUGH = 0.9  # part of the vertices with a row in it that makes further samples needless
-ARCS_A_STEP = 1 << 31  # thirty milliseconds; after each the whole forest is compressed
-SHOWN = 2  # times: who is told where the hubs are has a large tree to show only afterwards
+ENOUGH = 0.9  # part of the vertices with a row: if it is in one tree, no more samples are linked
+ARCS_A_STEP = 1 << 31  # thirty milliseconds; after each step the whole forest is compressed
+SHOWN = 2  # exchanges of largest trees: a rank without hubs has a large tree only after the first
 
 
 class _Task(NamedTuple):
-    """A range of what is to be linked: of vertices, whose rows are meant, or of arcs."""
+    """A range of vertices whose rows are to be linked, or a range of arcs."""
 
     rows: Rows
     first: int
@@ -46,10 +46,10 @@ class Forest:
     Parameters
     ----------
     part : Part
-        Vertices may have no rows, and every arc be in one row only, unless it is undirected.
+        Vertices may have no rows.  Unless the part is undirected, every arc may be in one row only.
     lead : int
-        The position from which on a vertex's first neighbour is looked for: the vertex there has most
-        neighbours.
+        The position from which a vertex's first neighbour is looked for: that of the vertex with
+        the most neighbours.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Forest:
         self.trees = xp.arange(part.size, dtype=part.index)
         self._counts = xp.zeros(3, np.int64)
         self._sampled = 0  # neighbours of every vertex linked so far
-        self._left: deque[_Task] | None = None  # what is to be linked after the samples
+        self._left: deque[_Task] | None = None  # tasks after the samples
         self._root = -1  # of the largest tree so far
         self._tree = xp.zeros(-(-part.size // 32), np.uint32)  # its bits
 
@@ -80,29 +80,29 @@ class Forest:
         return self._sampled < SAMPLED and not self.converged
 
     def step(self) -> tuple[int, int, str]:
-        """Link samples, or a range; return active vertices, arcs read, and which rows were."""
+        """Link samples, or a range; return active vertices, arcs read, and which rows were read."""
         return self._sample() if self.sampling else self._link()
 
     def least(self, part: Part) -> Array:
-        """Return by position the least number in the tree of each root; others' mean nothing."""
+        """Return the least number in each root's tree, by position; other entries are undefined."""
         least = part.numbers.copy()
         self.lower(least, self.trees, part.numbers)
         return least
 
     def lower(self, least: Array, roots: Array, numbers: Array) -> None:
-        """Lower entries of `least` to the least of the numbers that are given for them.
+        """Lower entries of `least` to the least of the numbers given for them.
 
         Parameters
         ----------
         least : device array of int32 or int64, shape (size,)
         roots : device array of int32 or int64, shape (given,)
-            Whose entries; any of them several times.
+            The entries to lower; may repeat.
         numbers : device array of the dtype of `least`, shape (given,)
         """
         self._launch("least_numbers", len(roots), roots, numbers, least, len(roots))
 
     def shown(self, positions: Array) -> Array:
-        """Return a bit for each of some vertices: whether it is in the largest tree so far.
+        """Return a bitmap of the given vertices that are in the largest tree so far.
 
         Parameters
         ----------
@@ -119,14 +119,14 @@ class Forest:
         return words
 
     def adopt(self, groups: Sequence[tuple[int, int]], shown: Sequence[Array]) -> None:
-        """Join ghosts that their owners have found in one tree each.
+        """Join the ghosts of each owner that are in that owner's largest tree.
 
         Parameters
         ----------
         groups : sequence of (int, int)
             For each owner, the range of positions of its vertices here.
         shown : sequence of device array of uint32
-            What `shown` returned there of the same vertices.
+            For each owner, what its `shown` returned for the same vertices.
         """
         if self.converged:
             return
@@ -136,16 +136,16 @@ class Forest:
                 first = xp.full(1, high - low, np.int64)
                 self._launch("find_first", len(words), words, len(words), first)
                 self._launch("adopt", high - low, self.trees, low, high - low, words, first)
-        # What has been joined is not yet one with the tree here.
+        # The joined ghosts are not yet linked with the tree here.
         self._link_samples(min(FEW, self._graph.size), last=1)
         self._compress()
         self._know_largest()
 
     def progress(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return how many samples have been linked, and whether all else has.
+        """Return how many samples have been linked, and whether all other arcs have.
 
-        Samples are not those of the CPU: `reached` tells it to link all anew.  So are all arcs from here:
-        those of the largest tree are left out, which may be another one afterwards.
+        The CPU has other samples, so `reached` makes it link all arcs again.  So does a resumption
+        here: arcs of the largest tree are skipped, and after it another tree may be the largest.
         """
         reached = [SAMPLED, self._graph.arcs, -1] if self.converged else [0, 0, -1]
         return {
@@ -154,7 +154,7 @@ class Forest:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on with the forest of a checkpoint."""
+        """Restore the forest of a checkpoint."""
         graph, xp = self._graph, self._device.xp
         above = graph.by_position(state["parent"].astype(self.trees.dtype))
         others = xp.take(graph.positions, above)
@@ -203,15 +203,15 @@ class Forest:
             )  # fmt: skip
         self._compress()
         read, active, _ = self._device.to_host(self._counts).tolist()
-        if self._left:  # the root may have been hooked itself
+        if self._left:  # the root may have been hooked to another one
             self._root = int(self._device.to_host(self.trees[self._root : self._root + 1])[0])
         return active, read, "largest skipped"
 
     def _plan(self) -> deque[_Task]:
-        """Return what is to be linked: first the rows of all who are not in the largest tree.
+        """Return the tasks: first the rows of all vertices that are not in the largest tree.
 
-        Where edges are in the rows of both ends, that is all.  Else arcs to others from them, whose rows
-        are those of vertices in the tree, come after.
+        If edges are in the rows of both ends, that is all.  Otherwise the arcs in rows of the
+        largest tree follow, which may lead to vertices outside.
         """
         graph, tasks = self._graph, deque[_Task]()
         for rows in graph.at_hand:
@@ -223,7 +223,7 @@ class Forest:
         return tasks
 
     def _cuts(self, rows: Rows) -> list[int]:
-        """Return the vertices between ranges whose rows have about as many arcs as a step takes."""
+        """Return the bounds of ranges of vertices whose rows have about the arcs of one step."""
         arcs, xp = self._graph.arcs, self._device.xp
         if arcs <= ARCS_A_STEP:
             return [0, self._graph.size]
@@ -242,9 +242,9 @@ class Forest:
         self._module.launch(name, self._device.blocks_for(items, BLOCK), BLOCK, *arguments)
 
     def _know_largest(self) -> None:
-        """Find the tree that most vertices are in so far, and whether these are enough.
+        """Find the largest tree so far, and whether it has enough vertices.
 
-        Of few vertices with a row: a guess that affects time alone.
+        It samples a few vertices with a row: a guess that affects only the run time.
         """
         size = self._graph.size
         probes = np.random.default_rng(0).integers(0, self._graph.vertices_with(1), PROBES)

@@ -1,6 +1,6 @@
 """Peeling on the GPU; see `cugraph_ws.algorithms.core`.
 
-Arguments and results are those of the same names in `cugraph_ws.backends.cpu.loops.core`, on the device.
+Arguments and results are as in `cugraph_ws.backends.cpu.loops.core`, but on the device.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = Any  # CuPy's
 
 BLOCK = 256
 WORK_A_STEP = 1 << 26  # vertices sifted and rows peeled
-LEAST, CONTROL = 11, 14  # of the control block, as in kernels/cuda/core.py
+LEAST, CONTROL = 11, 14  # a place in the control block, and its length; as in kernels/cuda/core.py
 COUNTS = slice(3, 5)  # vertices peeled, arcs read
 NOTHING = np.iinfo(np.int64).max
 
@@ -38,13 +38,13 @@ def count_degrees(part: Part, dtype: Any, *, incoming: bool, outgoing: bool) -> 
 
 
 class Peeler:
-    """Takes vertices out of the degrees of their neighbours.
+    """Removes vertices from the degrees of their neighbours.
 
     Parameters
     ----------
     part : Part
     rows : list of Rows
-        One or two: of the neighbours in whose degree each vertex counts.
+        One or two: the neighbours in whose degree each vertex counts.
     """
 
     def __init__(self, part: Part, rows: list[Rows]) -> None:
@@ -57,7 +57,7 @@ class Peeler:
         self._losses: Array = None  # by position, counted down from the greatest number
 
     def peel_levels(self, core: Array, alive: Array, level: int) -> tuple[Array, int, int, int]:
-        """Peel level after level in one launch; return who is left, the level, vertices and arcs."""
+        """Peel levels in one launch; return remaining vertices, level, vertices and arcs peeled."""
         alive = alive.astype(self._spare.dtype, copy=False)
         control = self._launch(core, alive, level, WORK_A_STEP)
         done = device().to_host(control)[: COUNTS.stop].tolist()
@@ -67,10 +67,10 @@ class Peeler:
         return alive[:count], level, peeled, read
 
     def peel(self, core: Array, listed: Array, level: int) -> Array:
-        """Peel vertices that have fallen to a level, and whatever falls to it; count both, and arcs."""
+        """Peel vertices that have fallen to a level, or fall to it; count vertices and arcs."""
         if len(listed) == 0:
             return device().xp.zeros(2, np.int64)
-        # No list is left beside the one given, so the launch ends with the level.
+        # No other list is left, so the launch ends after this level.
         listed = listed.astype(self._spare.dtype, copy=False)
         return self._launch(core, listed, level - 1, 1)[COUNTS]
 
@@ -82,9 +82,9 @@ class Peeler:
         reports: Sequence[tuple[Array, Array]],
         level: int,
     ) -> tuple[Array, int]:
-        """Lower degrees by what other ranks have peeled; those who fall by that are not peeled yet.
+        """Lower degrees by what other ranks have peeled; vertices that fall are not peeled yet.
 
-        Losses are added up apart from the degrees, where they lead to no level.
+        Losses are summed in an array of their own, so that no vertex reaches a level meanwhile.
         """
         xp, top, read = device().xp, np.iinfo(core.dtype).max, 0
         if self._losses is None:
@@ -99,7 +99,7 @@ class Peeler:
             left_of[places] -= losses
         degrees, lost = core[alive], top - left_of[alive]
         left_of[alive] = top
-        open_ = degrees > level  # the others keep the numbers they fell with
+        open_ = degrees > level  # the others keep their core numbers
         now = xp.where(open_, xp.maximum(degrees - lost, level), degrees)
         core[alive] = now
         return alive[open_ & (now == level)], read

@@ -18,7 +18,7 @@ NOTHING = np.iinfo(np.int64).max
 
 
 class Rounds:
-    """What is done in a round to the free vertices of a part.
+    """The rounds of proposals among the free vertices of a part.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Rounds:
         )  # fmt: skip
 
     def accept(self, mate: Array, best: Array, free: Array) -> tuple[Array, int]:
-        """Match those whose proposals are mutual; return who may still find a mate, and arcs read."""
+        """Match mutual proposals; return the vertices that may still be matched, and arcs read."""
         left = self._spare
         self._launch("accept", free, mate, best, free, len(free), left, self._counts)
         self._spare = free
@@ -61,7 +61,7 @@ class Rounds:
 
 
 def edge_inside(part: Part, left: Array) -> tuple[int, int, bool] | None:
-    """Look for an edge whose ends are on one side.
+    """Find an edge with both ends on one side.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def edge_inside(part: Part, left: Array) -> tuple[int, int, bool] | None:
     Returns
     -------
     (source, destination, whether they are on the left) or None
-        The edge to the least vertex, by number; of those the one from the least.
+        The edge to the least destination by number; among these, from the least source.
     """
     here, rows, numbers = device(), part.csc, part.numbers
     found = here.xp.full(1, NOTHING, np.int64)

@@ -1,12 +1,13 @@
 """Batches of searches on the GPU; see `cugraph_ws.algorithms.multi_source`.
 
-Up to 32 starts are searched from at once: hops by bits, a word of them for each vertex (MS-BFS:
-Then et al., VLDB 2015), lengths by shortening paths until none can be shortened.  Distances do
-not depend on the order, and predecessors are chosen afterwards, so both are those of the CPU.
+Up to 32 searches run at once.  Searches for hops use a word of bits for each vertex, a bit for each
+search (MS-BFS: Then et al., VLDB 2015).  Searches for lengths shorten paths until none can be
+shortened.  Distances do not depend on the order, and predecessors are chosen afterwards, so both
+are the same as on the CPU.
 
-A single rank searches in one launch.  Of several, each launches one superstep after the other and pushes
-along its own arcs; after each, the ranks tell each other what has changed at boundaries, with a bit
-for each search.  So a superstep takes two collectives for all searches of a batch.
+A single rank searches in one launch.  With several ranks, each launches one superstep at a time and
+pushes along its own arcs.  After each superstep, ranks exchange what has changed at boundaries,
+with a bit for each search.  So a superstep takes two collectives for all searches of a batch.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Array = Any  # CuPy's
 
 BLOCK = 256
 MOST_WIDTH = 32  # a bit of a word for each search
-READ, UNDECIDED, LISTED, CONTROL = 0, 1, 6, 9  # of the control block, as in kernels/cuda/sources.py
+READ, UNDECIDED, LISTED, CONTROL = 0, 1, 6, 9  # as in kernels/cuda/sources.py; CONTROL is a length
 ENDLESS = np.iinfo(np.int64).max
 
 
@@ -43,8 +44,8 @@ class Batch:
 
     width: int
     distance: Array
-    before: Array  # predecessors: −1 for starts, the greatest number where there is none
-    scratch: Array = None  # of lengths: a number for each thread
+    before: Array  # predecessors: −1 for starts, the greatest number for none
+    scratch: Array = None  # for lengths: a number for each thread
 
 
 class Searches:
@@ -54,14 +55,14 @@ class Searches:
     ----------
     part : Part
     search : Search
-        What all searches have in common: those of `BFS` or `SSSP`.
+        The settings of all searches, of `BFS` or `SSSP`.
 
     Attributes
     ----------
     width : int
-        How many searches a step runs at most.
+        Most searches of a step.
     number : dtype
-        Of predecessors.
+        Dtype of predecessors.
     """
 
     def __init__(self, part: Part, search: Search) -> None:
@@ -81,7 +82,7 @@ class Searches:
             self._weights = {"csc": hop, "csr": hop}
         else:
             self._weights = {order: laid.values(column, order) for order in ("csc", "csr")}
-        # For each vertex a bit for each search: whether it waits for it, is marked, spreads.
+        # Bitmaps with a bit for each vertex and search: pending, marked, spreading
         self._words = tuple(xp.zeros(part.size, np.uint32) for _ in range(3))
         index, pieces = laid.numbers.dtype, part.size + laid.arcs // PIECE
         self._queue = xp.empty(pieces, index), xp.empty(pieces, np.int32)
@@ -99,7 +100,7 @@ class Searches:
         numbers : ndarray of int64, shape (searches,)
             The starts.
         distance, valid, predecessor : array, each of shape (searches, owned)
-            Written: lengths, whether the vertex is reached, and predecessors' numbers or −1.
+            Written: distances, whether the vertex is reached, and predecessors' numbers or −1.
 
         Returns
         -------
@@ -119,21 +120,21 @@ class Searches:
     # ------------------------------------------------------------------------------ beginning
 
     def _batch_for(self, count: int) -> Batch:
-        """Return arrays for as many searches, those of the last batch if they will do."""
+        """Return arrays for `count` searches; those of the last batch if they fit."""
         width = 1 << (count - 1).bit_length()
         if self._batch is None or self._batch.width != width:
-            self._batch = None  # its memory first
+            self._batch = None  # free its memory first
             xp, shape = self._part.xp, (self._part.size, width)
             self._batch = Batch(width, xp.empty(shape, self._kind), xp.empty(shape, self.number))
         return self._batch
 
     def _begin(self, batch: Batch, numbers: npt.NDArray[np.int64]) -> int:
-        """Put the searches at their starts, ghosts among them; return how many vertices these are."""
+        """Set the searches to their starts, ghosts included; return how many vertices start."""
         part, xp = self._part, self._part.xp
         wanted = xp.asarray(numbers)
         alone = part.halo.alone
         places = device().to_host(xp.take(part.order, wanted) if alone else part.placed(wanted))
-        searches = np.flatnonzero(places < part.size)  # those whose starts are known here
+        searches = np.flatnonzero(places < part.size)  # searches with starts in this part
         places = places[searches].astype(np.int64)
         waiting, marks, _ = self._words
         waiting[:] = np.uint32(0xFFFFFFFF)
@@ -147,7 +148,7 @@ class Searches:
         marks[there] = xp.asarray(bits)
         own = xp.asarray(places * batch.width + searches)
         batch.distance.ravel()[own] = 0
-        batch.before.ravel()[own] = -1  # less than any number: it stays
+        batch.before.ravel()[own] = -1  # less than any number, so it is never replaced
         return self._list(there)
 
     # -------------------------------------------------------------------------------- searches
@@ -156,7 +157,7 @@ class Searches:
         """Find all distances; return the arcs that all ranks have read."""
         if self._part.halo.alone:
             return int(device().to_host(self._advance(batch, listed, self._limit))[READ])
-        if self._by_hops:  # whoever starts is reached already
+        if self._by_hops:  # starts are reached already
             waiting, marks, _ = self._words
             places = self._listed[:listed]
             waiting[places] &= ~marks[places]
@@ -173,14 +174,14 @@ class Searches:
         return read
 
     def _advance(self, batch: Batch, listed: int, steps: int) -> Array:
-        """Do some supersteps from the vertices that are listed; return the control block."""
+        """Run some supersteps from the listed vertices; return the control block."""
         xp, laid = self._part.xp, self._part.laid
         control = xp.zeros(CONTROL, np.int64)
         if listed == 0:
             return control
         shared, distance = (self._words, self._queue, self._listed), batch.distance.ravel()
         if self._by_hops:
-            self._together(
+            self._launch_cooperative(
                 "search_hops", laid.csr, *shared, distance, batch.width, listed, steps, control,
             )  # fmt: skip
             return control
@@ -188,7 +189,7 @@ class Searches:
         if batch.scratch is None:
             most = device().blocks_for(max(laid.size, laid.arcs), BLOCK)
             batch.scratch = xp.empty(BLOCK * most, self._kind)
-        self._together(
+        self._launch_cooperative(
             "search_lengths", laid.csr, self._weights["csr"], self._stride, *shared,
             (distance, distance.view(whole)), (batch.scratch, batch.scratch.view(whole)),
             batch.width, listed, self._cutoff, steps, control,
@@ -196,7 +197,7 @@ class Searches:
         return control
 
     def _hop(self, batch: Batch, listed: int, hops: int) -> tuple[int, int]:
-        """Do a superstep of searches for hops; return how many vertices go on, and the arcs read."""
+        """Run a superstep for hops; return the number of active vertices, and of arcs read."""
         xp, owned = self._part.xp, self._part.owned
         waiting, marks, _ = self._words
         before = waiting[:owned].copy()
@@ -208,7 +209,7 @@ class Searches:
         return self._list(*reached), int(device().to_host(control)[READ])
 
     def _shorten(self, batch: Batch, listed: int) -> tuple[int, int]:
-        """Do a superstep of searches for lengths; return how many vertices go on, and the arcs read."""
+        """Run a superstep for lengths; return the number of active vertices, and of arcs read."""
         halo, marks, width = self._part.halo, self._words[1], batch.width
         control = self._advance(batch, listed, 1)
 
@@ -230,7 +231,7 @@ class Searches:
     # ---------------------------------------------------------------------------- predecessors
 
     def _choose(self, batch: Batch) -> None:
-        """Find all predecessors: nearer neighbours first, then along arcs of no length."""
+        """Find all predecessors: nearer neighbours first, then along arcs of length zero."""
         part, laid, here = self._part, self._part.laid, device()
         module = here.module("sources")
         module.launch(
@@ -239,7 +240,7 @@ class Searches:
             batch.before.ravel(), batch.width, laid.size, laid.arcs,
         )  # fmt: skip
         if self._by_hops:
-            return  # every hop is nearer
+            return  # every hop has length one, so a nearer neighbour exists
         control = part.xp.zeros(CONTROL, np.int64)
         module.launch(
             "list_decided", here.blocks_for(part.owned, BLOCK), BLOCK, self._words, self._listed,
@@ -257,15 +258,15 @@ class Searches:
     def _decide(
         self, rows: Rows, weights: Array, numbers: Array, words: Any, batch: Batch, listed: int
     ) -> None:
-        """Let listed vertices decide out-neighbours along arcs of no length, and those theirs."""
-        self._together(
+        """Attach vertices that listed ones reach along arcs of length zero."""
+        self._launch_cooperative(
             "search_ties", rows, weights, self._stride, numbers, words, self._queue, self._listed,
             batch.distance.ravel(), batch.before.ravel(), batch.width, listed,
             self._part.xp.zeros(CONTROL, np.int64),
         )  # fmt: skip
 
     def _decide_by_levels(self, batch: Batch) -> None:
-        """Find predecessors along arcs of no length, one level after the other; collective."""
+        """Find predecessors along arcs of length zero, level by level; collective."""
         part, xp, (waiting, marks, _) = self._part, self._part.xp, self._words
         places = xp.flatnonzero(waiting[: part.owned])
         sources, rows, weights = self._arcs_into(places)
@@ -289,15 +290,15 @@ class Searches:
         batch.before[places] = xp.minimum(batch.before[places], before[count:])
 
     def _arcs_into(self, places: Array) -> tuple[Array, Rows, Array]:
-        """Return the arcs into owned vertices apart from the others.
+        """Return the arcs into the vertices at `places` as a graph of its own.
 
-        Their ends are numbered anew, once as sources and once as destinations.  Only sources have
-        arcs, so the kernel, which goes level by level, ends after one.
+        Each end gets a new number, one as a source and one as a destination.  Only sources have
+        arcs, so the kernel, which goes level by level, ends after one level.
 
         Returns
         -------
         sources : array of int
-            Positions of the first vertices; those after them are at `places`.
+            Positions of the sources, which come first; the vertices at `places` follow.
         rows : Rows
             Out-neighbours of both.
         weights : array
@@ -318,12 +319,12 @@ class Searches:
     # --------------------------------------------------------------------------------- shared
 
     def _tell(self, new: Array) -> list[Array]:
-        """Mark owned vertices with new bits, and tell who holds them as ghosts; collective.
+        """Mark owned vertices with new bits, and update their ghosts; collective.
 
         Returns
         -------
         list of array
-            Positions of the vertices that are marked now: owned ones, then ghosts.
+            Positions of the marked vertices: owned vertices, then ghosts.
         """
         halo, marks = self._part.halo, self._words[1]
         told = halo.update_changed(new[halo.ends] != 0, lambda own: [new[own]])
@@ -334,31 +335,31 @@ class Searches:
         return [mine, *(places for places, _ in told)]
 
     def _list(self, *places: Array) -> int:
-        """List vertices that are marked; return how many."""
+        """List marked vertices; return how many."""
         listed = places[0] if len(places) == 1 else self._part.xp.concatenate(places)
         self._listed[: len(listed)] = listed
         return len(listed)
 
     def _totals(self, *numbers: int) -> list[int]:
-        """Add up numbers over all ranks, and keep count of the bytes sent; collective."""
+        """Sum numbers over all ranks, and count the bytes sent; collective."""
         *sums, sent = self._part.halo.totals(*numbers)
         self._sent += sent
         return sums
 
-    def _together(self, name: str, *arguments: Any) -> None:
-        """Launch a kernel whose blocks meet."""
+    def _launch_cooperative(self, name: str, *arguments: Any) -> None:
+        """Launch a cooperative kernel."""
         items = max(self._part.laid.size, self._part.laid.arcs)
         device().module("sources").prepare_together(name, items, BLOCK, *arguments)()
 
 
 def _bits(words: Array, width: int) -> Array:
-    """Return the bits of words as truths, shape (words, width)."""
+    """Return the bits of words as bool, shape (words, width)."""
     searches = device().xp.arange(width, dtype=np.uint32)
     return (words[:, None] >> searches) & np.uint32(1) != 0
 
 
 def _offsets(xp: Any, lengths: Array) -> Array:
-    """Return where rows of such lengths begin, and the end."""
+    """Return the offsets of rows with the given lengths."""
     offsets = xp.zeros(len(lengths) + 1, np.int64)
     offsets[1:] = xp.cumsum(lengths)
     return offsets
