@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import math
-import threading
-from concurrent.futures import ThreadPoolExecutor
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,6 @@ from programs import Peel, values_of
 from shapes import SHAPES, build, random_edges
 
 import cugraph_ws as ws
-from cugraph_ws.program import inference
 from cugraph_ws.program.binding import bind
 
 
@@ -763,30 +763,36 @@ def test_a_number_too_large_for_float32():
 
 
 @pytest.mark.skipif(not COMPILED, reason="types are the compiler's")
-def test_types_are_inferred_in_several_threads_at_once(monkeypatch, tmp_path):
-    """The compiler keeps one context for all of them; ranks may be threads."""
-    monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(inference, "read_entry", lambda *_: None)
-    threads, barrier = 8, threading.Barrier(8)
+def test_types_are_inferred_in_several_threads_at_once(tmp_path):
+    """The compiler keeps one context for all of them, and fills it when it is first used."""
+    script = tmp_path / "script.py"
+    script.write_text("""
+import sys, threading
+from concurrent.futures import ThreadPoolExecutor
+import pandas as pd
+import cugraph_ws as ws
+from cugraph_ws.program.binding import bind
 
-    def work(number):
-        @ws.vertex_program
-        class Own:
-            x: ws.float64
-            combine = sum
+@ws.vertex_program
+class Own:
+    x: ws.float64
+    combine = sum
+    def init(vertex):
+        return vertex * 0.5
+    def compute(src):
+        return src.x + 1
+    def apply(gathered):
+        return gathered
 
-            def init(vertex):
-                return vertex * 0.5
+def work(graph):
+    barrier.wait(60)
+    return bind(Own, graph, {}).types.message
 
-            def compute(src):
-                return src.x + number
-
-            def apply(gathered):
-                return gathered
-
-        barrier.wait(60)
-        with build(SHAPES["cycle"]) as graph:
-            return bind(Own, graph, {}).types.message
-
-    with ThreadPoolExecutor(threads) as pool:
-        assert [*pool.map(work, range(threads))] == [("float64",)] * threads
+barrier = threading.Barrier(8)
+graphs = [ws.Graph(pd.DataFrame({"source": [0, 1], "destination": [1, 2]})) for _ in range(8)]
+sys.setswitchinterval(1e-6)
+with ThreadPoolExecutor(8) as pool:
+    assert [*pool.map(work, graphs)] == [("float64",)] * 8
+""")
+    surroundings = {**os.environ, "CUGRAPH_WS_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, str(script)], check=True, env=surroundings, timeout=120)
