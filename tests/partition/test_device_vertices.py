@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
@@ -46,6 +47,9 @@ def gpu() -> Iterator[EmulatedDevice]:
         yield device
 
 
+MAKING = threading.Lock()
+
+
 @cache
 def shares(kind: str, size: int) -> list[DeviceShard]:
     """Return the shares of a graph, which is built once."""
@@ -65,7 +69,8 @@ def shares(kind: str, size: int) -> list[DeviceShard]:
 
 def joined(comm: Any, kind: str) -> DeviceShard:
     """Return a member's share, as this crew asks it."""
-    share = copy.copy(shares(kind, comm.size)[comm.rank])
+    with MAKING:  # ranks are threads, and a cache would let each make shards of its own
+        share = copy.copy(shares(kind, comm.size)[comm.rank])
     share.join(comm)
     return share
 
