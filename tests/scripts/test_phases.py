@@ -32,7 +32,7 @@ def test_phases_are_indented_below_what_they_are_a_part_of():
 def test_functions_are_as_before_afterwards():
     into = []
     usual = Crewed.join
-    installed = of("cluster.phases").install(into, {"cluster.driver": ("Crewed.join",)}, gpu=False)
+    installed = of("cluster.phases").install(into, {"dask.client": ("Crewed.join",)}, gpu=False)
     assert Crewed.join is not usual
     with pytest.raises(AttributeError):
         Crewed.join(None)

@@ -42,20 +42,20 @@ Phase = tuple[
 
 # Modules of the library, and what of them is a phase
 WATCHED = {
-    "cluster.members": ("call_member", "call_early", "_share", "_returned"),
-    "cluster.worker": ("DaskCommunicator._meet",),
-    "cluster.nccl": ("NcclCommunicator._meet",),
-    "cluster.lifelines": ("Lifelines.are_free",),
-    "cluster.shard": ("ShardGraph.vertex_frame",),
-    "cluster.device_shard": ("DeviceShard.vertex_frame",),
+    "dask.tasks": ("call_member", "call_early", "_share", "_returned"),
+    "dask.worker": ("DaskCommunicator._meet",),
+    "dask.nccl": ("NcclCommunicator._meet",),
+    "dask.heartbeat": ("Lifelines.are_free",),
+    "partition.shard": ("ShardGraph.vertex_frame",),
+    "backends.cuda.shard": ("DeviceShard.vertex_frame",),
     "algorithms.components": tuple(f"WeaklyConnectedComponents.{one}" for one in ("start", "step")),
-    "cluster.exchange": ("Exchange.grow_forest",),
-    "cluster.device_exchange": ("DeviceRankExchange.grow_forest",),
-    "vertex_loop": ("bind", *(f"VertexLoop.{one}" for one in ("start", "_begin", "step", "arrays"))),
+    "partition.local_exchange": ("Exchange.grow_forest",),
+    "backends.cuda.exchange": ("DeviceRankExchange.grow_forest",),
+    "execution.vertex_loop": ("bind", *(f"VertexLoop.{one}" for one in ("start", "_begin", "step", "arrays"))),
 }  # fmt: skip
 CLIENT = {
-    "cluster.driver": ("submit_together", "Crewed.join"),
-    "cluster.graph": ("ClusterGraph._assembled",),
+    "dask.client": ("submit_together", "Crewed.join"),
+    "dask.graph": ("ClusterGraph._assembled",),
 }
 SHARED = 0.9  # of a GPU's multiprocessors, for launches that need all their blocks at once; NCCL has others
 FUNCTIONS = ("bfs", "sssp", "widest_path", "weakly_connected_components", "pagerank")
