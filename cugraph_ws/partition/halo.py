@@ -15,7 +15,7 @@ import numpy as np
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.communicator import Communicator
-from cugraph_ws.runtime.device import array_module, as_host
+from cugraph_ws.runtime.device import array_module, as_host, module_of
 
 __all__ = ["Halo", "Range"]
 
@@ -222,7 +222,7 @@ class Halo:
         """
         if self.alone:
             return [numbers, *columns]
-        xp = _module_of(numbers)
+        xp = module_of(numbers)
         owners = xp.searchsorted(xp.asarray(self._cuts), numbers, side="right") - 1
         order = xp.argsort(owners, kind="stable")
         ranks = xp.arange(self.comm.size + 1)
@@ -249,7 +249,7 @@ class Halo:
         low = int(self._cuts[self.comm.rank])
         if self.alone:
             return column[numbers]
-        xp = _module_of(numbers)
+        xp = module_of(numbers)
         distinct, back = xp.unique(numbers, return_inverse=True)
         cuts = as_host(xp.searchsorted(distinct, xp.asarray(self._cuts))).tolist()
         asked = self.exchange([[distinct[first:last]] for first, last in pairwise(cuts)])
@@ -278,7 +278,7 @@ class Halo:
         if self.comm.on_device or not self._on_device:
             return self.comm.alltoall(boxes)
         sent = [one for box in boxes for one in box]
-        xp = _module_of(sent[0]) if sent else np
+        xp = module_of(sent[0]) if sent else np
         came = self.comm.alltoall([[as_host(one) for one in box] for box in boxes])
         return [[xp.asarray(one) for one in box] for box in came]
 
@@ -300,7 +300,7 @@ class Halo:
             for rank in range(self.comm.size)
         ]
         came = zip(*self.exchange(boxes), strict=True)
-        return [_module_of(parts[0]).concatenate(parts) for parts in came]
+        return [module_of(parts[0]).concatenate(parts) for parts in came]
 
     def by_holder(self, values: Sequence[int]) -> Array:
         """Return, for each of the send indices `ends`, a value of the rank that holds it.
@@ -360,8 +360,3 @@ class Halo:
             (which[low:high], first, places[low:high])
             for (low, high), first in zip(pairwise(bounds), cuts, strict=False)
         ]
-
-
-def _module_of(array: Array) -> Any:
-    """Return the array's module: NumPy, or the device's."""
-    return array_module(not isinstance(array, np.ndarray))

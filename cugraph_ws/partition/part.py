@@ -14,8 +14,8 @@ import numpy as np
 
 from cugraph_ws.graph.arcs import Order
 from cugraph_ws.partition.halo import Halo
+from cugraph_ws.partition.symmetrise import symmetrised
 from cugraph_ws.runtime.device import array_module
-from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["Part", "all_neighbours"]
 
@@ -232,5 +232,5 @@ def all_neighbours(graph: Any, *, on_device: bool) -> Part:
     Part
     """
     if graph.comm.size > 1 and graph.directed:
-        graph = provider("symmetrised rows").symmetrised(graph, on_device=on_device)
+        graph = symmetrised(graph, on_device=on_device)
     return Part(graph, on_device=on_device)

@@ -572,9 +572,7 @@ class ShardGraph(Graph):
 
     def describe_edge(self, arc: Any) -> str:
         """Return the ids of the endpoints of an edge found by `_extreme`; collective."""
-        source, destination = arc
-        names = [self._vertices.describe(end) for end in (source, destination)]
-        return " to ".join(names)
+        return " to ".join(self.describe_vertices(arc))
 
     @property
     def device_resident(self) -> bool:

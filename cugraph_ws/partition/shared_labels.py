@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import array_module, as_host
+from cugraph_ws.runtime.device import as_host, module_of
 
 __all__ = ["SharedLabels"]
 
@@ -202,7 +202,7 @@ class SharedLabels:
 
 def _distinct(ones: Array, others: Array) -> tuple[Array, Array]:
     """Return the distinct pairs, ascending."""
-    xp = _module_of(ones)
+    xp = module_of(ones)
     if not len(ones):
         return ones, others
     order = xp.lexsort(xp.stack([others, ones]))
@@ -214,7 +214,7 @@ def _distinct(ones: Array, others: Array) -> tuple[Array, Array]:
 
 def _packed(marks: Array) -> Array:
     """Pack an array of bool to bits, in whole bytes."""
-    xp = _module_of(marks)
+    xp = module_of(marks)
     pieces = range(0, max(len(marks), 1), PACKED)
     return xp.concatenate([xp.packbits(marks[first : first + PACKED]) for first in pieces])
 
@@ -229,13 +229,9 @@ def _set_places(bits: Array) -> Array:
 
     If few bytes have set bits, as usual, only those are unpacked.
     """
-    xp, kind = _module_of(bits), np.int32 if 8 * len(bits) < NARROW else np.int64
+    xp, kind = module_of(bits), np.int32 if 8 * len(bits) < NARROW else np.int64
     some = xp.flatnonzero(bits)
     if FEW_BYTES * len(some) > len(bits):
         return xp.flatnonzero(xp.unpackbits(bits)).astype(kind, copy=False)
     found = xp.flatnonzero(xp.unpackbits(bits[some]))
     return (8 * some[found >> 3] + (found & 7)).astype(kind)
-
-
-def _module_of(array: Array) -> Any:
-    return array_module(not isinstance(array, np.ndarray))

@@ -34,6 +34,7 @@ __all__ = [
     "has_device",
     "installed",
     "mark",
+    "module_of",
 ]
 
 BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
@@ -423,6 +424,11 @@ def array_module(on_device: bool) -> Any:
     module
     """
     return device().xp if on_device else np
+
+
+def module_of(array: Any) -> Any:
+    """Return the module that made an array: NumPy, or the device's."""
+    return array_module(not isinstance(array, np.ndarray))
 
 
 def device() -> Device:

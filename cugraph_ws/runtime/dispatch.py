@@ -30,8 +30,8 @@ PROVIDERS = {
     # runs of vertex programs: `set_up`
     "cpu runs": "cugraph_ws.backends.cpu.setup",
     "cuda runs": "cugraph_ws.backends.cuda.setup",
-    # shards in which owned vertices have all their neighbours: `symmetrised`
-    "symmetrised rows": "cugraph_ws.backends.cuda.symmetrise",
+    # a rank's rows of all neighbours on the device: `SymmetrisedRows`
+    "symmetrised rows": "cugraph_ws.backends.cuda.symmetrised_rows",
     # graphs on a cluster: `ClusterGraph`
     "graphs of dask": "cugraph_ws.dask.graph",
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.symmetrised_rows import SymmetrisedRows
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["symmetrised"]
 
@@ -27,7 +27,8 @@ def symmetrised(shard: ShardGraph, *, on_device: bool) -> ShardGraph:
         others.  On a GPU it has only its geometry and `laid_out`.
     """
     if on_device:
-        return SymmetrisedRows(shard)
+        made: ShardGraph = provider("symmetrised rows").SymmetrisedRows(shard)
+        return made
     rows = shard.csc
     sources = shard.positions[rows.indices]
     destinations = np.repeat(shard.positions[: shard.owned], rows.degrees)
