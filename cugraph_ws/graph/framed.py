@@ -68,6 +68,10 @@ class Framed(ABC, Generic[FrameT]):
     def _places_here(self, numbers: Any) -> Any:
         """Return the positions of those among the given vertices that have one on this rank."""
 
+    @abstractmethod
+    def _listed(self, keep: Any, among: Any) -> tuple[Any, Any, Mapping[str, Any]]:
+        """List edges of this rank: numbers of sources and destinations, and edge columns."""
+
     # ------------------------------------------------------------------------------ ids come in
 
     @property
@@ -301,6 +305,41 @@ class Framed(ABC, Generic[FrameT]):
         """
         self._open()
         return cast(FrameT, self._kind.make(self._decoded(columns)))
+
+    def edge_frame(self, keep: Any = None, *, among: Any = None) -> FrameT:
+        """Return edges into owned vertices as a frame, under their original names; collective.
+
+        Parameters
+        ----------
+        keep : array of bool, shape (arcs,), optional
+            Arcs of this rank's CSC to keep; all if not given.  An undirected edge is kept if its
+            arc from the vertex with the smaller id is.
+        among : array of bool, shape (length,), optional
+            By position; an edge is kept only if both of its ends are among them.
+
+        Returns
+        -------
+        DataFrame or Table
+            Ordered by destination, then source; an undirected edge once, with the smaller id as
+            source.
+        """
+        self.check_edge_names()
+        return self._frame_of_edges(*self._listed(keep, among))
+
+    @abstractmethod
+    def edges_among(self, marks: Any) -> Any:
+        """Return the edges into owned vertices between marked ones, as a frame; collective.
+
+        Parameters
+        ----------
+        marks : array of bool, shape (owned,)
+            By vertex number; on the host or the device.
+
+        Returns
+        -------
+        DataFrame or Table
+            See `edge_frame`.
+        """
 
     def check_edge_names(self) -> None:
         """Refuse to make an edge frame in which one end's column would overwrite the other's.

@@ -101,7 +101,6 @@ class Graph(GraphView[FrameT]):
     (3, 2)
     """
 
-    comm = SingleRank()
     whole = True
 
     def __new__(cls, edges: FrameT | None = None, *arguments: Any, **options: Any) -> Self:
@@ -146,7 +145,12 @@ class Graph(GraphView[FrameT]):
             duplicates=duplicates,
             consume=consume,
         )
-        super().__init__(read.kind, read.vertices, names, carried, weight=weight, directed=directed)
+        size = read.vertices.size
+        super().__init__(
+            SingleRank(), np.array([0, size]), read.kind, read.vertices, names, carried,
+            weight=weight, directed=directed,
+        )  # fmt: skip
+        self.ghosts = [(size, size)]
         self._edges = read.number_of_edges
         self._self_loops, self._duplicates = read.self_loops, read.duplicates
         self._arcs = read.arcs
@@ -294,17 +298,6 @@ class Graph(GraphView[FrameT]):
                     device().trim(everything=True)
 
     @property
-    def cuts(self) -> npt.NDArray[np.int64]:
-        """The bounds of the only rank's vertex numbers: 0 and the number of vertices."""
-        self._open()
-        return np.array([0, self._vertices.size])
-
-    @property
-    def ghosts(self) -> list[tuple[int, int]]:
-        """The range of positions of ghosts, of which there are none."""
-        return [(self.number_of_vertices, self.number_of_vertices)]
-
-    @property
     def boundaries(self) -> list[Array]:
         """The positions that the only rank holds as ghosts: none."""
         return [np.empty(0, np.int64)]
@@ -361,10 +354,6 @@ class Graph(GraphView[FrameT]):
     def edges_among(self, marks: Any) -> FrameT:
         """Return the edges between marked vertices, as a frame; see `GraphView.edges_among`."""
         return self.edge_frame(among=marks if self.device_resident else as_host(marks))
-
-    def describe_edge(self, edge: int) -> str:
-        """Return the ids of an edge's ends as text; see `GraphView.describe_edge`."""
-        return " to ".join(self.describe_vertices(self._ends(edge)))
 
     def _find_extreme(self, name: str, *, least: bool) -> tuple[Any, int]:
         found: tuple[Any, int] = self._open().extreme(name, least=least)

@@ -10,7 +10,7 @@ wanted: to the host unless `on_device` is set.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -49,6 +49,10 @@ class GraphView(Framed[FrameT]):
 
     Parameters
     ----------
+    comm : Communicator
+        The ranks that hold the graph.
+    cuts : ndarray of int64, shape (comm.size + 1,)
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
     kind, vertices, names, directed
         See `Framed`.
     carried : sequence of str
@@ -58,18 +62,28 @@ class GraphView(Framed[FrameT]):
 
     Attributes
     ----------
-    comm : Communicator
-        The ranks that hold the graph.
+    comm, cuts, weight, directed
+        As given.
+    low, owned : int
+        Number of the first owned vertex, and how many are owned.
+    ghosts : list of (int, int)
+        For each rank, the range of positions of its vertices that are ghosts here.
+    learned : dict
+        Further results that are kept, the same on all ranks.
     whole : bool
         Whether this is a whole graph.  False for any shard, even a single rank's, since its
         checkpoints differ.
     """
 
-    comm: Communicator
     whole: ClassVar[bool]
+    low: int
+    owned: int
+    ghosts: list[tuple[int, int]]
 
     def __init__(
         self,
+        comm: Communicator,
+        cuts: npt.NDArray[np.int64],
         kind: FrameKind,
         vertices: Any,
         names: tuple[list[str], list[str]],
@@ -79,6 +93,9 @@ class GraphView(Framed[FrameT]):
         directed: bool,
     ) -> None:
         super().__init__(kind, vertices, names, directed=directed)
+        self.comm, self.cuts = comm, cuts
+        self.low, high = cuts[comm.rank : comm.rank + 2].tolist()
+        self.owned = high - self.low
         self.weight = weight
         self._carried = list(carried)
         self._arcs: Arcs | DeviceArcs | None = None
@@ -90,19 +107,9 @@ class GraphView(Framed[FrameT]):
         # least, and sums of columns, by name, direction, and whether on the device.
         self._extremes: dict[tuple[str, bool], tuple[Any, Any]] = {}
         self._sums: dict[tuple[Any, bool, bool], Any] = {}
-        self.learned: dict[str, Any] = {}  # further results, which are the same on all ranks
+        self.learned: dict[str, Any] = {}
 
     # -------------------------------------------- what differs between a whole graph and a shard
-
-    @property
-    @abstractmethod
-    def cuts(self) -> npt.NDArray[np.int64]:
-        """Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1."""
-
-    @property
-    @abstractmethod
-    def ghosts(self) -> list[tuple[int, int]]:
-        """For each rank, the range of positions of its vertices that are ghosts here."""
 
     @property
     @abstractmethod
@@ -144,45 +151,12 @@ class GraphView(Framed[FrameT]):
         """Bytes in use now, on this rank."""
 
     @abstractmethod
-    def edges_among(self, marks: Any) -> Any:
-        """Return the edges into owned vertices between marked ones, as a frame; collective.
-
-        Parameters
-        ----------
-        marks : array of bool, shape (owned,)
-            By vertex number; on the host or the device.
-
-        Returns
-        -------
-        DataFrame or Table
-            See `edge_frame`.
-        """
-
-    @abstractmethod
-    def describe_edge(self, edge: Any) -> str:
-        """Return the ids of an edge's ends as text, for errors: 'a' to 'b'; collective.
-
-        Parameters
-        ----------
-        edge : object
-            From `least_edge_value`.
-
-        Returns
-        -------
-        str
-        """
-
-    @abstractmethod
     def _find_extreme(self, name: str, *, least: bool) -> tuple[Any, Any]:
         """Return an edge column's least or greatest value, and an edge; there are edges."""
 
     @abstractmethod
     def _ends(self, arc: int) -> Sequence[int]:
         """Return the vertex numbers of the ends of one of this rank's arcs."""
-
-    @abstractmethod
-    def _listed(self, keep: Any, among: Any) -> tuple[Any, Any, Mapping[str, Any]]:
-        """List edges of this rank: numbers of sources and destinations, and edge columns."""
 
     @abstractmethod
     def _over_all_arcs(self, own: Any, *, incoming: bool) -> Any:
@@ -199,17 +173,6 @@ class GraphView(Framed[FrameT]):
     # ---------------------------------------------------------------------------------- geometry
 
     @property
-    def low(self) -> int:
-        """Number of the first owned vertex."""
-        return int(self.cuts[self.comm.rank])
-
-    @property
-    def owned(self) -> int:
-        """Number of owned entries in an array by vertex; they come first."""
-        low, high = self.cuts[self.comm.rank : self.comm.rank + 2].tolist()
-        return int(high - low)
-
-    @property
     def length(self) -> int:
         """Length of an array by position: owned vertices and ghosts."""
         return self.ghosts[-1][1]
@@ -217,6 +180,7 @@ class GraphView(Framed[FrameT]):
     @property
     def number_of_vertices(self) -> int:
         """Number of vertices of the whole graph, including isolated ones."""
+        self._open()
         return int(self.cuts[-1])
 
     @property
@@ -446,7 +410,7 @@ class GraphView(Framed[FrameT]):
         Returns
         -------
         value : NumPy scalar
-        edge : object
+        edge : int, or sequence of int
             For `describe_edge`.  Without any edge, None is returned instead of both.
 
         Raises
@@ -457,20 +421,23 @@ class GraphView(Framed[FrameT]):
         return self._extreme(name, least=True)
 
     def greatest_edge_value(self, name: str) -> tuple[Any, Any] | None:
-        """Return the greatest value of an edge column, and an edge; see `least_edge_value`.
+        """Return the greatest value of an edge column, and an edge; see `least_edge_value`."""
+        return self._extreme(name, least=False)
+
+    def describe_edge(self, edge: int | Sequence[int]) -> str:
+        """Return the ids of an edge's ends as text, for errors: 'a' to 'b'; collective.
 
         Parameters
         ----------
-        name : str
-            The weight, or one of `attributes`.
+        edge : int, or sequence of int
+            From `least_edge_value`: an arc of a whole graph, or the vertex numbers of the ends.
 
         Returns
         -------
-        value : NumPy scalar
-        edge : object
-            For `describe_edge`.  Without any edge, None is returned instead of both.
+        str
         """
-        return self._extreme(name, least=False)
+        ends = self._ends(edge) if isinstance(edge, int) else edge
+        return " to ".join(self.describe_vertices(ends))
 
     def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
         self._check_carried(name)
@@ -533,27 +500,7 @@ class GraphView(Framed[FrameT]):
                 f"Graph(weight=...) or Graph(attributes=[...])"
             )
 
-    # ------------------------------------------------------------------------------------- edges
-
-    def edge_frame(self, keep: Any = None, *, among: Any = None) -> FrameT:
-        """Return edges into owned vertices as a frame, under their original names; collective.
-
-        Parameters
-        ----------
-        keep : array of bool, shape (arcs,), optional
-            Arcs of this rank's CSC to keep; all if not given.  An undirected edge is kept if its
-            arc from the vertex with the smaller id is.
-        among : array of bool, shape (length,), optional
-            By position; an edge is kept only if both of its ends are among them.
-
-        Returns
-        -------
-        DataFrame or Table
-            Ordered by destination, then source; an undirected edge once, with the smaller id as
-            source.
-        """
-        self.check_edge_names()
-        return self._frame_of_edges(*self._listed(keep, among))
+    # ------------------------------------------------------------------------------- the build
 
     @property
     def report(self) -> GraphReport:
@@ -599,7 +546,7 @@ class GraphView(Framed[FrameT]):
         own = None if arc is None else [values[arc].item(), *self._ends(arc)]
         for one in self.comm.allgather(own):
             if one is not None:
-                return one[0], " to ".join(self.describe_vertices(one[1:]))
+                return one[0], self.describe_edge(one[1:])
         return None, ""
 
     def _open(self) -> Any:

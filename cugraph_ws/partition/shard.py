@@ -70,10 +70,8 @@ class ShardGraph(GraphView[Any]):
 
     Attributes
     ----------
-    comm : Communicator
-    cuts : ndarray of int64
-    ghosts : list of (int, int)
-        For each rank, the range of positions of its vertices that are ghosts here.
+    kept : dict
+        What is made once, when first needed.
     """
 
     whole = False
@@ -121,31 +119,18 @@ class ShardGraph(GraphView[Any]):
             self._merge(duplicates)
         self._all_arcs = total(comm, arcs.number_of_arcs)
 
-    def _settle_in(
-        self, comm: Communicator, cuts: npt.NDArray[np.int64], *about: Any, **named: Any
-    ) -> None:
-        """Set what does not depend on the rows; `about` and `named` are for `GraphView`."""
+    def _settle_in(self, *about: Any, **named: Any) -> None:
+        """Set what does not depend on the rows, all of which is for `GraphView`."""
         super().__init__(*about, **named)
-        self.comm, self._cuts = comm, cuts
         self._orders: dict[Order, Adjacency] = {}
         self.kept: dict[str, Any] = {}  # shared with copies on other communicators
 
     def _find_ghosts(self, bounds: npt.NDArray[np.int64]) -> None:
         """Set the ghost range of each rank, given where each begins among the ghosts."""
         self._below = int(bounds[self.comm.rank])
-        self._ghosts = list(pairwise((bounds + self.owned).tolist()))
+        self.ghosts = list(pairwise((bounds + self.owned).tolist()))
 
     # ------------------------------------------------------------------------------ geometry
-
-    @property
-    def cuts(self) -> npt.NDArray[np.int64]:
-        """Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1."""
-        return self._cuts
-
-    @property
-    def ghosts(self) -> list[tuple[int, int]]:
-        """For each rank, the range of positions of its vertices that are ghosts here."""
-        return self._ghosts
 
     @property
     def positions(self) -> npt.NDArray[np.int64]:
@@ -344,10 +329,6 @@ class ShardGraph(GraphView[Any]):
         shown = [one for one in self.comm.allgather(own) if one is not None]
         value, *ends = (min if least else max)(shown, key=lambda one: one[0])
         return self.edge_dtype(name).type(value), ends
-
-    def describe_edge(self, edge: Sequence[int]) -> str:
-        """Return the ids of an edge's ends as text; collective; see `GraphView.describe_edge`."""
-        return " to ".join(self.describe_vertices(edge))
 
     def _merge_arcs(self, arcs: Arcs, policy: Merge, repeated: npt.NDArray[np.bool_]) -> None:
         attempt(self.comm, lambda: arcs.merge(policy, repeated))  # a rank's sums may exceed int64
