@@ -14,7 +14,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.range_offsets import VERTEX_WORK
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["Partition", "split"]
+__all__ = ["Partition", "partition_of", "split"]
 
 Array = npt.NDArray[Any]
 
@@ -55,32 +55,6 @@ class Partition:
     ghosts: list[tuple[int, int]]
     _edges: dict[str, tuple[Array, ...]]
 
-    @classmethod
-    def of(cls, graph: GraphView, bound: BoundProgram) -> Partition:
-        """Return a whole graph, or a rank's shard of one, as a program's partition.
-
-        Parameters
-        ----------
-        graph : GraphView
-        bound : BoundProgram
-            The program; its constants are by the graph's positions.
-
-        Returns
-        -------
-        Partition
-        """
-        return cls(
-            vertices=graph.number_of_vertices,
-            owned=graph.owned,
-            numbers=graph.positions,
-            constants=bound.constants,
-            csc=graph.csc,
-            csr=graph.csr,
-            boundaries=graph.boundaries,
-            ghosts=graph.ghosts,
-            _edges={order: _edge_arrays(graph, bound, order) for order in ("csc", "csr")},
-        )
-
     @property
     def size(self) -> int:
         """Number of owned vertices and ghosts."""
@@ -117,7 +91,7 @@ def split(graph: GraphView, bound: BoundProgram, parts: int) -> list[Partition]:
         The partitions, in the order of their vertices.
     """
     if parts == 1:
-        return [Partition.of(graph, bound)]
+        return [partition_of(graph, bound)]
     offsets = graph.csc.offsets
     work = offsets + VERTEX_WORK * np.arange(len(offsets))
     goals = work[-1] * np.arange(1, parts) // parts
@@ -128,6 +102,32 @@ def split(graph: GraphView, bound: BoundProgram, parts: int) -> list[Partition]:
             peer.numbers[slice(*peer.ghosts[place])] - cuts[place] for peer in partitions
         ]
     return partitions
+
+
+def partition_of(graph: GraphView, bound: BoundProgram) -> Partition:
+    """Return a whole graph, or a rank's shard of one, as a program's partition.
+
+    Parameters
+    ----------
+    graph : GraphView
+    bound : BoundProgram
+        The program; its constants are by the graph's positions.
+
+    Returns
+    -------
+    Partition
+    """
+    return Partition(
+        vertices=graph.number_of_vertices,
+        owned=graph.owned,
+        numbers=graph.positions,
+        constants=bound.constants,
+        csc=graph.csc,
+        csr=graph.csr,
+        boundaries=graph.boundaries,
+        ghosts=graph.ghosts,
+        _edges={order: _edge_arrays(graph, bound, order) for order in ("csc", "csr")},
+    )
 
 
 def _edge_arrays(
