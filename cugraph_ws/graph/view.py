@@ -383,7 +383,7 @@ class GraphView(Framed[FrameT]):
             for which, each in enumerate(by_vertex)
         ]
 
-    def any_member(self, truth: bool) -> bool:
+    def any_rank(self, truth: bool) -> bool:
         """Tell whether a condition holds on any rank; collective.
 
         Parameters
