@@ -222,7 +222,7 @@ def test_a_part_of_a_result_is_refused():
 @pytest.mark.parametrize("before", [["b", "a", "b"], ["c", "a", "b"], ["a", "a", "b"]])
 def test_predecessors_in_a_circle_are_refused(before):
     result = frame({"vertex": ["a", "b", "c"], "distance": [0, 1, 2], "predecessor": before})
-    with pytest.raises(ws.InputError, match="run in a circle"):
+    with pytest.raises(ws.InputError, match="form a cycle"):
         shortest_path(result, "c")
 
 

@@ -297,7 +297,7 @@ def test_what_cannot_be_pushed_is_refused(program, given, options, told):
 @pytest.mark.parametrize(
     ("program", "given", "options", "told"),
     [
-        (Rank, {}, {"engine": "cuda", "filter": "ballot"}, "has no frontier that is listed"),
+        (Rank, {}, {"engine": "cuda", "filter": "ballot"}, "lists no frontier"),
         (ws.BFS, {"start": 0}, {"engine": "cpu", "filter": "online"}, "choice of engine='cuda'"),
         (ws.BFS, {"start": 0}, {"engine": "cuda", "filter": "list"}, "filter='list' is not known"),
     ],

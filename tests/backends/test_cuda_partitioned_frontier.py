@@ -240,7 +240,7 @@ def test_partitions_that_are_not_linked_do_not_push():
     with (
         graph_of(rmat(4, 5, seed=1)) as graph,
         emulated(),
-        pytest.raises(ws.InputError, match="partitions gather on the GPU"),
+        pytest.raises(ws.InputError, match="partitions cannot push on the GPU"),
     ):
         ws.run(Hops, graph, start=0, engine="cuda", partitions=2, direction="push")
 

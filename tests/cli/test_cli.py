@@ -383,7 +383,7 @@ def test_run_with_sets_of_ids_of_several_columns():
         ("broken.py:Hops", [], 1, "cannot be imported: ZeroDivisionError: division by zero"),
         ("exits.py:Hops", [], 1, "cannot be imported: SystemExit: 3"),
         ("wrong.py:Hops", [], 1, "declares no state"),
-        ("program.py:Hops", ["source"], 2, "'source' is no parameter; write it as NAME=VALUE"),
+        ("program.py:Hops", ["source"], 2, "'source' is not a parameter; write it as NAME=VALUE"),
         ("program.py:Hops", ["source=a", "source=b"], 2, "source is given twice"),
         ("program.py:Hops", ["source=z"], 1, "z"),
         ("program.py:Hops", ["source=a", "speed=3"], 1, "speed"),

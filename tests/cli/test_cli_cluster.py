@@ -178,7 +178,7 @@ def test_an_earlier_result_is_replaced_and_nothing_else(cluster, capsys):
     ]  # fmt: skip
     Path("many/notes.txt").write_text("precious")
     assert run("bfs", "edges", "--start", "3", *where) == 1
-    assert "holds other files than Parquet" in capsys.readouterr().err
+    assert "has files that are not Parquet" in capsys.readouterr().err
     assert Path("many/notes.txt").read_text() == "precious"
 
 
@@ -218,7 +218,7 @@ def test_a_folder_that_a_worker_does_not_see(tmp_path):
     [
         (["absent"], "absent: there is no such file"),
         (["empty"], "the folder has no .parquet files"),
-        (["program.py"], "program.py: is not a Parquet file; a cluster reads Parquet alone"),
+        (["program.py"], "program.py: is not a Parquet file; a cluster reads Parquet only"),
         (["edges", "--format", "csv"], "leave --format out"),
         (["edges", "-o", "ranks.csv"], "a cluster writes folders of Parquet files"),
         (["edges", "-o", "program.py"], "is a file, and a cluster writes folders"),
@@ -247,7 +247,7 @@ def test_what_is_wrong_is_said_in_one_line(words, message, cluster, capsys):
     [
         (["--workers", "2", "--scheduler", "tcp://x:1"], "not both"),
         (["--workers", "0"], "--workers"),
-        (["--tls-ca", "ca.pem"], "--tls-ca is for --scheduler"),
+        (["--tls-ca", "ca.pem"], "--tls-ca belongs to --scheduler"),
         (["--scheduler", "tls://x:1", "--tls-ca", "c"], "give --tls-cert, --tls-key too"),
         (["--workers", "2", "--to", "3"], "--to is for one machine"),
     ],

@@ -603,7 +603,7 @@ def test_some_of_the_workers(crowd):
     with ws.Graph(spread_edges(SKEWED), workers=chosen[:1]) as alone:
         assert [one["ghosts"] for one in alone.partitions] == [0]
         assert_same(ws.bfs(alone, 0), ws.bfs(edge_frame(SKEWED), 0))
-    with pytest.raises(ws.EngineError, match=r"tcp://10\.0\.0\.1:1 is not there"):
+    with pytest.raises(ws.EngineError, match=r"tcp://10\.0\.0\.1:1 is not in the cluster"):
         ws.Graph(spread_edges(SKEWED), workers=["tcp://10.0.0.1:1"])
 
 

@@ -390,7 +390,7 @@ def test_a_rank_that_never_comes_is_named(monkeypatch: Any) -> None:
         else:
             comm.allgather((1, PairKeys().public, True))  # and dies
 
-    with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:2 does not come"):
+    with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:2 has not connected"):
         on_ranks(3, on_rank)
 
 

@@ -227,7 +227,7 @@ class TestResults:
 
 class TestFrames:
     def test_partitions_that_only_a_lost_worker_had(self, crowd):
-        """They were put there by hand: nothing tells how to compute them again."""
+        """They were placed by hand: Dask cannot compute them again."""
         crowd.wait_for(SIZE)
         rows = edge_frame(EDGES)
         parts = crowd.client.scatter([rows.iloc[:100], rows.iloc[100:]], broadcast=False)
@@ -245,7 +245,9 @@ class TestFrames:
             raise KilledWorker("part-1", None, 3)  # type: ignore[arg-type]
 
         monkeypatch.setattr(ClusterGraph, "_build_once", build)
-        with pytest.raises(ws.WorkerLostError, match=r"4 workers in turn died.*'part-1'.*memory"):
+        with pytest.raises(
+            ws.WorkerLostError, match=r"4 workers, one after another, died.*'part-1'.*memory"
+        ):
             ws.Graph(frame())
 
 
@@ -326,11 +328,11 @@ def set_paused(dask_worker: Worker, paused: bool) -> None:
 
 class TestMemory:
     def test_a_worker_that_was_ended_for_its_memory_is_not_tried_again(self, crowd):
-        """Another one would be ended too, and so on for ever."""
+        """Another worker would be killed too, and so on."""
         (killed,) = doom(crowd, 3)
         event = {"worker": killed, "pid": 1, "rss": 400 << 20}
         crowd.client.log_event("worker-restart-memory", event)
-        with pytest.raises(ws.GraphMemoryError, match=rf"{killed} was ended.*400\.0 MiB.*_limit"):
+        with pytest.raises(ws.GraphMemoryError, match=rf"{killed} was killed.*400\.0 MiB.*_limit"):
             ws.bfs(frame(), 0)
         assert are_gone(crowd, [killed])
 

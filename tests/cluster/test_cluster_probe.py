@@ -86,7 +86,7 @@ def test_only_the_workers_asked_for(client):
     assert found.proposal == {"workers": [last], "balance": [1.0]}
     assert len(found.links) == 0
     assert "1 worker on 1 node" in str(found)
-    with pytest.raises(ws.EngineError, match="worker tcp://nowhere:1 is not there"):
+    with pytest.raises(ws.EngineError, match="worker tcp://nowhere:1 is not in the cluster"):
         ws.cluster_scan(workers=["tcp://nowhere:1"])
 
 

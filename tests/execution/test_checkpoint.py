@@ -262,7 +262,7 @@ class TestFiles:
     def test_a_foreign_parquet_file(self, tmp_path):
         path = tmp_path / "other.parquet"
         pq.write_table(pa.table({"distance": [1, 2]}), path)
-        with pytest.raises(ws.FileError, match="is no checkpoint"):
+        with pytest.raises(ws.FileError, match="is not a checkpoint"):
             self.resume(path)
 
     def test_text(self, tmp_path):

@@ -277,7 +277,10 @@ def test_a_tree_that_is_none(written, tmp_path):
     edges, run, _ = RUNS["components"]
     arrays, facts = contents(written["components python"])
     child = int(np.flatnonzero(arrays["parent"] != np.arange(N))[0])
-    for reached, says in (([2, 4, child], "a tree that is none"), ([1, 4, -1], "all samples")):
+    for reached, says in (
+        ([2, 4, child], "a largest tree that is not a root"),
+        ([1, 4, -1], "before sampling has ended"),
+    ):
         write_checkpoint(path, {**arrays, "reached": np.array(reached)}, facts)
         with build(edges) as graph, pytest.raises(ws.InputError, match=says):
             run(graph, resume=path)
@@ -290,7 +293,10 @@ def test_a_mate_of_nobody(tmp_path, written):
     arrays["mate"][:] = -1
     arrays["mate"][1] = 0
     write_checkpoint(path, arrays, facts)
-    with build(edges) as graph, pytest.raises(ws.InputError, match="a mate of nobody"):
+    with (
+        build(edges) as graph,
+        pytest.raises(ws.InputError, match="a mate that is matched to another"),
+    ):
         run(graph, resume=path)
 
 
@@ -388,7 +394,7 @@ def too_long(table: pa.Table, facts: dict[str, Any]) -> pa.Table:
         (with_nulls, "has nulls"),
         (with_text, "is of type string"),
         (with_another, "'more' is not known"),
-        (unnamed, "others than those that it names"),
+        (unnamed, "differ from those that it names"),
         (too_long, "of 60 rows has 61"),
     ],
     ids=lambda one: getattr(one, "__name__", None),
@@ -440,7 +446,7 @@ PARTS_FORGED: list[tuple[str, str, Callable[[Any], Any], str]] = [
     ("components", "labels", at(1, N), "at row 1"),
     ("components", "labels", as_floats, "not integers"),
     ("cores", "core", at(1, 1 << 20), "at row 1"),
-    ("cores", "waiting", at(slice(None), True), "not fallen to the level"),
+    ("cores", "waiting", at(slice(None), True), "core number is not the level"),
     ("matching", "mate", at(0, 1 << 40), "at row 0"),
     ("matching", "best", at(0, -9), "at row 0"),
     ("belief", "along_0", at(0, np.nan), "at row 0"),
@@ -503,7 +509,7 @@ def test_lists_of_parts_that_make_no_sense(change, in_parts, tmp_path):
     path, _ = copied(in_parts["sssp"], tmp_path)
     arrays, facts = contents(path)
     write_checkpoint(path, arrays, {**facts, "parts": change(facts["parts"])})
-    with pytest.raises(ws.InputError, match="list of parts makes no sense"):
+    with pytest.raises(ws.InputError, match="list of parts is invalid"):
         on_shares("sssp", resume=path)
 
 

@@ -580,7 +580,9 @@ def test_a_line_without_an_end_is_an_error_at_once(tmp_path, monkeypatch, name, 
     text = f"1{separator}2\n" * (line - 1) + f"1{separator}" + "2" * (32 << 20)
     path = put(tmp_path, name, text)
     sizes = count_reads(monkeypatch)
-    with pytest.raises(FileError, match=rf"line {line} is longer than 1\.0 MiB; this is no list"):
+    with pytest.raises(
+        FileError, match=rf"line {line} is longer than 1\.0 MiB; this is not a list"
+    ):
         read_edges(path)
     assert sum(sizes) < 1 << 20  # the first block is refused
 

@@ -363,7 +363,7 @@ def test_vertex_values_of_a_scalar(three, scalar):
 @pytest.mark.parametrize(
     ("data", "dtype", "message"),
     [
-        ("y", float, r"no such vertex attribute, it has 'x', 'name'"),
+        ("y", float, r"no such vertex attribute; it has: 'x', 'name'"),
         ("name", float, r"column 'name' \(vertices\) holds .*string; numbers are needed"),
         ({1: 1.0, 7: 2.0}, float, r"7 is not a vertex of the graph;"),
         ({7: 1.0, 8: 2.0}, float, r"7 is not a vertex of the graph, and 1 more"),

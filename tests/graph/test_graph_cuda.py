@@ -329,7 +329,9 @@ def test_several_columns_make_an_id():
 def test_too_many_pairs(monkeypatch):
     monkeypatch.setattr(device_numbering, "_INT64_MAX", 3)
     frame = cudf(pd.DataFrame({"a": ["x", "y"], "b": [0, 1], "c": ["x", "y"], "d": [0, 0]}))
-    with pytest.raises(InputError, match=r"2 times 2 combinations.*make one column of strings"):
+    with pytest.raises(
+        InputError, match=r"2 times 2 combinations.*combine the columns into one of strings"
+    ):
         Graph(frame, ["a", "b"], ["c", "d"])
 
 
@@ -624,7 +626,7 @@ def test_vertex_values_are_aligned(three, data, on_device):
 @pytest.mark.parametrize(
     ("data", "dtype", "message"),
     [
-        ("y", float, r"no such vertex attribute, it has 'x', 'name'"),
+        ("y", float, r"no such vertex attribute; it has: 'x', 'name'"),
         ({1: 1.0, 7: 2.0}, float, r"7 is not a vertex of the graph;"),
         ({7: 1.0, 8: 2.0}, float, r"7 is not a vertex of the graph, and 1 more"),
         ({1: None, 5: 2.0}, float, r"row 0 is null"),

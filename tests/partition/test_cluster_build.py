@@ -733,7 +733,9 @@ def test_a_share_that_its_worker_has_no_room_for(kind):
         return build_shard(small, hands[comm.rank], *names)
 
     small = 10_000 if kind == "integers" else 200_000
-    needed = r"a worker needs .* for its share of the graph .* KiB are left.*memory_limit="
+    needed = (
+        r"a worker needs .* to build its shard of the graph, .* KiB of the worker.*memory_limit="
+    )
     with pytest.raises(GraphMemoryError, match=needed):
         on_ranks(2, lambda comm: on_rank(comm, small))
     for room in (None, 1 << 30, *([200_000] if kind == "integers" else [])):

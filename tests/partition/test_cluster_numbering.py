@@ -273,7 +273,7 @@ def test_too_many_pairs(monkeypatch):
 
     def on_rank(comm):
         own = np.arange(2) + comm.rank
-        with pytest.raises(InputError, match=r"3 times 3 combinations.*one column of strings"):
+        with pytest.raises(InputError, match=r"3 times 3 combinations.*into one of strings"):
             number_rows_together(comm, [[own], [own]], [own.dtype] * 2, dense_up_to=20)
 
     on_ranks(2, on_rank)

@@ -567,8 +567,8 @@ def test_checkpoints_go_from_partitions_to_partitions(name, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"direction": "push"}, "partitions gather on the GPU"),
-        ({"filter": "ballot"}, "no frontier that is listed"),
+        ({"direction": "push"}, "partitions cannot push on the GPU"),
+        ({"filter": "ballot"}, "lists no frontier"),
         ({"exchange": "some"}, "exchange='some' is not known"),
     ],
 )

@@ -519,7 +519,7 @@ class TestTheUsersCombine:
             (left_only, 0.0, "is not commutative: combine("),
             (first_or_mean, 0.0, "is not associative: over "),
             (total, 1.0, "identity 1.0 changes "),
-            (total, (0.0, 0.0), "identity (0.0, 0.0) is not of the message's shape"),
+            (total, (0.0, 0.0), "identity (0.0, 0.0) does not have the message's shape"),
         ],
     )
     def test_what_is_refused(self, path, combine, identity, message):

@@ -88,7 +88,7 @@ def test_functions_refuse(call):
 
 
 def test_what_is_no_class_is_no_program():
-    with pytest.raises(ws.ProgramError, match="3 is no class"):
+    with pytest.raises(ws.ProgramError, match="3 is not a class"):
         ws.vertex_program(3)
 
 
