@@ -190,7 +190,7 @@ CASES: dict[str, tuple[Edges, list[int]]] = {
 
 @pytest.mark.usefixtures("never_contracted")
 @pytest.mark.parametrize("name", CASES)
-def test_what_rounds_tell(name: str) -> None:
+def test_labels_sent_in_each_round(name: str) -> None:
     edges, cuts = CASES[name]
     labels, steps = driven(edges, cuts)
     oracle = Oracle(edges, cuts)
@@ -259,7 +259,7 @@ def test_ghosts_are_taken_into_the_largest_tree(monkeypatch: pytest.MonkeyPatch)
     assert sum(inside[1]) > len(np.unique(seen)) // 2
 
 
-def test_a_giant_component_with_vertex_0_is_told_by_bits() -> None:
+def test_a_giant_component_with_vertex_0_is_sent_as_bits() -> None:
     """What the cases are for: some settle nearly all, some nothing, and some labels go far."""
     counts = {}
     for name, (edges, cuts) in CASES.items():
@@ -281,7 +281,7 @@ def test_a_giant_component_with_vertex_0_is_told_by_bits() -> None:
 @pytest.mark.usefixtures("never_contracted")
 @pytest.mark.parametrize("name", ["giant, three ranks", "far, beside the giant", "sparse 3"])
 @pytest.mark.parametrize("way", ["links", "host"])
-def test_by_whatever_way_the_mail_goes(name: str, way: str) -> None:
+def test_the_same_labels_over_any_transport(name: str, way: str) -> None:
     def by_host(size: int, work: Callable[[Any], Any]) -> list[Any]:
         def slowly(comm: ThreadCommunicator) -> Any:
             return work(Slower(comm.rank, comm.size, comm._board, comm._barrier))
@@ -360,7 +360,7 @@ class Counting(ThreadCommunicator):
 
 @pytest.mark.usefixtures("never_contracted")
 @pytest.mark.parametrize("name", ["giant", "far, beside the giant"])
-def test_ranks_meet_twice_a_round(name: str) -> None:
+def test_ranks_exchange_twice_a_round(name: str) -> None:
     """To exchange labels, and to add up what is not known everywhere."""
     edges, cuts = CASES[name]
 
@@ -379,7 +379,7 @@ def test_ranks_meet_twice_a_round(name: str) -> None:
             assert set(meetings) == {2}
 
 
-def test_nobody_is_met_where_nobody_else_is() -> None:
+def test_a_single_rank_exchanges_nothing() -> None:
     edges = random_edges(200, 150, seed=4)
 
     def work(comm: ThreadCommunicator) -> Any:

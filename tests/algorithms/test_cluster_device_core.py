@@ -124,7 +124,7 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
     assert len(whole[-1])
 
 
-def test_mail_by_the_host_and_engines_by_name() -> None:
+def test_transport_by_the_host_and_engines_by_name() -> None:
     frame = frame_of(medley(), 2)
     with ws.Graph(frame) as graph:
         expected, core = ws.core_number(graph), ws.k_core(graph)

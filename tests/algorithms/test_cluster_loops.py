@@ -466,7 +466,7 @@ def test_paths_of_several_searches_are_refused_by_all():
         on_shards(graph, 3, walk)
 
 
-def test_loops_made_for_a_gpu_take_shares():
+def test_loops_made_for_a_gpu_take_shards():
     edges = rmat(3, 3, seed=3)
     across = sides(edges)
     with emulated(), build(edges) as graph:

@@ -89,7 +89,7 @@ def test_long_rows_beside_the_largest_component(turn):
 
 
 @pytest.mark.parametrize("name", BATTERY)
-def test_with_rows_of_out_neighbours_at_hand(name, monkeypatch):
+def test_with_existing_rows_of_out_neighbours(name, monkeypatch):
     """Each arc is in a row of either end; no others are to be looked for."""
     monkeypatch.setattr(algorithm, "ARCS_A_STEP", 70)
     with build(BATTERY[name]) as graph, emulated(seed=2):

@@ -260,7 +260,7 @@ def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
 
 @pytest.mark.parametrize("hub", [200, 1000])
 @pytest.mark.parametrize("part", [2, 99])
-def test_predecessors_in_rows_that_lanes_share(part, hub, monkeypatch):
+def test_predecessors_in_rows_shared_by_lanes(part, hub, monkeypatch):
     """Of 300 neighbours one in so many is on a shortest path; a block looks at them, or a warp."""
     set_classes(monkeypatch, block=64, hub=hub, chunk=64, middle=32)
     many = 300

@@ -272,7 +272,7 @@ def test_states_with_codes_and_without(kind, case, ranks, monkeypatch):
     ("way", "direction"),
     [*((way, "auto") for way in CHAINS), *zip(CHAINS, DIRECTIONS[1:], strict=False)],
 )
-def test_a_chain_over_borders(way, direction, monkeypatch):
+def test_a_chain_across_boundaries(way, direction, monkeypatch):
     """No link has a weight, so that there is a level of the forest for each."""
     ranks = 2 + list(CHAINS).index(way) % 2
     if direction in ("auto", "push") and ranks == 2:
@@ -321,7 +321,7 @@ def test_only_one_rank_waits(rank, monkeypatch):
     assert sum(sum(arcs) > 0 for arcs in notes.arcs.values()) == 1
 
 
-def test_nobody_waits(monkeypatch):
+def test_no_vertex_waits(monkeypatch):
     """Then nothing is told, and no branch is begun."""
     with graph_of(chain(range(12), 1.0)) as graph, tuned():
         notes = Notes(monkeypatch)
@@ -358,7 +358,7 @@ def test_random_partitions(ends, inner, seed, direction, alone, kind):
 
 
 @pytest.mark.parametrize("most", [1, 1000])
-def test_branches_follow_tight_arcs_into_who_waits(most, monkeypatch):
+def test_branches_follow_tight_arcs_into_waiting_vertices(most, monkeypatch):
     """Or all arcs, where there are more of those than there is room for."""
     monkeypatch.setattr(predecessors, "TIES_FROM", 0)
     monkeypatch.setattr(predecessors, "TIES_PART", most)
@@ -404,7 +404,7 @@ def test_each_row_is_read_once(ranks, monkeypatch):
         assert len(np.unique(rows)) == len(rows)
 
 
-def test_who_is_done_tells_nothing_twice(monkeypatch):
+def test_a_finished_rank_sends_nothing_twice(monkeypatch):
     """The first rank waits for nobody any more while the second has half of its chain before it."""
     with graph_of(chain(range(12))) as graph, tuned():
         notes = Notes(monkeypatch)
@@ -415,7 +415,7 @@ def test_who_is_done_tells_nothing_twice(monkeypatch):
         assert len(np.unique(rows)) == len(rows)
 
 
-def test_who_has_no_rows_of_out_neighbours_grows_otherwise(monkeypatch):
+def test_trees_grow_without_rows_of_out_neighbours(monkeypatch):
     with graph_of(ties(24, 110, 6, "f")) as graph, tuned():
         notes = Notes(monkeypatch)
         check(WIDEST, graph, 2, direction="pull")
@@ -437,7 +437,7 @@ def last_look(level, dropped):
 @pytest.mark.parametrize(
     ("direction", "dropped"), [*((one, 1) for one in DIRECTIONS), ("auto", 2), ("auto", 4)]
 )
-def test_who_was_attached_is_not_told_of_again(direction, dropped, monkeypatch):
+def test_attached_vertices_are_not_sent_again(direction, dropped, monkeypatch):
     """Each vertex of a chain is the other rank's ghost, and one is attached a level."""
     drop_after(dropped, monkeypatch)
     order = CHAINS["a border with every link"]
@@ -472,7 +472,7 @@ def levels_of(found, edges):
 
 @pytest.mark.parametrize("dropped", [1, 4])
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_less_and_less_is_told(ranks, dropped, monkeypatch):
+def test_messages_shrink_level_by_level(ranks, dropped, monkeypatch):
     """At first of the whole boundary, then of those who were not attached when last looked through."""
     drop_after(dropped, monkeypatch)
     edges = ties(30, 60, 6, "f")

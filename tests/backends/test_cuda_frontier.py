@@ -192,7 +192,7 @@ def test_a_pull_stops_at_the_first_that_settles():
 
 
 @pytest.mark.parametrize("near", [0, 1, 100, 128, 129, 255, 256, 300])
-def test_those_left_are_put_together_or_taken_as_they_lie(near):
+def test_remaining_vertices_are_compacted_or_read_in_place(near):
     """Of a pull's 256 vertices in a row so many are left; more than half of them stay in their places."""
     ends = np.arange(1, 301)
     # The first are reached from the next behind them, all others, and all where there is none, from the start.

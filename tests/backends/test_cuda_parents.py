@@ -220,7 +220,7 @@ def reckoned(counts, step, giving, worth):
 
 @pytest.mark.parametrize("worth", [0, 1 << 20])
 @pytest.mark.parametrize("seed", range(6))
-def test_who_gives_is_reckoned(seed, worth, monkeypatch):
+def test_the_choice_of_senders_is_weighed(seed, worth, monkeypatch):
     """Of any numbers of arcs; whatever comes out, predecessors are the same."""
     generator = np.random.default_rng(seed)
     monkeypatch.setattr(predecessors, "GIVING", seed)
@@ -367,14 +367,14 @@ class Plain:
     settled = is_reached
 
 
-def test_a_program_may_leave_out_who_is_active():
+def test_a_program_may_leave_out_active():
     assert reads_states_alone(Plain, "active")
     with graph_of(medley()) as graph, tuned():
         check(Case("plain", Plain, {"start": [0]}), graph, 1)
 
 
 @pytest.mark.parametrize("program", [Guarded, Renamed], ids=lambda one: one.name)
-def test_who_is_better_by_more_than_states(program, monkeypatch):
+def test_programs_that_compare_more_than_states(program, monkeypatch):
     assert reads_states_alone(ws.BFS, "active")
     assert not reads_states_alone(program, "active")
     notes = Notes(monkeypatch)

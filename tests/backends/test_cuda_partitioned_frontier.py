@@ -154,7 +154,7 @@ def test_boundaries_of_several_hundreds(place, exchange):
     assert found.trace["active"].max() > 32 * GROUPS
 
 
-def test_who_pulls_looks_at_hubs_first_whoever_owns_them():
+def test_pulls_read_hubs_first_on_any_owner():
     """Two of three ranks have them as ghosts, which come behind own vertices."""
     hubs, many = np.arange(3), np.arange(3, 90)
     inner = random_edges(87, 200, seed=4)
@@ -179,7 +179,7 @@ def test_who_pulls_looks_at_hubs_first_whoever_owns_them():
     assert sum(read["hubs"]) < sum(read["front"])
 
 
-def test_a_pull_that_finds_nobody_leaves_nothing_behind():
+def test_a_pull_without_hits_leaves_no_state_behind():
     """Of one rank: what another rank sends afterwards must reach it alone."""
     # 0 to 9 form a path over the border and back; 10 to 15 are pulled in vain.
     source = np.array([0, 8, 1, 9, 2, 10, 3, *range(11, 15)])

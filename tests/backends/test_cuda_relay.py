@@ -259,7 +259,7 @@ def test_nothing_to_do(name):
 
 
 @pytest.mark.parametrize("program", [Rank, Fading])
-def test_who_gathers_from_all_has_no_frontier(program):
+def test_programs_that_gather_from_all_have_no_frontier(program):
     with graph_of(medley()) as graph, emulated():
         found = ws.run(program, graph, engine="cuda", max_iter=3)
         assert found.rows.direction == ["gather"] * 3

@@ -422,7 +422,7 @@ class TestQuietBackground:
         assert self.first_active(Lifted, edges, start=0) == edges.n
         assert set(answer(Lifted, edges, start=0, engine="python")["level"]) == {3}
 
-    def test_a_constant_of_the_vertex_may_make_it_speak(self):
+    def test_a_vertex_constant_may_make_it_active(self):
         @ws.vertex_program
         class Gifted:
             """A vertex sends its gift as well as its level."""
@@ -477,7 +477,7 @@ class TestThePlan:
         assert filters == ["list"] * 50
         assert all(fused)
 
-    def test_sums_over_everyone_gather(self):
+    def test_sums_over_all_vertices_gather(self):
         directions, filters, fused = self.directions(Rank, SHAPES["cycle"], max_iter=2, tol=0.0)
         assert set(directions) == {"gather"}
         assert set(filters) == {"all"}

@@ -243,7 +243,7 @@ def test_workers_keep_programs_and_what_they_have_found_out(pair):
         assert known[worker].items() <= programs.items(), "neither made nor bound again"
 
 
-def test_results_lie_where_they_were_computed_and_are_sorted(crowd):
+def test_results_stay_where_they_were_computed_and_are_sorted(crowd):
     with on_workers(SKEWED) as graph:
         frame = ws.pagerank(graph)
         assert isinstance(frame, dd.DataFrame)
@@ -646,7 +646,7 @@ def resident(dask_worker: Worker) -> int:
     return int(dask_worker.monitor.proc.memory_info().rss)
 
 
-def test_closing_and_dropping_a_graph_free_its_shares(pair):
+def test_closing_and_dropping_a_graph_free_its_shards(pair):
     gc.collect()
     eventually(lambda: not any(pair.client.run(shares).values()))
     graph = on_workers(SKEWED)
@@ -714,7 +714,7 @@ def told_at_most(number: int) -> None:
     rank_tasks.TOLD = number
 
 
-def test_what_is_too_long_to_be_told_is_asked_for(pair, monkeypatch):
+def test_summaries_too_long_for_an_event_are_requested(pair, monkeypatch):
     from cugraph_ws.dask.tasks import TOLD
 
     monkeypatch.setattr(
@@ -790,7 +790,7 @@ def test_a_result_stays_with_its_worker_that_is_busy(pair):
     ids=["a frame", "k_core", "a result", "progress"],
 )
 @pytest.mark.parametrize("used", [False, True], ids=["unread", "read"])
-def test_what_a_call_returned_goes_when_nobody_has_it(pair, call, used):
+def test_results_are_freed_when_the_last_reference_goes(pair, call, used):
     """Only the graph's own shares stay, and on the client nothing of a run."""
     from cugraph_ws.dask import client as driver
 
@@ -861,7 +861,7 @@ def test_a_partition_that_cannot_be_read_is_the_users_error(pair):
 # ------------------------------------------------------------------------------- workers that go
 
 
-def test_a_graph_whose_worker_is_retired_is_built_again():
+def test_a_graph_is_built_again_after_its_worker_is_retired():
     """What stands for the share is with another worker then, so that nothing seems to be lost."""
     with workers(3) as crowd, build(SKEWED) as whole, on_workers(SKEWED) as graph:
         expected = ws.bfs(whole, 0)
@@ -877,7 +877,7 @@ def test_a_graph_whose_worker_is_retired_is_built_again():
         assert graph.report.vertices == SKEWED.n
 
 
-def test_a_graph_whose_worker_is_killed_between_calls_is_built_again(monkeypatch):
+def test_a_graph_is_built_again_after_its_worker_is_killed_between_calls(monkeypatch):
     """The client hears of it by itself."""
     with workers(2) as crowd, build(SKEWED) as whole, on_workers(SKEWED) as graph:
         expected = ws.bfs(whole, 0)

@@ -194,7 +194,7 @@ class TestCalls:
         assert set(counts().values()) == {2}
         eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
 
-    def test_nothing_is_left_of_results_that_nobody_keeps(self, pair, graph):
+    def test_nothing_is_left_of_results_without_references(self, pair, graph):
         for _ in range(20):
             ws.bfs(graph, 0)
         gc.collect()
@@ -231,7 +231,7 @@ class TestCalls:
             ws.run(Endless, graph)
         assert caught.value.result.stopped == "interrupt"
 
-    def test_a_result_whose_worker_dies_at_once_is_an_error_and_no_hang(self, pair):
+    def test_a_worker_that_dies_with_its_result_is_an_error_and_no_hang(self, pair):
         pair.wait_for(2)
         with on_workers(SKEWED) as lost:
             ws.run(Endless, lost, max_iter=1)
@@ -412,7 +412,7 @@ def test_a_task_that_waits_for_a_thread_is_waited_for(pair, graph, tree):
     assert set(pair.client.run(unclaimed).values()) == {0}
 
 
-def test_a_summons_is_over_when_one_cannot_answer(pair):
+def test_a_direct_start_ends_when_a_worker_cannot_reply(pair):
     calls = [
         (address, f"nobody-{place}", b"no pickle") for place, address in enumerate(pair.pids())
     ]

@@ -80,7 +80,7 @@ def lines() -> Iterator[tuple[list[Heartbeat], list[queue.Queue[Exception]]]]:
             one.close()
 
 
-def test_a_rank_that_is_gone_is_named_to_all() -> None:
+def test_a_lost_rank_is_reported_to_all() -> None:
     with lines() as (made, told):
         made[1].close()
         for rank in (0, 2):
@@ -90,7 +90,7 @@ def test_a_rank_that_is_gone_is_named_to_all() -> None:
         assert told[1].empty(), "nobody is told of himself"
 
 
-def test_a_rank_that_leaves_a_run_takes_those_along_who_are_still_in_it(monkeypatch: Any) -> None:
+def test_a_rank_that_leaves_a_run_ends_it_for_the_others(monkeypatch: Any) -> None:
     monkeypatch.setattr(heartbeat, "GRACE", 0.2)
     with lines() as (made, told):
         for one in made[:2]:
@@ -105,7 +105,7 @@ def test_a_rank_that_leaves_a_run_takes_those_along_who_are_still_in_it(monkeypa
         assert told[2].empty(), "it had left by itself"
 
 
-def test_who_follows_before_long_is_not_told(monkeypatch: Any) -> None:
+def test_a_rank_that_follows_in_time_gets_no_signal(monkeypatch: Any) -> None:
     monkeypatch.setattr(heartbeat, "GRACE", 0.1)
     with lines() as (made, told):
         for one in made:
@@ -138,7 +138,7 @@ def asked(made: list[Heartbeat], run: str, free: list[bool]) -> list[bool | None
         return list(executor.map(lambda one, here: one.are_free(run, here, never()), made, free))
 
 
-def test_all_hear_whether_all_are_free() -> None:
+def test_all_ranks_learn_whether_all_gpus_are_free() -> None:
     with lines() as (made, told):
         assert asked(made, "run 1", [True, True, True]) == [True, True, True]
         for busy in range(3):
@@ -159,7 +159,7 @@ def test_runs_that_begin_at_once_are_not_confused() -> None:
     assert found == [False, True, True, False, False, True]
 
 
-def test_who_asks_hears_of_one_that_is_gone() -> None:
+def test_a_waiting_request_learns_of_a_lost_rank() -> None:
     with lines() as (made, told):
         with ThreadPoolExecutor(2) as executor:
             answers = [executor.submit(one.are_free, "run 1", True, never()) for one in made[:2]]
@@ -169,7 +169,7 @@ def test_who_asks_hears_of_one_that_is_gone() -> None:
         assert made[0].are_free("run 2", True, never()) is None
 
 
-def test_who_asks_can_be_called_off_or_away() -> None:
+def test_a_waiting_request_can_be_abandoned_or_called_over_dask() -> None:
     def given_up() -> bool:
         raise RunAbandonedError("the run is over")
 
@@ -226,7 +226,7 @@ def test_texts_of_any_length_are_swapped(length: int) -> None:
         assert all(one.empty() for one in told)
 
 
-def test_mail_that_comes_before_it_is_asked_for_waits() -> None:
+def test_messages_that_arrive_early_are_kept() -> None:
     """Two ranks are ahead of the third by one letter."""
     with lines() as (made, _):
         for one in made:
@@ -239,7 +239,7 @@ def test_mail_that_comes_before_it_is_asked_for_waits() -> None:
             assert made[2].swap({0: b"", 1: b""}, list) == {0: letter, 1: letter}
 
 
-def test_mail_of_a_run_that_was_given_up_is_thrown_away() -> None:
+def test_messages_of_an_abandoned_run_are_dropped() -> None:
     with lines() as (made, _):
         stale = b"half of a meeting"
         made[0].begin("run 1")
@@ -249,7 +249,7 @@ def test_mail_of_a_run_that_was_given_up_is_thrown_away() -> None:
         assert swapped(made, lambda a, b: b"%d to %d" % (a, b))[1] == {0: b"0 to 1", 2: b"2 to 1"}
 
 
-def test_who_waits_for_mail_hears_of_one_that_is_gone(monkeypatch: Any) -> None:
+def test_a_wait_for_messages_ends_when_a_rank_is_lost(monkeypatch: Any) -> None:
     with lines() as (made, _), ThreadPoolExecutor(1) as executor:
         answer = executor.submit(made[0].swap, {1: b"", 2: b""}, list)
         made[1].close()
@@ -257,7 +257,7 @@ def test_who_waits_for_mail_hears_of_one_that_is_gone(monkeypatch: Any) -> None:
             answer.result(WAIT)
 
 
-def test_who_waits_for_mail_can_be_called_off(monkeypatch: Any) -> None:
+def test_a_wait_for_messages_can_be_abandoned(monkeypatch: Any) -> None:
     monkeypatch.setattr(heartbeat, "GLANCE", 0.01)
 
     def given_up() -> None:
@@ -289,7 +289,7 @@ def test_one_rank_without_certificates_makes_all_go_without(encrypted: Transport
 
 
 @pytest.mark.parametrize("number", [8, 40])
-def test_silent_strangers_hold_nobody_up(monkeypatch: Any, number: int) -> None:
+def test_silent_strangers_delay_no_rank(monkeypatch: Any, number: int) -> None:
     """They are there before any rank calls, and have for ever to say who they are."""
     monkeypatch.setattr(channel, "HANDSHAKE", 3600.0)
     monkeypatch.setattr(channel, "PENDING", 32)
@@ -323,7 +323,7 @@ def test_silent_strangers_hold_nobody_up(monkeypatch: Any, number: int) -> None:
             stranger.close()
 
 
-def test_lengths_that_nobody_sends_end_a_connection() -> None:
+def test_invalid_lengths_end_a_connection() -> None:
     with lines() as (made, _):
         made[0].begin("run")
         made[1]._mail[0].send(heartbeat.LETTER.pack(heartbeat._word("run"), heartbeat.LONGEST + 1))
@@ -331,7 +331,7 @@ def test_lengths_that_nobody_sends_end_a_connection() -> None:
             made[0].swap({1: b"", 2: b""}, list)
 
 
-def test_who_takes_no_word_is_taken_for_gone(monkeypatch: Any) -> None:
+def test_a_rank_that_reads_nothing_counts_as_lost(monkeypatch: Any) -> None:
     def full(*given: Any) -> None:
         raise TimeoutError("nothing could be sent")
 

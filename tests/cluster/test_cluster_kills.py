@@ -153,7 +153,7 @@ class TestBuilds:
             assert_same(ws.bfs(graph, 0), tree)
             assert are_gone(crowd, killed)
 
-    def test_who_loses_workers_again_and_again_is_told(self, crowd, monkeypatch):
+    def test_repeated_losses_are_reported(self, crowd, monkeypatch):
         lost: list[int] = []
 
         def build(self: Any) -> None:
@@ -203,7 +203,7 @@ class TestResults:
             pd.testing.assert_series_equal(distance, paths["distance"])
             assert_same(ws.bfs(graph, 0), tree)
 
-    def test_what_is_lost_before_it_is_told_is_computed_again(
+    def test_results_lost_before_they_are_reported_are_computed_again(
         self, crowd, ranks, tmp_path, monkeypatch
     ):
         """The worker that has the summary dies before the client has asked for it."""

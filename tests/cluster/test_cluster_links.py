@@ -91,7 +91,7 @@ def test_links_that_only_some_ranks_know_of_yet_are_not_asked(pools: Any) -> Non
     assert lent(pools, "three") == [pool._held[tuple(WHO)][1] for pool in pools]
 
 
-def test_who_is_free_is_told_over_links_that_are_kept(pools: Any, monkeypatch: Any) -> None:
+def test_free_gpus_are_signalled_over_kept_links(pools: Any, monkeypatch: Any) -> None:
     """And not over the crew's slower way."""
     first = lent(pools, "one")
 
@@ -129,7 +129,7 @@ def test_runs_take_turns(pools: Any) -> None:
     assert Links.made == 2, "all take the same links"
 
 
-def test_who_waits_for_a_turn_can_be_called_off(pools: Any, monkeypatch: Any) -> None:
+def test_a_wait_for_a_turn_can_be_abandoned(pools: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(links, "LOOK", 0.01)
 
     def give_up() -> None:

@@ -126,7 +126,7 @@ def test_without_dask(monkeypatch):
 
 
 @pytest.mark.parametrize("size", range(10))
-def test_everybody_meets_everybody_once(size):
+def test_every_pair_of_workers_is_measured_once(size):
     rounds = survey.pairs(size)
     assert len(rounds) <= size
     met = []

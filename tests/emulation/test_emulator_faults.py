@@ -47,7 +47,7 @@ def test_other_errors_keep_their_kind_and_get_a_note():
     assert "in k," in caught.value.__notes__[0]
 
 
-def test_shared_memory_that_nobody_wrote():
+def test_shared_memory_that_was_never_written():
     text = """
 @kernel
 def k(out):
@@ -193,7 +193,7 @@ def k(a, flags, out):
         run(body.format("pass"), ints(96), ints(96, "int32"), ints(96), **options)
 
 
-def test_a_swap_that_fails_tells_nothing():
+def test_a_failed_swap_synchronises_nothing():
     body = """
 @kernel
 def k(a, flag):
@@ -214,7 +214,7 @@ def k(a, flag):
     fails(faults.Race, body.format(5), ints(1), ints(2, "uint32"), **options)
 
 
-def test_a_racy_store_tells_nothing():
+def test_a_racy_store_synchronises_nothing():
     body = """
 @kernel
 def k(a, flag):

@@ -318,7 +318,7 @@ def test_arrays_of_any_type_and_length_come_back_as_they_were(tmp_path):
         found[name][:] = 0  # a run goes on in them
 
 
-def test_fingerprints_tell_inputs_apart():
+def test_fingerprints_distinguish_inputs():
     ones = np.ones(2)
     inputs = [
         [ones],

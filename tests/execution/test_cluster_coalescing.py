@@ -162,7 +162,7 @@ def test_graphs_that_do_not_fit_on_the_gpu_stay() -> None:
         assert {one for found in over_links(2, work) for one in found} == {2}
 
 
-def test_who_has_not_taken_long_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_runs_are_not_coalesced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(homing, "RATE", 1.0)
     assert set(supersteps_of(road(), ws.BFS, start=1)) == {2}
 
@@ -176,7 +176,7 @@ def test_a_limit_of_supersteps_is_kept() -> None:
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_checkpoints_from_home_are_those_of_shares(ranks: int, tmp_path: Path) -> None:
+def test_checkpoints_of_a_coalesced_run_are_those_of_shards(ranks: int, tmp_path: Path) -> None:
     frame, path = road(), tmp_path / "state.parquet"
     expected = whole(frame, ws.SSSP, source=1)
 
@@ -195,7 +195,7 @@ def test_checkpoints_from_home_are_those_of_shares(ranks: int, tmp_path: Path) -
     assert set(results[0][1]) == {ranks, 1}, "it moves again"
 
 
-def test_it_can_be_stopped_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coalesced_run_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.0, raising=False)
     frame = road(400, 2)
 
@@ -217,7 +217,7 @@ def test_it_can_be_stopped_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     assert iterations < 400
 
 
-def test_an_error_at_home_is_everybodys() -> None:
+def test_an_error_of_a_coalesced_run_reaches_all_ranks() -> None:
     frame = road()
 
     def work(comm: ThreadCommunicator) -> Any:

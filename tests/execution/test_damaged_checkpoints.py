@@ -286,7 +286,7 @@ def test_a_tree_that_is_none(written, tmp_path):
             run(graph, resume=path)
 
 
-def test_a_mate_of_nobody(tmp_path, written):
+def test_a_mate_that_is_not_mutual(tmp_path, written):
     path = tmp_path / "state.parquet"
     edges, run, _ = RUNS["matching"]
     arrays, facts = contents(written["matching python"])
@@ -300,7 +300,7 @@ def test_a_mate_of_nobody(tmp_path, written):
         run(graph, resume=path)
 
 
-def test_proposals_that_nobody_returns_end(tmp_path):
+def test_unreturned_proposals_end(tmp_path):
     """Proposals in a circle, none of them mutual, or none at all: they are made again."""
     pairs = pd.DataFrame({"source": [0, 0, 1, 1, 2, 2], "destination": [3, 4, 4, 5, 5, 3]})
     path = tmp_path / "state.parquet"

@@ -109,7 +109,7 @@ def test_a_function_without_a_docstring_can_show_options():
 # --- values -------------------------------------------------------------------------------------
 
 
-def test_options_are_checked_when_they_are_put_together():
+def test_options_are_checked_when_they_are_made():
     assert Options() == Options(engine="auto", every=10)
     with pytest.raises(ws.InputError, match=r"^max_iter=-1 must be a whole number, 0 or more"):
         Options(max_iter=-1)

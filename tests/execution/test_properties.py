@@ -144,7 +144,7 @@ def test_copies_of_edges_do_not_matter(call, edges, seed):
 
 @every_call
 @given(edges=graphs(), extra=st.integers(1, 40))
-def test_isolated_vertices_change_nobody_else(call, edges, extra):
+def test_isolated_vertices_change_no_other_vertex(call, edges, extra):
     found = solve(call, replace(edges, n=edges.n + extra))
     expected = solve(call, edges)
     if call == "pagerank":  # they take their share, and spread it evenly

@@ -135,7 +135,7 @@ def test_a_frame_of_vertices_is_never_made_with_ids_overwritten():
     assert graph.vertex_frame({"y": VertexNumbers(np.arange(3))}).shape == (3, 4)
 
 
-def test_shares_of_a_cluster_refuse_them_too():
+def test_shards_of_a_cluster_refuse_them_too():
     def work(comm: ThreadCommunicator):
         shard = build_shard(
             comm, [(comm.rank, frame_of("distance"))], ["a", "distance"], ["b", "c"]

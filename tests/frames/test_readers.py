@@ -389,7 +389,7 @@ def test_a_failure_leaves_what_was_there(tmp_path):
     assert os.listdir(tmp_path) == ["e.parquet"]
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
@@ -503,7 +503,7 @@ except GraphMemoryError:
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.csv.gz", "e.txt"])
-def test_a_size_that_is_told_is_enough_to_refuse(tmp_path, monkeypatch, name):
+def test_a_declared_size_is_enough_to_refuse(tmp_path, monkeypatch, name):
     separator = "," if "csv" in name else " "
     path = put(tmp_path, name, f"1{separator}2\n" * 1_000_000)
     limit(monkeypatch, 10_000_000)

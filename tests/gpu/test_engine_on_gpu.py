@@ -197,7 +197,7 @@ def relayed_on(name: str, place: int) -> ws.Result:
 @pytest.mark.parametrize("direction", ["auto", "push"])
 @pytest.mark.parametrize("place", range(len(RELAYS)), ids=[case.name for case in RELAYS])
 @pytest.mark.parametrize("name", ["rmat", "hub"])
-def test_every_combination_of_a_relay(name, place, direction, kept, fused):
+def test_every_combination_of_a_worklist_pull(name, place, direction, kept, fused):
     case = RELAYS[place]
     if case.tolerance != EXACT:  # rows are longer here
         case = replace(case, tolerance=1e-9, counted=False)

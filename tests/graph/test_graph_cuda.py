@@ -1062,7 +1062,7 @@ def test_the_estimate_for_a_gpu():
         estimate_memory(number_of_edges=1, engine="gpu")
 
 
-def test_what_a_gpu_holds_is_what_was_told():
+def test_memory_of_a_graph_on_a_gpu_is_as_estimated():
     frame = edges_of(np.random.default_rng(11), 0, 500, rows=5000)
     graph = Graph(cudf(frame), weight="w")
     told = ws.estimate_memory(

@@ -179,7 +179,7 @@ def test_words_are_of_bytes():
         words_of(np.zeros(20, np.int32), 1, 1)
 
 
-def test_texts_of_one_hash_are_told_apart(monkeypatch):
+def test_texts_of_equal_hash_are_distinguished(monkeypatch):
     def all_alike(ends, data, hashes, low, high):
         hashes[low:high] = 7
 

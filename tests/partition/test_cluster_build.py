@@ -278,7 +278,7 @@ def test_cuts_are_those_of_one_process(size, directed):
 
 @pytest.mark.parametrize("buckets", [1, 7, 100])
 @pytest.mark.parametrize("weights", [None, [1, 1, 1], [1, 2, 0.5], [0, 3, 1]])
-def test_cuts_share_work_by_weight(monkeypatch, buckets, weights):
+def test_range_offsets_divide_work_by_weight(monkeypatch, buckets, weights):
     monkeypatch.setattr("cugraph_ws.partition.range_offsets._BUCKETS", buckets)
     rng = np.random.default_rng(3)
     targets = (rng.random(30_000) ** 3 * 1000).astype(np.int32)
@@ -696,7 +696,7 @@ def test_numbers_of_no_vertex(wanted):
     assert build(3, deal(cut(frame, 4), 3), work=work) == [expected] * 3
 
 
-def test_a_share_that_does_not_fit(monkeypatch):
+def test_a_shard_that_does_not_fit(monkeypatch):
     monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", "1000")
 
     def on_rank(comm):
@@ -714,7 +714,7 @@ class Small(ThreadCommunicator):
 
 
 @pytest.mark.parametrize("kind", ["integers", "sparse integers", "text", "pairs"])
-def test_a_share_that_its_worker_has_no_room_for(kind):
+def test_a_shard_that_its_worker_has_no_memory_for(kind):
     """It is refused before ids are hashed: there would be room for those that need not be."""
     frame = some_edges(5000, 1000)
     ends = ["source", "destination"]
@@ -816,7 +816,7 @@ def test_no_rank_holds_the_whole(monkeypatch, size, ids, directed):
     assert max(held for _, held in told) <= 1.2 * 17 * n / size
 
 
-def test_the_peak_of_all_ranks_sharedis_that_of_one(monkeypatch):
+def test_the_peak_of_all_ranks_is_that_of_one(monkeypatch):
     """Ranks of one process share its memory: if each took the whole, four would take four times."""
     monkeypatch.setattr("cugraph_ws.partition.range_offsets._BUCKETS", 64)
     n = 100_000

@@ -130,7 +130,7 @@ def test_a_program_over_links() -> None:
     assert_parts(parts, whole)
 
 
-def test_a_group_of_one_meets_itself() -> None:
+def test_a_communicator_of_one_rank() -> None:
     box = [np.arange(3)]
     assert SingleRank().alltoall([box]) == [box]
     assert SingleRank().allgather(5) == [5]
@@ -198,7 +198,7 @@ class Office:
             raise RunAbandonedError("the run is over")
 
 
-def test_a_rank_knows_whether_others_are_at_the_next_meeting() -> None:
+def test_a_rank_knows_whether_others_wait_in_the_next_collective() -> None:
     def rank(plugin: Any) -> DaskCommunicator:
         return DaskCommunicator(plugin, "run", 0, ["tcp://a", "tcp://b", "tcp://c"])
 

@@ -155,7 +155,7 @@ def test_the_most_supersteps(most):
 
 
 @pytest.mark.parametrize("tol", [0.3, 1e-4])
-def test_the_tolerance_is_of_all_partitions_together(tol):
+def test_the_tolerance_bounds_all_partitions(tol):
     case = Case("", Rank, {}, {"tol": tol}, SUMS, counted=True)
     with graph_of(SHAPES["duplicates"]) as graph:
         expected = expected_of(case, graph)
@@ -171,7 +171,7 @@ def test_beyond_the_finite_numbers():
     assert found.iterations == expected.iterations
 
 
-def test_a_ghost_starts_that_its_owner_lets_rest():
+def test_a_ghost_starts_active_though_its_owner_does_not():
     """Each side is alike in itself, so that either seems to have nothing to say."""
     left, right = np.arange(40), np.arange(40, 80)
     source = np.concatenate([left[:-1], right[:-1], left])
@@ -319,7 +319,7 @@ def test_a_superstep_is_read_once_by_each_executor():
     assert counted[6] - counted[2] == 12
 
 
-def test_a_parcel_outlives_the_next_superstep():
+def test_an_update_outlives_the_next_superstep():
     """What has been packed may be on its way while the next superstep is packed."""
     with graph_of(BATTERY["rmat"]) as graph, emulated():
         bound = bind(Rank, graph, {})

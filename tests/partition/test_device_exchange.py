@@ -71,7 +71,7 @@ CASES = [  # two ways for each program, and all ways for two of them
 
 
 @pytest.mark.parametrize(("name", "exchange"), CASES)
-def test_the_same_as_by_mail(name, exchange):
+def test_the_same_as_over_the_host(name, exchange):
     program, options = PROGRAMS[name]
     ranks = 2 + (len(name) + len(exchange)) % 2
     with build(GRAPH) as graph, emulated(seed=3):
@@ -79,7 +79,7 @@ def test_the_same_as_by_mail(name, exchange):
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
-def test_in_place_nobody_knows_what_has_changed(exchange):
+def test_in_place_changes_are_unknown(exchange):
     given = {"start": 0, "direction": "gather", "in_place": True, "exchange": exchange}
     with build(GRAPH) as graph, emulated(seed=3):
         linked, mailed = runs_of(graph, 2, Hops, given)
@@ -352,7 +352,7 @@ def test_what_is_asked_of_nccl(links):
     assert event.noted == [("record", event)]
 
 
-def test_who_waits_for_a_rank_that_is_gone_gives_up(links):
+def test_a_wait_for_a_lost_rank_gives_up(links):
     made, communicator, _, event = links
     event.done = False
     gone = Checked()
@@ -366,7 +366,7 @@ def test_who_waits_for_a_rank_that_is_gone_gives_up(links):
     assert communicator.noted == [("abort",)], "what is aborted is not destroyed again"
 
 
-def test_links_end_when_a_rank_does_whoever_waits_for_what(links):
+def test_links_end_with_a_rank_in_any_wait(links):
     """Also where no thread asks: one may wait for the GPU in a way that nobody can call it off."""
     made, communicator, groups, _ = links
     made._fail(WorkerLostError("worker tcp://a is gone"))

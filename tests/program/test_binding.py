@@ -370,13 +370,13 @@ class TestEdgeAttributes:
         ):
             values(program, path)
 
-    def test_integers_whose_sums_could_overflow(self):
+    def test_integers_with_sums_that_could_overflow(self):
         frame = pd.DataFrame({"source": [0], "destination": [1], "weight": [2**61]})
         with pytest.raises(ws.InputError, match=r"paths could exceed what int64 holds"):
             values(ws.SSSP, frame, "distance", source=0, weight_column="weight")
 
     @pytest.mark.parametrize(("kind", "great"), [("float32", 3e38), ("float64", 1e308)])
-    def test_floats_whose_sums_could_overflow_may_be_compared(self, kind, great):
+    def test_floats_with_sums_that_could_overflow_may_be_compared(self, kind, great):
         frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2], "weight": [great, great]})
         frame = frame.astype({"weight": kind})
         with pytest.raises(ws.InputError, match=f"paths could exceed what {kind} holds"):

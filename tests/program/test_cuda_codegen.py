@@ -160,7 +160,7 @@ def text_of(program, variant):
     return interface_of(program, {}, variant)
 
 
-def test_news_is_a_difference_unless_states_change_in_place():
+def test_changes_are_differences_unless_states_change_in_place():
     old, new = (np.array([1.0, 2.0]),), (np.array([1.0, 3.0]),)
     for in_place, told in ((False, [False, True]), (True, [True, True])):
         space = load(interface_of(Paths, {}, Variant(in_place=in_place)))

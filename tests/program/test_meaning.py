@@ -71,7 +71,7 @@ def test_a_threshold_in_apply_sees_all_messages_of_a_superstep(way):
 
 @pytest.mark.parametrize("way", WAYS_OF_FRONTIERS, ids=name)
 @pytest.mark.parametrize("limit", [1, 2, 5])
-def test_news_travels_as_many_edges_as_there_are_supersteps(way, limit):
+def test_a_message_travels_one_edge_per_superstep(way, limit):
     edges = rmat(7, 4, seed=11)
     labels = list(range(edges.n))
     for _ in range(limit):
@@ -243,7 +243,7 @@ def test_a_declaration_that_is_plainly_false_is_refused():
 
 
 @pytest.mark.parametrize("way", [*WAYS, {"partitions": 4, "direction": "push"}], ids=name)
-def test_arcs_between_partitions_count_for_who_begins(way):
+def test_arcs_between_partitions_count_for_the_active_start(way):
     @ws.vertex_program
     class Greatest:
         """The greatest first value of which a path leads here."""
@@ -556,7 +556,7 @@ def test_without_priorities_nothing_is_filed_for_later():
 
 
 @pytest.mark.parametrize("way", WAYS_OF_FRONTIERS, ids=name)
-def test_priorities_whose_sum_is_infinite(way):
+def test_priorities_with_an_infinite_sum(way):
     frame = pd.DataFrame({"source": [0, 1, 2, 0], "destination": [1, 2, 0, 2], "weight": 9e307})
     with ws.Graph(frame, weight="weight") as graph:
         result = ws.run(ws.WidestPath, graph, start=0, **way)

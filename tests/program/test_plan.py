@@ -69,7 +69,7 @@ def test_sums_over_the_active():
     assert choices(plan_for(Peel, direction="pull"), 1, ARCS) == ["pull", "pull"]
 
 
-def test_sums_over_everyone():
+def test_sums_over_all_vertices():
     assert choices(plan_for(Rank), 1, ARCS) == ["gather", "gather"]
     assert choices(plan_for(Labels, direction="gather"), 1, ARCS) == ["gather", "gather"]
 

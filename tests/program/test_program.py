@@ -137,7 +137,7 @@ def total(state):
 
 
 @pytest.mark.parametrize("name", ["alpha", "superstep", "_total"])
-def test_an_aggregate_whose_name_is_taken(name):
+def test_an_aggregate_with_a_name_that_is_taken(name):
     with pytest.raises(ws.ProgramError, match=rf"Program.{name}"):
         define(
             {"width": ws.float64, "alpha": ws.parameter(ws.float64)}, **{name: ws.aggregate(total)}
@@ -196,7 +196,7 @@ def test_fields_of_the_state_are_in_the_order_of_the_source():
     assert list(Mixed.state) == ["first", "second", "third", "fourth", "sixth"]
 
 
-def test_an_order_that_nothing_tells():
+def test_an_unknown_order_of_fields():
     with pytest.raises(ws.ProgramError, match=r"declare all of them in one way: more, width"):
         define({"width": ws.float64}, more=ws.int64)
     with pytest.raises(ws.ProgramError, match=r"its source cannot be found"):

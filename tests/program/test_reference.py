@@ -44,7 +44,7 @@ def test_a_minimum_travels_an_edge_in_each_superstep():
     assert (outcome.supersteps, outcome.converged) == (4, True)  # in the last nothing changes
 
 
-def test_a_limit_is_of_all_messages_of_a_superstep_together():
+def test_a_limit_holds_for_all_messages_of_a_superstep():
     graph = Graph(3, [(0, 2), (1, 2)])
     given = {"first": {0: 50, 1: 900, 2: 10}, "limit": {0: 500, 1: 500, 2: 500}}
     assert after(zoo.Limited, graph, given) == [50, 900, 10]
@@ -75,7 +75,7 @@ def test_a_state_that_is_overwritten_had_its_message_first():
     assert after(Less, graph, None, 1) == [9, 1, 1]
 
 
-def test_both_ends_of_an_undirected_edge_hear():
+def test_both_ends_of_an_undirected_edge_get_messages():
     graph = Graph(2, [(0, 1)], directed=False)
     assert after(zoo.LabelsUp, graph) == [1, 1]
     assert after(zoo.LabelsUp, Graph(2, [(0, 1)])) == [0, 1]
@@ -156,7 +156,7 @@ def test_active_without_a_change():
     assert outcome.supersteps == 3  # 0 is heard, then 1, then 0 and 2, and nobody speaks up again
 
 
-def test_where_all_send_everyone_starts():
+def test_if_all_send_all_vertices_start():
     assert after(zoo.NobodyStarts, PATH, None, 1) == [1, 1, 4, 7]
     outcome = run(zoo.NeverActive, PATH)
     assert (outcome.states["x"], outcome.supersteps) == ([1, 1, 2, 3], 1)

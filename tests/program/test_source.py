@@ -479,7 +479,7 @@ def uses_two_helpers_of_one_name(src):
     return twice(src.width) + 100.0 * thrice(src.width)
 
 
-def test_helpers_of_one_name_are_told_apart():
+def test_helpers_of_one_name_are_distinguished():
     assert run_text(uses_two_helpers_of_one_name, 1.0) == 302.0
 
 

@@ -631,7 +631,7 @@ def test_free_memory_counts_what_rmm_holds(fake_driver, monkeypatch):
         assert resource.given == 0
 
 
-def test_the_driver_tells_of_which_pool_memory_is(fake_driver):
+def test_the_driver_reports_the_pool_of_memory(fake_driver):
     pools = {77: 1 << 40, 78: None}
 
     def tell(handle, attribute, pointer):
@@ -741,7 +741,7 @@ class SideStream:
         self._all.noted.append(("wait", event.name, self._name))
 
 
-def test_what_runs_beside(fake_driver):
+def test_a_side_stream_is_joined_again(fake_driver):
     streams = Streams()
     here = devices.CudaDevice(SimpleNamespace(cuda=streams), installed_gpus()[0])
     with here.beside():
@@ -756,7 +756,7 @@ def test_what_runs_beside(fake_driver):
     ]
 
 
-def test_copies_that_nobody_waits_for(fake_driver):
+def test_copies_without_a_wait(fake_driver):
     copies = []
     memory = SimpleNamespace(
         copy_from_host_async=lambda *given: copies.append(("in", given[0].value, given[1])),

@@ -177,7 +177,7 @@ class TestTheFolder:
         monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "file" / "below"))
         assert machine_code.is_private(code_folder())
 
-    def test_no_home(self, monkeypatch):
+    def test_no_home_folder(self, monkeypatch):
         """Neither HOME nor an entry in the list of users, as in a container with `-u`."""
         monkeypatch.delenv("CUGRAPH_WS_CACHE_DIR", raising=False)
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

@@ -58,7 +58,7 @@ class TestRace:
 
         monkeypatch.setattr(of("timing"), "_clocked", clocked)
 
-    def test_the_first_call_stands_apart(self, clock):
+    def test_the_first_call_is_shown_separately(self, clock):
         measure = of("timing")
         found = measure.Section("frames", "g")
         entrant = measure.Entrant(
@@ -71,7 +71,7 @@ class TestRace:
         assert one.alone == [0.2] * 5
         assert found.timings == [one]
 
-    def test_who_fails_does_not_stop_the_others(self, clock):
+    def test_a_failing_entrant_does_not_stop_the_others(self, clock):
         measure = of("timing")
 
         def wrong(answer):
@@ -87,7 +87,7 @@ class TestRace:
         assert found.errors == [{"what": "work, wrong", "error": "AssertionError: not the answer"}]
         assert len(released) == 5
 
-    def test_who_is_slow_runs_fewer_times(self, clock, monkeypatch):
+    def test_a_slow_entrant_runs_fewer_times(self, clock, monkeypatch):
         measure = of("timing")
         monkeypatch.setattr(measure, "PATIENCE", 0.5)
         entrant = measure.Entrant("a", lambda: 1, lambda answer: None)

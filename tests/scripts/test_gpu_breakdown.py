@@ -159,7 +159,7 @@ def test_what_was_queued_ahead_counts_in_its_superstep(clock):
     assert clock.seconds(elapsed) == pytest.approx({0: 0.002, 1: 0.003, 2: 0.003})
 
 
-def test_who_has_no_vertices_keeps_its_call(clock):
+def test_ranks_without_vertices_keep_their_calls(clock):
     executor = Executor()
     executor.midway = send = lambda: None
     choice = types.SimpleNamespace(number=5)
