@@ -163,7 +163,7 @@ def sssp_command(
     each: bool,
     to: tuple[str, ...],
 ) -> None:
-    """Measure shortest paths.
+    """Find shortest paths.
 
     Edges are as long as their weights, and 1 without any.  Result: vertex, distance, predecessor;
     with --each the start before them; with --to the paths.
@@ -190,7 +190,7 @@ def sssp_command(
 def widest_path_command(
     job: Job, start: tuple[str, ...], start_file: Path | None, to: tuple[str, ...]
 ) -> None:
-    """Measure widest paths.
+    """Find widest paths.
 
     A path is as wide as its narrowest edge; edges are as wide as their weights, and 1 without any.
     Result: vertex, width, predecessor; with --to the paths.
@@ -216,13 +216,13 @@ VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_ou
 @job_options
 @click.option("--alpha", type=float, default=0.85, show_default=True, help="Damping factor.")
 @_values("personalization", "Teleport distribution over the vertices.")
-@_values("nstart", "First ranks.")
+@_values("nstart", "Initial ranks.")
 @_values("dangling", "Distribution of the rank of vertices without out-edges.")
 @_values("precomputed-vertex-out-weight", "Sums of the vertices' out-weights.")
 @option_flag("max_iter", 100)
 @TOLERANCE
 def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
-    """Rank vertices by a random surfer's time.
+    """Rank vertices by PageRank.
 
     Result: vertex, pagerank.
     """
@@ -296,7 +296,7 @@ def heat_command(
     fixed: tuple[str, ...],
     fixed_file: Path | None,
 ) -> None:
-    """Let heat flow until convergence.
+    """Simulate heat flow until convergence.
 
     Weights are the coefficients.  Result: vertex, temperature.
     """

@@ -72,9 +72,9 @@ def _odds(function: F) -> F:
 @_odds
 @_options
 def rmat(**given: Any) -> None:
-    """Make few hubs, many of low degree.
+    """Make an R-MAT graph: few hubs, many vertices of low degree.
 
-    An R-MAT graph of 2**SCALE vertices.
+    It has 2**SCALE vertices.
     """
     _write("rmat", **given)
 
@@ -85,7 +85,7 @@ def rmat(**given: Any) -> None:
 @click.option("--permute/--no-permute", default=True, show_default=True, help="Rename vertices.")
 @_options
 def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
-    """Make the graph of Graph 500.
+    """Make a Kronecker graph, as Graph500 does.
 
     It has 2**SCALE vertices, and weights in [0, 1) unless others are asked for.
     """
@@ -113,7 +113,7 @@ def erdos_renyi(undirected: bool, **given: Any) -> None:
 )
 @_options
 def grid(**given: Any) -> None:
-    """Make a grid, much like roads.
+    """Make a grid, similar to a road network.
 
     Neighbours are joined in both directions.
     """

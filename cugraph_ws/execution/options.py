@@ -287,8 +287,8 @@ class Options:
         metadata=_option(
             Choice(get_args(Method)),
             "gpu",
-            "The GPU's schedule: warp segmentation (`ws`), with a warp for each vertex of middle in-degree and "
-            "blocks for each of high in-degree; or virtual warps of that many lanes (`vwc-8`), a baseline.",
+            "The GPU's schedule: warp segmentation (`ws`), with a warp for each vertex of middle degree and "
+            "blocks for each of high degree; or virtual warps of that many lanes (`vwc-8`), a baseline.",
         ),
     )
     filter: Filter = field(

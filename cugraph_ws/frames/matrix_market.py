@@ -66,7 +66,9 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
         good = pa.types.is_integer(ids.type) and ids.null_count == 0
         least, most = compute.min_max(ids).as_py().values()
         if not good or (entries and not 1 <= least <= most <= rows):
-            raise FileError(f"{text.path}: column {name!r} has values outside 1 to {rows}")
+            raise FileError(
+                f"{text.path}: column {name!r} holds values that are not integers from 1 to {rows}"
+            )
     kind = FIELDS[field]
     if kind is not None:
         try:

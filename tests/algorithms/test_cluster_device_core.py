@@ -156,7 +156,7 @@ def test_edges_of_a_core_of_one_gpu() -> None:
 def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], degree_type: Any, tmp_path: Any
 ) -> None:
-    """Of three ranks with news that has not been passed on, for two ranks."""
+    """A checkpoint of three ranks with unsent updates, resumed by two ranks."""
     path = tmp_path / "state.parquet"
 
     def begin(comm: Any) -> int:

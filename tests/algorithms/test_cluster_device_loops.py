@@ -53,7 +53,7 @@ def built(frame: pd.DataFrame, comm: Any, **options: Any) -> Any:
 
 
 def path(n: int, size: int) -> Edges:
-    """Return a path whose every vertex has another owner than the next, if cuts are even."""
+    """Return a path on which adjacent vertices have different owners, if range offsets are even."""
     order = np.arange(n).reshape(size, -1).T.ravel()
     return Edges(order[:-1], order[1:], n)
 
@@ -172,7 +172,7 @@ def test_shards_of_any_kind_of_frame(name: str, turn: Any) -> None:
 
 
 class Slower(ThreadCommunicator):
-    """A rank whose mail comes by the host."""
+    """A rank that receives messages through the host."""
 
     on_device = False
 

@@ -1,4 +1,4 @@
-"""Loops of their own on a crew: the answers of one machine, for any number of ranks and any cuts."""
+"""Algorithms with their own loops on several ranks: the answers of one machine, for any number of ranks and any range offsets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph
 
-CREWS = (1, 2, 3, 7)
+SIZES = (1, 2, 3, 7)
 
 
 def cuts_of(n: int, size: int, seed: int) -> Array:
@@ -113,7 +113,7 @@ def matching_of(edges: Edges) -> Callable[[], MaximalBipartiteMatching]:
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("size", CREWS)
+@pytest.mark.parametrize("size", SIZES)
 def test_components_on_every_shape(shape, directed, size):
     edges = shape if directed else undirected(shape)
     with build(edges) as graph:
@@ -121,7 +121,7 @@ def test_components_on_every_shape(shape, directed, size):
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("size", CREWS[1:])
+@pytest.mark.parametrize("size", SIZES[1:])
 def test_cores_on_every_shape(shape, directed, size):
     edges = shape if directed else undirected(shape)
     with build(edges) as graph:
@@ -130,7 +130,7 @@ def test_cores_on_every_shape(shape, directed, size):
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("size", CREWS[1:])
+@pytest.mark.parametrize("size", SIZES[1:])
 def test_matchings_on_every_shape(shape, directed, size):
     edges = sides(shape if directed else undirected(shape))
     with build(edges) as graph:
@@ -527,7 +527,11 @@ def test_another_number_of_ranks_goes_on(monkeypatch, tmp_path, case, after, dir
         begun = on_shards(graph, 3, begin, seed=1)
         parts = on_shards(graph, 2, resume, seed=2)
     assert len({iterations for iterations, _ in parts}) == 1
-    if case in ("beliefs", "strengths", "searches"):  # each step is the same for any crew
+    if case in (
+        "beliefs",
+        "strengths",
+        "searches",
+    ):  # each step is the same for any number of ranks
         assert begun == [after] * 3
         assert parts[0][0] == {"searches": 4}.get(case, 12)
     if case in ("components", "cores", "matching"):
@@ -653,7 +657,7 @@ def test_rows_come_to_their_owners_in_the_order_of_the_senders():
     assert third == [[9, 4] * 3, list(itertools.chain(*([90 + r, 40 + r] for r in range(3))))]
 
 
-# Graphs that a crew has built itself, whose ranks know their own ids alone
+# Graphs built on ranks that know only their own ids
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
@@ -681,7 +685,7 @@ def test_graphs_built_by_a_group(size, directed):
     }
 
     def spread(graph: Any) -> Any:
-        """Give each rank of a crew some rows of the priors."""
+        """Give each rank some rows of the priors."""
         if not isinstance(graph, ShardGraph):
             return priors
         return Partitions([priors.iloc[graph.comm.rank :: graph.comm.size]])

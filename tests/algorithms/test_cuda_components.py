@@ -68,7 +68,7 @@ def test_the_largest_components_rows_are_skipped():
         # The first sample joins all: there is no need of another.
         assert trace["direction"].tolist() == ["sample"] + ["link"] * (1 + directed)
         read[directed] = trace["edges"].tolist()
-    # In a row of one end only, an arc may be from someone who is not in the component.
+    # In a row of one end only, an arc may come from a vertex outside the component.
     assert read == {True: [200, 0, 400], False: [200, 0]}
 
 

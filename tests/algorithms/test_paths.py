@@ -187,9 +187,9 @@ def test_unknown_targets_are_refused():
 
 def test_results_without_predecessors_are_refused():
     edges = frame(CHAIN)
-    with pytest.raises(ws.InputError, match="no column 'predecessor', it has vertex, pagerank"):
+    with pytest.raises(ws.InputError, match="no column 'predecessor', only vertex, pagerank"):
         shortest_path(ws.pagerank(edges), "c")
-    with pytest.raises(ws.InputError, match="no column 'predecessor', it has labels; run a"):
+    with pytest.raises(ws.InputError, match="no column 'predecessor', only labels; run a"):
         shortest_path(ws.run(WeaklyConnectedComponents(), edges), "c")
     with pytest.raises(ws.InputError, match=r"result: .* DataFrame"):
         shortest_path({"vertex": [1]}, 1)

@@ -164,7 +164,7 @@ def test_functions(name, directed):
 # --------------------------------------------------------------------------------- predecessors
 
 
-# How ties are searched: from those who wait, or from those attached, by one block alone or by all.
+# How tight arcs are searched: from waiting vertices or from attached ones, by one block or by all.
 GROWN = {
     "who wait": {"direction": "pull"},
     "branches": {"ALONE": 2, "ALONE_ARCS": 9},
@@ -245,7 +245,7 @@ def test_predecessors_of_a_tie_far_from_the_start(how, monkeypatch):
     ],
 )
 def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
-    """Vertices whose rows are shared out in pieces, and one behind, whatever a launch's share."""
+    """Vertices with rows divided into pieces, and one after them, for any number of rows per launch."""
     monkeypatch.setattr(predecessors, "LEVELS_A_LAUNCH", most)
     options = grown(monkeypatch, how)
     many = layout.PIECE + 1

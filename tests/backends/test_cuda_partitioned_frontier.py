@@ -1,4 +1,4 @@
-"""Frontiers of crews whose ranks have a GPU each, in the emulator: news across borders."""
+"""Partitioned frontiers of ranks with a GPU each, in the emulator: updates across boundaries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LINE = Edges(np.arange(11), np.arange(1, 12), 12)
 
 
 def check(case, graph, ranks, cuts=None, seed=0, **options):
-    """Compare a run over links with one on the whole graph; return what the first rank tells of it."""
+    """Compare a run over links with one on the whole graph; return the first rank's result."""
     expected = case.run(graph, engine="python", fused=False)
     options = {"direction": "auto", **options}
 

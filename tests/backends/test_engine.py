@@ -175,7 +175,7 @@ def crossing(edges: Edges, cuts: list[int]) -> list[tuple[int, list[int]]]:
 
 @pytest.mark.parametrize("exchange", ["vr", "ms", "all"])
 def test_bytes_of_a_search_over_partitions(exchange):
-    """A search that pulls: who was reached in a superstep has news after it."""
+    """A search that pulls: vertices reached in a superstep are active after it."""
     edges = rmat(6, 4, seed=14)
     with build(edges) as graph:
         bound = bind(ws.BFS, graph, {"start": [0]})
@@ -191,7 +191,7 @@ def test_bytes_of_a_search_over_partitions(exchange):
             told = sum(reached[vertex] == step for vertex in boundary)
             owned = range(cuts[one], cuts[one + 1])
             if exchange == "all":
-                sent += 5 * len(owned)  # four bytes for a level, one for whether it is news
+                sent += 5 * len(owned)  # four bytes for a level, one for the active flag
                 told = sum(reached[vertex] == step for vertex in owned)
             else:
                 sent += 8 * told if exchange == "vr" else 5 * len(boundary)
@@ -379,7 +379,7 @@ class TestQuietBackground:
     def test_a_background_that_speaks_to_itself_is_not_quiet(self):
         @ws.vertex_program
         class Growing:
-            """Everyone but the start counts up to 3."""
+            """All vertices but the start count up to 3."""
 
             level: ws.int64
             start: ws.vertex_parameter
@@ -402,7 +402,7 @@ class TestQuietBackground:
     def test_a_background_that_speaks_to_the_others_is_not_quiet(self):
         @ws.vertex_program
         class Lifted:
-            """The background's 3 is news to the start alone, whose 1 is news to nobody."""
+            """The background's 3 changes only the start, whose 1 changes no vertex."""
 
             level: ws.int64
             start: ws.vertex_parameter

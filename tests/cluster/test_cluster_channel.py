@@ -62,7 +62,7 @@ def agreed(number: int = 2, run: str = "run") -> list[PairKeys]:
 
 
 class Opened:
-    """The door of rank 0, and who has come in."""
+    """The listener of rank 0, and the accepted connections."""
 
     def __init__(self, transport: Transport, keys: PairKeys) -> None:
         server = listen(transport)
@@ -119,7 +119,7 @@ class Wire:
 
 
 def answer_of(address: tuple[str, int], said: bytes) -> bytes:
-    """Say something to whoever listens; return all of what comes back until they hang up."""
+    """Send bytes to a listener; return all bytes received until it closes the connection."""
     with socket.create_connection(address, WAIT) as line:
         with suppress(OSError):
             line.sendall(said)
@@ -162,8 +162,8 @@ def sniffed(transport: Transport, keys: list[PairKeys], own: Opened) -> Wire:
     wire = Wire(own.address)
     line = call(transport, keys[1], ADDRESS, wire.port, (1, 0, 0), WAIT)
     _, _, other = own.taken.get(timeout=WAIT)
-    line.send_all(b"what nobody else shall read", WAIT)
-    assert read(other, 27) == b"what nobody else shall read"
+    line.send_all(b"what only the peer may read", WAIT)
+    assert read(other, 27) == b"what only the peer may read"
     line.close()
     other.close()
     return wire
@@ -203,7 +203,7 @@ class TestSniffing:
         for said in wire.said:
             assert said[:2] == b"\x16\x03", "a handshake of TLS"
             assert channel.MAGIC not in said
-            assert b"what nobody else shall read" not in said
+            assert b"what only the peer may read" not in said
         wire.close()
 
     def test_a_rank_that_expects_encryption_accepts_nothing_else(self, encrypted):

@@ -177,7 +177,7 @@ def test_a_program_of_the_users_own(crowd):
 
 @pytest.mark.parametrize("told", [True, False])
 def test_frames_are_named_by_their_keys(told, monkeypatch):
-    """Also where Dask cannot be told a frame's name any more, and finds one by itself."""
+    """Also if Dask takes no name for a frame, and makes one itself."""
 
     def gone(keys: list[str]) -> str:
         raise TypeError("unexpected keyword argument '_determ_token'")
@@ -719,7 +719,7 @@ def test_summaries_too_long_for_an_event_are_requested(pair, monkeypatch):
 
     monkeypatch.setattr(
         DirectStart, "of", classmethod(lambda *_: None)
-    )  # who asks is told all of it
+    )  # a request gets the whole summary
 
     with on_workers(SKEWED) as graph, build(SKEWED) as whole:
         pair.client.run(told_at_most, 0)
@@ -743,14 +743,14 @@ def held_up(name: str) -> None:
 
 
 def steal(dask_scheduler: Any) -> None:
-    """Have the scheduler take tasks for long ones, and move those that wait to who is idle."""
+    """Have the scheduler take tasks for long ones, and move waiting ones to idle workers."""
     for name in {SPLIT, held_up.__name__} & set(dask_scheduler.task_prefixes):
         dask_scheduler.task_prefixes[name].duration_average = 10.0
     dask_scheduler.extensions["stealing"].balance()
 
 
 def test_a_result_stays_with_its_worker_that_is_busy(pair):
-    """Nobody waits until it is taken out, nor is it sent to who has time for that."""
+    """No call waits until it is taken out, and it is not sent to an idle worker."""
     busy: list[Any] = []
     with on_workers(SKEWED) as graph:
         addresses = [one["worker"] for one in graph.partitions]
@@ -769,7 +769,7 @@ def test_a_result_stays_with_its_worker_that_is_busy(pair):
         assert len(keys) == len(addresses)
         for _ in range(5):
             pair.client.run_on_scheduler(steal)
-            pair.client.run(int)  # until who is asked to give tasks away has answered
+            pair.client.run(int)  # until the worker has answered requests to give tasks away
         Event("over").set()
         wait(busy)
         eventually(lambda: all(pair.client.who_has().get(key) for key in keys))
@@ -878,7 +878,7 @@ def test_a_graph_is_built_again_after_its_worker_is_retired():
 
 
 def test_a_graph_is_built_again_after_its_worker_is_killed_between_calls(monkeypatch):
-    """The client hears of it by itself."""
+    """Dask informs the client."""
     with workers(2) as crowd, build(SKEWED) as whole, on_workers(SKEWED) as graph:
         expected = ws.bfs(whole, 0)
         frame = ws.bfs(graph, 0)

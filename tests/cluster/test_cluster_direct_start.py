@@ -175,7 +175,7 @@ class TestCalls:
             assert_same(found, expected, rtol=1e-5)
 
     def test_a_task_that_comes_first_does_it_itself(self, pair, graph, tree, counts, monkeypatch):
-        """Every call is late: its task has come to the worker, and Dask tells of its end."""
+        """Every call is late: its task has reached the worker, and Dask reports its end."""
         usual = DirectStart._ask
 
         async def late(self: DirectStart, *call: Any) -> None:
@@ -314,7 +314,7 @@ def test_workers_that_are_started_again(pair, tree):
 
 
 def linked(context: Any) -> tuple[bool, int, bytes]:
-    """Open the control channel between ranks, and send each other a word."""
+    """Open the control channel between ranks, and exchange a word."""
     with rank_tasks.at_work(context) as comm:
         lines = Heartbeat(comm, context.addresses)
         encrypted = all(isinstance(one._line, ssl.SSLSocket) for one in lines._mail.values())
@@ -378,7 +378,7 @@ async def asked_for_nobody(dask_worker: Worker) -> Any:
 
 
 def test_what_no_task_comes_for_is_dropped_after_a_while(pair, graph, tree):
-    assert_same(ws.bfs(graph, 0), tree)  # workers have all that crews need
+    assert_same(ws.bfs(graph, 0), tree)  # the workers can still run calls
     assert set(pair.client.run(asked_for_nobody).values()) == {(None, 0)}
 
 
@@ -416,7 +416,7 @@ def test_a_direct_start_ends_when_a_worker_cannot_reply(pair):
     calls = [
         (address, f"nobody-{place}", b"no pickle") for place, address in enumerate(pair.pids())
     ]
-    summons = DirectStart(pair.client, calls)
-    assert summons.wait(30.0)
-    assert not summons.done
-    assert summons.summary is None
+    started = DirectStart(pair.client, calls)
+    assert started.wait(30.0)
+    assert not started.done
+    assert started.summary is None

@@ -1,4 +1,4 @@
-"""Connections by which ranks notice that another one is gone, beside Dask's own."""
+"""Connections beside Dask's own, by which ranks notice that another one is lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PLAIN = Transport("run", ["127.0.0.1"])
 
 
 class Checked(ThreadCommunicator):
-    """A crew that nobody gives up."""
+    """A communicator of a run that is never abandoned."""
 
     transport = PLAIN
 
@@ -68,7 +68,7 @@ def joined(comm: Any) -> Heartbeat:
 
 @contextmanager
 def lines() -> Iterator[tuple[list[Heartbeat], list[queue.Queue[Exception]]]]:
-    """Give each rank's, watched, and what each is told."""
+    """Give each rank's heartbeat, watched, and the errors that it reports."""
     made = on_ranks(len(WHO), joined)
     told = [queue.Queue[Exception]() for _ in made]
     for one, into in zip(made, told, strict=True):
@@ -100,7 +100,7 @@ def test_a_rank_that_leaves_a_run_ends_it_for_the_others(monkeypatch: Any) -> No
         made[0].end(failed=True)
         error = told[1].get(timeout=WAIT)
         assert isinstance(error, RunAbandonedError)
-        made[2].close()  # all the rest that it was told has been heard
+        made[2].close()  # its earlier signals have arrived
         assert isinstance(told[0].get(timeout=WAIT), WorkerLostError)
         assert told[2].empty(), "it had left by itself"
 
@@ -122,11 +122,11 @@ def test_a_rank_that_follows_in_time_gets_no_signal(monkeypatch: Any) -> None:
 
 
 def never() -> Callable[[], bool]:
-    """Nobody asks in another way; whoever has waited for too long fails, and lets the test end."""
+    """No rank asks over Dask; a rank that waits for too long fails, and lets the test end."""
     until = time.monotonic() + WAIT
 
     def is_called() -> bool:
-        assert time.monotonic() < until, "not all have been told"
+        assert time.monotonic() < until, "not all ranks have the signal"
         return False
 
     return is_called
@@ -180,7 +180,7 @@ def test_a_waiting_request_can_be_abandoned_or_called_over_dask() -> None:
 
 
 def has_heard_of(one: Heartbeat, run: str) -> bool:
-    """Wait until a rank has been told something of a run."""
+    """Wait until a rank has received a signal of a run."""
     with one._news:
         return one._news.wait_for(lambda: heartbeat._word(run) in one._free, WAIT)
 
@@ -199,7 +199,7 @@ def test_runs_that_never_begin_are_forgotten(monkeypatch: Any) -> None:
 
 
 def swapped(made: list[Heartbeat], texts: Any) -> list[dict[int, bytes]]:
-    """Have each rank give every other one a text; `texts` takes who gives it, and to whom."""
+    """Have each rank send every other one a text; `texts` takes the sender and the receiver."""
 
     def swap(rank: int) -> dict[int, bytes]:
         others = [one for one in range(len(made)) if one != rank]
@@ -211,7 +211,7 @@ def swapped(made: list[Heartbeat], texts: Any) -> list[dict[int, bytes]]:
 
 @pytest.mark.parametrize("length", [0, 1, channel.CHUNK, 5_000_000])
 def test_texts_of_any_length_are_swapped(length: int) -> None:
-    """Also of more than a connection holds on its way: nobody waits for others to read first."""
+    """Also with more bytes than a connection buffers: no rank waits for others to read first."""
     with lines() as (made, told):
         for one in made:
             one.begin("run")
@@ -241,7 +241,7 @@ def test_messages_that_arrive_early_are_kept() -> None:
 
 def test_messages_of_an_abandoned_run_are_dropped() -> None:
     with lines() as (made, _):
-        stale = b"half of a meeting"
+        stale = b"half of a message"
         made[0].begin("run 1")
         made[0]._mail[1].send(heartbeat.LETTER.pack(heartbeat._word("run 1"), len(stale)) + stale)
         for one in made:
@@ -290,7 +290,7 @@ def test_one_rank_without_certificates_makes_all_go_without(encrypted: Transport
 
 @pytest.mark.parametrize("number", [8, 40])
 def test_silent_strangers_delay_no_rank(monkeypatch: Any, number: int) -> None:
-    """They are there before any rank calls, and have for ever to say who they are."""
+    """They connect before any rank does, and never authenticate."""
     monkeypatch.setattr(channel, "HANDSHAKE", 3600.0)
     monkeypatch.setattr(channel, "PENDING", 32)
     strangers: list[socket.socket] = []

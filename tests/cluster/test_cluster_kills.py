@@ -73,7 +73,7 @@ def ranks(whole: ws.Graph) -> pd.DataFrame:
 
 
 def die_at(dask_worker: Worker, meeting: int) -> None:
-    """Have this worker's process end at one of the meetings of its next build."""
+    """Have this worker's process end in one of the collectives of its next build."""
     from cugraph_ws.dask.worker import DaskCommunicator
 
     usual = DaskCommunicator._exchange

@@ -1,4 +1,4 @@
-"""Vertices and columns that a call names are looked up by the client, before the workers hear of it."""
+"""Vertices and columns that a call names are looked up by the client, before the workers get the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found out about a cluster, and what is proposed; facts of GPUs are made up."""
+"""Measurements of a cluster, and the proposal; facts of GPUs are made up."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_without_dask(monkeypatch):
         ws.cluster_scan()
 
 
-# --- who meets whom -------------------------------------------------------------------------
+# --- rounds of pairs -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", range(10))

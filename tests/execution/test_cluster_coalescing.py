@@ -1,4 +1,4 @@
-"""Programs whose supersteps are many and small go on with one rank: the same answers, one trace."""
+"""Programs with many small supersteps are coalesced to one rank: the same answers, one trace."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_on_gpus(name: str, on_gpu: bool) -> None:
 
 
 def supersteps_of(frame: pd.DataFrame, program: Any, **options: Any) -> list[int]:
-    """Return in how many shares each superstep was computed, by a crew of two."""
+    """Return in how many shards each superstep was computed, on two ranks."""
 
     def work(comm: ThreadCommunicator) -> Any:
         return ws.run(program, shard_of(frame, comm), **options).trace["partitions"].tolist()

@@ -1,4 +1,4 @@
-"""Checkpoints are distrusted: damage is told by the digest, and forged ones by what loops may hold."""
+"""Checkpoints are distrusted: the digest detects damage, and range checks detect forged ones."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_damage_is_said(whole, tmp_path):
 
 
 def test_one_without_a_digest_is_refused(whole, tmp_path):
-    """As an earlier version wrote it: nothing tells whether it is whole."""
+    """As an earlier version wrote it: without a digest."""
     table = pq.read_table(whole)
     metadata = {b"cugraph_ws": table.schema.metadata[b"cugraph_ws"]}
     path = tmp_path / "state.parquet"
@@ -514,7 +514,7 @@ def test_lists_of_parts_that_make_no_sense(change, in_parts, tmp_path):
 
 
 def test_only_parts_are_removed(tmp_path):
-    """What somebody keeps in the folder stays; the parts of the checkpoint before go."""
+    """Other files in the folder stay; the parts of the previous checkpoint are removed."""
     path = tmp_path / "state.parquet"
     folder = tmp_path / "state.parquet.parts"
     on_shares("sssp", checkpoint=path, progress=lambda update: False)

@@ -1,4 +1,4 @@
-"""Progress: who is told what, how often, and who may stop a run."""
+"""Progress: the updates, their frequency, and stops by the callback."""
 
 from __future__ import annotations
 

@@ -459,7 +459,7 @@ def count_reads(monkeypatch):
 
 
 def bomb(folder, name, members):
-    """A gzipped edge list whose parts of 8 MiB each are all alike, so that no size is told."""
+    """A gzipped edge list whose parts of 8 MiB each are all alike, so that no size is declared."""
     text = b"1,2\n" * (1 << 21)
     path = folder / name
     path.write_bytes(gzip.compress(b"source,destination\n") + gzip.compress(text) * members)

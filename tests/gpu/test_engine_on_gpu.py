@@ -233,7 +233,7 @@ def test_a_frontier_in_a_grid_of_any_size(blocks, monkeypatch):
 @pytest.mark.parametrize("how", ["auto", "pull", "along ties"])
 @pytest.mark.parametrize("program", [ws.SSSP, ws.WidestPath])
 def test_predecessors_where_paths_tie(program, how, monkeypatch):
-    """Searched from those attached, along all their arcs or ties alone, or from those who wait."""
+    """Searched from attached vertices, along all arcs or only tight ones, or from waiting vertices."""
     options = {"direction": how}
     if how == "along ties":
         options = {}

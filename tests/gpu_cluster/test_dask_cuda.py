@@ -248,7 +248,7 @@ def test_a_lost_worker_is_named_and_the_graph_built_again(
     begun = time.monotonic()
     with pytest.raises(ws.WorkerLostError, match=r"tcp://.* was lost, and with it .* vertices"):
         ws.run(Endless, spread, max_iter=1_000_000)
-    assert time.monotonic() - begun < 30.0, "nobody waits for a worker that is gone"
+    assert time.monotonic() - begun < 30.0, "no rank waits for a lost worker"
     timer.join()
     client.wait_for_workers(WORKERS, timeout=WAIT)
     assert_same(ws.pagerank(spread), ws.pagerank(whole))

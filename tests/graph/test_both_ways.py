@@ -144,7 +144,7 @@ def pairs_of(pairs):
 
 
 def parts_of(frame, size, make=lambda frame: frame):
-    """Deal a frame's rows out to so many ranks, each of whom gets two partitions."""
+    """Deal a frame's rows out to so many ranks, each with two partitions."""
     cuts = np.linspace(0, len(frame), 2 * size + 1).astype(int)
     parts = [
         (place, make(frame.iloc[first:last].reset_index(drop=True)))

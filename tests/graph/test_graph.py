@@ -231,7 +231,9 @@ def test_attributes_follow_their_edges():
     assert back["a"].tolist() == [20, 30]
     single = Graph(frame, attributes="a")
     assert single.edge_attributes == ("a",)
-    with pytest.raises(InputError, match=r"no edge column 'w', it keeps 'a'; name it in Graph"):
+    with pytest.raises(
+        InputError, match=r"no edge column 'w'; it has: 'a'; name the column in Graph"
+    ):
         single.edge_values("w")
     with pytest.raises(InputError, match="order='coo': choose one of 'csc', 'csr'"):
         single.edge_values("a", "coo")
@@ -410,7 +412,7 @@ def test_an_attribute_that_cannot_be_read_is_an_error_only_when_asked_for():
 
 
 def test_no_attributes():
-    with pytest.raises(InputError, match="it has none"):
+    with pytest.raises(InputError, match="it has: none"):
         Graph(frame_of([(0, 1, 1)])).vertex_values("x", "x", float)
 
 

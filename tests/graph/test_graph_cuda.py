@@ -470,7 +470,7 @@ def test_infinite_attributes_are_kept():
     assert made.edge_dtype("b") == np.int64
     with pytest.raises(InputError, match=r"column 'a': the weights at vertex 1 add up to more"):
         made.weight_sums("a", incoming=True)
-    with pytest.raises(InputError, match=r"no edge column 'w', it keeps 'a', 'b'"):
+    with pytest.raises(InputError, match=r"no edge column 'w'; it has: 'a', 'b'"):
         made.edge_values("w")
 
 
@@ -737,7 +737,7 @@ def test_changing_the_frame_later_changes_nothing():
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("ids", [[0, 1, 2, 3], [4, 7, 8, 30]], ids=["dense", "gaps"])
 def test_results_may_be_written_to(ids, dtype):
-    """A frame's columns are nobody else's: neither the graph's, nor the result's arrays."""
+    """A frame shares its columns neither with the graph nor with the result's arrays."""
     frame = stand_in_cudf.DataFrame({"source": ids[:-1], "destination": ids[1:]}, dtype=dtype)
     with ws.Graph(frame) as graph:
         columns = {"next": VertexNumbers(np.arange(4, dtype=dtype)[::-1].copy())}

@@ -58,7 +58,7 @@ def numbers_of(coder, lengths):
         np.array([LIMITS.min, LIMITS.max, 0, -1, LIMITS.min]),
         np.arange(400, dtype=np.int32) * 5_000_000,
         np.zeros(200, np.int64),
-        np.repeat(np.arange(300) * 10**12, 2),  # sorted: no sample tells what comes
+        np.repeat(np.arange(300) * 10**12, 2),  # sorted: no sample shows the rest
     ],
     ids=["random", "high bits", "unsigned", "limits", "narrow", "one", "sorted"],
 )

@@ -1,4 +1,4 @@
-"""What is told of memory: against what builds take, and what happens where there is too little."""
+"""Estimates of memory: against the memory of builds, and refusals if there is too little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph built by a crew is the graph of the whole frame, and no rank holds it."""
+"""A graph built on several ranks equals the graph of the whole frame, and no rank holds all of it."""
 
 import copy
 import datetime as dt
@@ -178,7 +178,7 @@ def test_any_frame_in_any_partitions(data):
     assert_same(Graph(frame, **options), build(size, hands, work=described, **options))
 
 
-# who has what
+# which rank has which partitions
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -474,7 +474,7 @@ def test_numbers_and_ids():
 
 @pytest.mark.parametrize("ids", ["from 0", "text"])
 def test_another_group_goes_on(ids):
-    """A share outlives the crew that built it, and is asked by several others."""
+    """A shard outlives the communicator that built it, and serves several others."""
     frame = mapped(some_edges(), IDS[ids])
     graph = Graph(frame)
     table = pd.DataFrame({"vertex": [IDS[ids](one) for one in (5, 2)], "v": [1, 2]})
@@ -708,7 +708,7 @@ def test_a_shard_that_does_not_fit(monkeypatch):
 
 
 class Small(ThreadCommunicator):
-    """A rank whose worker has so much room."""
+    """A rank on a worker with this much memory."""
 
     room: int | None = None
 
@@ -747,7 +747,7 @@ def test_a_shard_that_its_worker_has_no_memory_for(kind):
 
 
 class Weighing(ThreadCommunicator):
-    """A rank that notes the largest array and the longest list that it hears or says."""
+    """A rank that records the largest array and the longest list that it receives or sends."""
 
     def __init__(self, comm):
         self.rank, self.size, self.comm = comm.rank, comm.size, comm

@@ -42,7 +42,7 @@ State = dict[str, npt.NDArray[Any]]
 def history(
     edges: Edges, run: str, exchange: str, cuts: list[int]
 ) -> tuple[list[str], list[tuple[int, int]], list[State]]:
-    """Run on a crew; return of each superstep direction and bytes, sent and useful, and all states."""
+    """Run on several ranks; return for each superstep the direction and the bytes, sent and useful, and all states."""
     program, arguments, options = RUNS[run]
     with build(edges) as graph:
 
@@ -87,7 +87,7 @@ def readers(edges: Edges, cuts: list[int]) -> npt.NDArray[np.int64]:
 def expected_bytes(
     direction: str, before: State, after: State, copies: npt.NDArray[np.int64], exchange: str
 ) -> tuple[int, int]:
-    """Count the bytes of one superstep, sent and useful: what has changed, for each who reads it."""
+    """Count the bytes of one superstep, sent and useful: changed values, for each rank that reads them."""
     fields = [name for name in after if name != "_queue"]
     width = sum(after[name].dtype.itemsize for name in fields)
     if direction == "gather":

@@ -202,7 +202,7 @@ def test_parallel_edges_stay_in_the_order_of_the_frame(
 ) -> None:
     monkeypatch.setattr(grouping, "LEAST_TILE", 32)  # a warp's arcs: several tiles
     frame = edges("few", rows=300)
-    frame["count"] = np.arange(300)  # which tells where an arc has come from
+    frame["count"] = np.arange(300)  # which identifies an arc's edge
     on_ranks(2, lambda comm: compare(frame, comm, {"directed": directed}))
 
 
@@ -377,7 +377,10 @@ def test_the_number_of_exchanges_is_independent_of_the_frame(
         over_links(
             2, lambda comm, frame=frame: build_shard(comm, parts_of(frame, comm, on_gpu=True))
         )
-        assert meetings == {0: 25, 1: 25}  # rounds are none: who sends has told what
+        assert meetings == {
+            0: 25,
+            1: 25,
+        }  # no exchange for each round: senders have announced their arcs
 
 
 @pytest.mark.parametrize("apart", [1, 3], ids=["dense ids", "gaps"])

@@ -1,4 +1,4 @@
-"""Ids numbered by a crew: the ranks that one rank would give, with a share of the ids each."""
+"""Ids numbered on several ranks, each with a part of the ids: the numbers that one rank would give."""
 
 import itertools
 

@@ -239,7 +239,7 @@ def boundaries_of(edges, cuts):
 
 
 def bytes_by_oracle(exchange, boundaries, cuts, news, width, flag):
-    """Return bytes sent and useful for each superstep: from who has news after it."""
+    """Return bytes sent and useful for each superstep: of vertices that are active after it."""
     refining = dict.fromkeys(boundaries, flag == 1)
     rows = []
     for changed in news:
@@ -259,7 +259,7 @@ def bytes_by_oracle(exchange, boundaries, cuts, news, width, flag):
     return rows
 
 
-SENT = {  # program, arguments, bytes of what its messages are made of, how news shows
+SENT = {  # program, arguments, bytes of the fields that its messages read, how changes show
     "a minimum": (Hops, {"start": 0}, 8, lambda old, new: old["hops"] != new["hops"]),
     "one of two fields": (Rank, {"max_iter": 6}, 8, lambda old, new: old["share"] != new["share"]),
     "no field at all": (Peel, {"k": 2}, 0, lambda old, new: old["alive"] & ~new["alive"]),

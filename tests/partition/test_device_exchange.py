@@ -1,4 +1,4 @@
-"""Vertex programs on crews whose ranks have a GPU each, in the emulator: answers, bytes, and waits."""
+"""Vertex programs on ranks with a GPU each, in the emulator: answers, bytes, and waits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def small_classes(monkeypatch):
 
 
 def runs_of(graph, ranks, program, options, cuts=None):
-    """Run a program over links, and over mail alone; return what every rank has of both."""
+    """Run a program over links, and over the host alone; return every rank's results of both."""
 
     def work(comm):
         result = ws.run(program, share(graph, comm, cuts), engine="cuda", **options)
@@ -172,7 +172,7 @@ def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
 
 @ws.vertex_program
 class Halting:
-    """Values rise four times, then every fifth one once more, and rest; sums of them tell how old they are."""
+    """Values rise four times, then every fifth one once more, and then stay; their sums show how old they are."""
 
     value: ws.float64
     number: ws.float64
@@ -194,7 +194,7 @@ class Halting:
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_ghosts_are_up_to_date_where_nothing_comes_after_everything_came(ranks):
-    """In the superstep after one whose few changes came whole, into one copy of the state."""
+    """After a superstep with few changes, sent as a whole boundary, into one copy of the state."""
     with build(GRAPH) as graph, emulated(seed=3):
         given = {"max_iter": 9, "tol": 0.0, "exchange": "auto"}
         linked, mailed = runs_of(graph, ranks, Halting, given)
@@ -269,7 +269,7 @@ def test_progress_stops_all_ranks():
 
 
 class Silent:
-    """A council that never meets."""
+    """A stop vote that never takes place."""
 
     def __init__(self, comm):
         pass
@@ -305,7 +305,7 @@ class Array:
 
 
 class Checked(SingleRank):
-    """A crew of one that somebody may give up."""
+    """A communicator of one rank that may be abandoned."""
 
     given_up = False
     transport = Transport("run", ["127.0.0.1"])
@@ -367,7 +367,7 @@ def test_a_wait_for_a_lost_rank_gives_up(links):
 
 
 def test_links_end_with_a_rank_in_any_wait(links):
-    """Also where no thread asks: one may wait for the GPU in a way that nobody can call it off."""
+    """Also if no thread asks: a wait for the GPU cannot be called off."""
     made, communicator, groups, _ = links
     made._fail(WorkerLostError("worker tcp://a is gone"))
     assert communicator.noted == [("abort",)]

@@ -68,7 +68,7 @@ def shares(kind: str, size: int) -> list[DeviceShard]:
 
 
 def joined(comm: Any, kind: str) -> DeviceShard:
-    """Return a rank's share, as this crew asks it."""
+    """Return a rank's shard, with this communicator."""
     with MAKING:  # ranks are threads, and a cache would let each make shards of its own
         share = copy.copy(shares(kind, comm.size)[comm.rank])
     share.join(comm)
@@ -106,7 +106,7 @@ def both_ways(
 
 @st.composite
 def spread_values(draw: Any) -> Any:
-    """Draw a graph, a crew, and partitions of values that may be wrong."""
+    """Draw a graph, a number of ranks, and partitions of values that may be wrong."""
     kind, size = draw(st.sampled_from(sorted(IDS))), draw(st.integers(1, 4))
     known = IDS[kind].tolist()
     strange = draw(
@@ -172,7 +172,7 @@ def test_values_and_errors_are_those_of_the_hosts(drawn: Any) -> None:
 
 
 class Watched:
-    """What is told of a crew of two that is asked for values."""
+    """The error of two ranks that are given values."""
 
     def __init__(self, gpu: EmulatedDevice, kind: str, hands: list[list[Any]], **options: Any):
         self.copied: list[int] = []  # elements of arrays that have come to the host

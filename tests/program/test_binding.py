@@ -1,4 +1,4 @@
-"""A program meets a graph: types, arguments, and what a trial finds before the first superstep."""
+"""Binding a program to a graph: types, arguments, and errors of the trial before the first superstep."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def test_a_declaration_that_is_plainly_false_is_refused():
         ws.run(Adds, frame)
 
 
-# ----------------------------------------------------------------------------------------- who begins
+# ----------------------------------------------------------------------------------------- which vertices begin
 
 
 @pytest.mark.parametrize("way", [*WAYS, {"partitions": 4, "direction": "push"}], ids=name)

@@ -214,7 +214,9 @@ class Program:
 
 
 def test_like_an_attribute_that_is_not_declared():
-    with pytest.raises(ws.ProgramError, match=r"Program.width is like `weight`, which is no decl"):
+    with pytest.raises(
+        ws.ProgramError, match=r"Program.width is like `weight`, which is not a decl"
+    ):
         define({"width": ws.like("weight")})
 
 

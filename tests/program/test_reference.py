@@ -83,11 +83,11 @@ def test_both_ends_of_an_undirected_edge_get_messages():
 
 def test_messages_count_once_for_each_parallel_edge_and_a_loop_once():
     edges = [(0, 1), (0, 1), (1, 1)]
-    # states 0 and 1: those of even count send True; 1 hears two of 0, none of itself
+    # states 0 and 1: those of even count send True; 1 gets two from 0, none from itself
     assert after(zoo.Census, Graph(2, edges), None, 1) == [0, 2]
     # then both are even: two of 0, one of itself
     assert after(zoo.Census, Graph(2, edges), None, 2) == [0, 3]
-    # undirected 0 hears what 1 says, twice: nothing
+    # undirected 0 gets 1's message, twice: nothing
     assert after(zoo.Census, Graph(2, edges, directed=False), None, 1) == [0, 2]
     assert after(zoo.Census, Graph(2, edges, directed=False), None, 2) == [2, 3]
 
@@ -140,9 +140,9 @@ def test_only_the_active_send_where_the_program_says_so():
     graph = Graph(4, [(3, 2), (2, 1), (1, 0)])
     first = [0, 11, 6, 1]  # vertex * 11 % 16
     assert after(zoo.WorthTellingActive, graph, None, 0) == first
-    # 2 hears 1 (5 less: news), 1 hears 6 (5 less: news), 0 hears 11 and keeps 0
+    # 2 gets 1 (5 less: active), 1 gets 6 (5 less: active), 0 gets 11 and keeps 0
     assert after(zoo.WorthTellingActive, graph, None, 1) == [0, 6, 1, 1]
-    # 1 hears 1; 0 hears 6; 2 hears nothing, 3 is not active
+    # 1 gets 1; 0 gets 6; 2 gets nothing, 3 is not active
     assert after(zoo.WorthTellingActive, graph, None, 2) == [0, 1, 1, 1]
     outcome = run(zoo.WorthTellingActive, graph)
     assert (outcome.supersteps, outcome.converged) == (3, True)
@@ -153,7 +153,7 @@ def test_active_without_a_change():
     graph = Graph(3, [(0, 1), (1, 0), (1, 2)])
     outcome = run(zoo.Echo, graph, {"start": [0]})
     assert outcome.states["times"] == [1, 1, 1]
-    assert outcome.supersteps == 3  # 0 is heard, then 1, then 0 and 2, and nobody speaks up again
+    assert outcome.supersteps == 3  # 0 sends, then 1, then 0 and 2, and no vertex after that
 
 
 def test_if_all_send_all_vertices_start():
@@ -249,6 +249,6 @@ def test_degrees_weights_shares_and_sets():
 def test_a_combine_of_pairs_with_an_identity():
     graph = Graph(3, [(0, 2), (1, 2)], {"weight": np.array([1.0, 0.5])}, "weight")
     assert run(zoo.LeastPair, graph, max_iter=1).states == {
-        "x": [1, 2, 0],  # nobody is heard by 0 and 1: one more than they were
-        "y": [0.0, 1.0, 1.0],  # 2 hears (0, 0 + 1) and (1, 1 + 0.5)
+        "x": [1, 2, 0],  # 0 and 1 get no message: one more than they were
+        "y": [0.0, 1.0, 1.0],  # 2 gets (0, 0 + 1) and (1, 1 + 0.5)
     }

@@ -379,7 +379,7 @@ class TestNoPlainFunction:
 
     def test_no_source(self):
         space: dict = {"ws": ws}
-        exec(  # what a user does who types into `python -c`
+        exec(  # as `python -c` does
             "class Typed:\n"
             "    width: ws.float64\n"
             "    def init(vertex): return 0.0\n"

@@ -34,7 +34,7 @@ from cugraph_ws.runtime.atomic_files import (
 
 TABLE = pa.table({"vertex": [1, 2], "label": [0.5, 1.5]})
 FACTS = {"identity": {}, "iterations": 1, "residual": None}
-OTHER = 12345  # a user who is not this one
+OTHER = 12345  # another user's id
 
 
 def mode_of(path: Path) -> int:
@@ -111,7 +111,7 @@ def test_files_and_folders_are_synced(put, name, tmp_path, monkeypatch):
 
 @WRITES
 def test_names_cannot_be_foreseen(put, name, tmp_path, monkeypatch):
-    """Whoever knows the name and the process beforehand gains nothing by links."""
+    """Links planted by someone who knows the name and the process beforehand do no harm."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (tmp_path / f".{name}.{os.getpid()}.part").symlink_to(victim)
@@ -333,7 +333,7 @@ def test_a_folder_that_cannot_be_synced(tmp_path, monkeypatch):
 
 
 class TestPrivate:
-    """Folders and files that nobody else can write to."""
+    """Folders and files that no other user can write to."""
 
     def test_a_new_folder(self, tmp_path, umask):
         umask(0)

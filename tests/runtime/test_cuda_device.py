@@ -494,7 +494,7 @@ class Resource(SimpleNamespace):
     """One of RMM's resources; its memory's address is the handle of the driver's pool, or 0."""
 
     pool = 0
-    given = 0  # arrays that are with somebody
+    given = 0  # arrays in use
 
     def allocate(self, size):
         self.given += 1

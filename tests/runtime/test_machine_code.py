@@ -160,7 +160,7 @@ class TestTheFolder:
             assert code_folder() == found, "said once"
 
     def test_a_planted_module_is_not_executed(self, tmp_path, monkeypatch):
-        """What stands in a folder of everybody's, under the right name, is never looked at."""
+        """A file of the right name in a folder that all can write to is never read."""
         folder = tmp_path / "cache"
         folder.mkdir()
         folder.chmod(0o777)

@@ -23,7 +23,7 @@ def as_if_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def covers(ranges: list[tuple[int, int]], size: int) -> bool:
-    """Tell whether the ranges follow each other from 0 to `size`, none empty."""
+    """Return whether the ranges follow each other from 0 to `size`, none empty."""
     bounds = [0, *(high for _, high in ranges)]
     return (
         [low for low, _ in ranges] == bounds[:-1]

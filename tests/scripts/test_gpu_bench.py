@@ -125,7 +125,7 @@ class TestRace:
 
 
 class TestLoops:
-    """Ways from one superstep to the next: what can be told of them without a GPU."""
+    """Ways from one superstep to the next: the parts that can be tested without a GPU."""
 
     @pytest.mark.parametrize("conditional", [False, True])
     def test_kernels_compile_and_link(self, conditional):

@@ -129,7 +129,7 @@ def test_nothing_is_watched_any_more():
 
 
 class Executor:
-    """Does nothing, but calls who sends between its parts."""
+    """Does nothing but call the sender between its parts."""
 
     midway = None
 

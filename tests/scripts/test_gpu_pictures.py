@@ -101,7 +101,7 @@ class TestTables:
         broken = exchange("g")
         figures = broken["figures"]["exchange"]
         del figures["BFS"]["VR"], figures["PR"]["MS"]
-        figures["PR"]["ALL"] = {"seconds": 6.0}  # no result told its bytes
+        figures["PR"]["ALL"] = {"seconds": 6.0}  # no result has bytes
         tables, found = of("paper"), report(broken)
         assert cells(tables.refinement_table(found)) == {
             ("g, 2 GPUs", "over ALL"): {"PR": "2.00", "mean": "2.00"},

@@ -1,4 +1,4 @@
-"""Where the time of a call on a cluster goes, as `python -m bench phases` tells it."""
+"""Where the time of a call on a cluster goes, as `python -m bench phases` shows it."""
 
 from __future__ import annotations
 
