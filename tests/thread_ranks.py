@@ -134,7 +134,7 @@ class WholeVertices:
         self._all = graph._vertices
         self._low = int(cuts[rank])
         self.numbering = self._all.numbering
-        self.positions = np.empty(0, np.int64)  # of the share, once it is made
+        self.positions = np.empty(0, np.int64)  # of the shard, once it is built
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._all, name)
@@ -147,7 +147,7 @@ class WholeVertices:
 
 
 def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
-    """Lay a share out as one that is built on a GPU is, with ghosts in their owners' order."""
+    """Lay a shard out as one built on a GPU, with ghosts in their owners' order."""
     graph, _, boundaries = shard.laid_out()
     owned, size = shard.owned, graph.size
     ranges = [(first - owned, last - owned) for first, last in shard.ghosts]
@@ -177,7 +177,7 @@ def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
 
 
 def share(graph: Graph, comm: ThreadCommunicator, cuts: Any = None) -> ShardGraph:
-    """Cut a rank's share out of a whole graph."""
+    """Cut a rank's shard out of a whole graph."""
     n = graph.number_of_vertices
     if cuts is None:
         cuts = [n * rank // comm.size for rank in range(comm.size + 1)]

@@ -201,7 +201,7 @@ class Options:
             "run",
             "Where to run: by default on the GPU if the graph is in its memory, else on the CPU. "
             '"python" is the reference: it runs the program\'s functions uncompiled, one superstep after the '
-            "other. It is slow and open to pdb. It refuses a number that does not fit the declared state, and "
+            "other. It is slow, and pdb can step through it. It refuses a number that does not fit the declared state, and "
             "its `math` functions raise where compiled code gives NaN or an infinity.",
         ),
     )

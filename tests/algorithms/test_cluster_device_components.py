@@ -260,7 +260,7 @@ def test_ghosts_are_taken_into_the_largest_tree(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_giant_component_with_vertex_0_is_sent_as_bits() -> None:
-    """What the cases are for: some settle nearly all, some nothing, and some labels go far."""
+    """What the cases are for: some finish nearly all vertices at once, some none, and some labels go far."""
     counts = {}
     for name, (edges, cuts) in CASES.items():
         oracle = Oracle(edges, cuts)

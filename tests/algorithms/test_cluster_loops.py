@@ -52,7 +52,7 @@ def cuts_of(n: int, size: int, seed: int) -> Array:
 
 
 def on_shards(graph: Any, size: int, work: Callable[[ShardGraph], Any], seed: int = 0) -> list[Any]:
-    """Do the same on every rank's share of a graph."""
+    """Do the same on every rank's shard of a graph."""
     cuts = cuts_of(graph.number_of_vertices, size, seed)
     return on_ranks(size, lambda comm: work(share(graph, comm, cuts)))
 
@@ -64,7 +64,7 @@ def values(one: Any) -> Array:
 def finish(
     make: Callable[[], Any], *, on_device: bool = False
 ) -> Callable[[ShardGraph], dict[str, Array]]:
-    """Return what drives a loop to its end on a share."""
+    """Return a function that runs a loop to its end on a shard."""
 
     def work(shard: ShardGraph) -> dict[str, Array]:
         loop = make()

@@ -176,7 +176,7 @@ GROWN = {
 
 
 def grown(monkeypatch, how: str) -> dict[str, str]:
-    """Set how ties are searched; return options for that."""
+    """Set how tight arcs are searched; return options for that."""
     options = {}
     for name, value in GROWN[how].items():
         if name == "direction":

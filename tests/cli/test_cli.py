@@ -678,7 +678,7 @@ def test_a_reader_that_leaves_early_is_no_reason_to_complain():
 
 def test_ctrl_c_ends_a_process_with_130():
     words = ["neural-network", "ring.txt", "--weight", "weight", "--activation", "1"]
-    ring = "".join(f"{i} {(i + 1) % 50} 1\n" for i in range(50))  # settles very slowly
+    ring = "".join(f"{i} {(i + 1) % 50} 1\n" for i in range(50))  # converges very slowly
     Path("ring.txt").write_text(ring)
     process = subprocess.Popen(
         [*COMMAND, *words, "--tol", "0", "--max-iter", "1000000000", "--engine", "python",

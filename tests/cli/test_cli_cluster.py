@@ -276,7 +276,7 @@ def test_schedulers_that_do_not_answer(scheduler, message, monkeypatch, capsys):
 def test_ctrl_c_on_a_terminal_ends_with_130():
     ring = {"source": range(50), "destination": [*range(1, 50), 0], "w": [1.0] * 50}
     Path("ring").mkdir()
-    pq.write_table(pa.table(ring), "ring/0.parquet")  # settles very slowly
+    pq.write_table(pa.table(ring), "ring/0.parquet")  # converges very slowly
     line = "neural-network ring --weight w --activation 1 --tol 0 --max-iter 1000000000 --progress"
     process = subprocess.Popen(
         [sys.executable, "-m", "cugraph_ws.cli.main", *line.split(), "--workers", "2", "-o", "many"],

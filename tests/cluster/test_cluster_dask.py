@@ -1,4 +1,4 @@
-"""Graphs on Dask workers: what a user gets is what one machine gives, and lies where it was made."""
+"""Graphs on Dask workers: results equal those of one machine, and stay where they were computed."""
 
 from __future__ import annotations
 
@@ -791,7 +791,7 @@ def test_a_result_stays_with_its_worker_that_is_busy(pair):
 )
 @pytest.mark.parametrize("used", [False, True], ids=["unread", "read"])
 def test_results_are_freed_when_the_last_reference_goes(pair, call, used):
-    """Only the graph's own shares stay, and on the client nothing of a run."""
+    """Only the graph's own shards stay, and on the client nothing of a run."""
     from cugraph_ws.dask import client as driver
 
     with on_workers(SKEWED) as graph:
@@ -862,7 +862,7 @@ def test_a_partition_that_cannot_be_read_is_the_users_error(pair):
 
 
 def test_a_graph_is_built_again_after_its_worker_is_retired():
-    """What stands for the share is with another worker then, so that nothing seems to be lost."""
+    """The shard's handle has moved to another worker, so Dask reports no loss."""
     with workers(3) as crowd, build(SKEWED) as whole, on_workers(SKEWED) as graph:
         expected = ws.bfs(whole, 0)
         assert_same(ws.bfs(graph, 0), expected)

@@ -197,7 +197,7 @@ def test_nothing_is_left_with_the_survivors(crowd, graph, tree):
 
 
 def rank(crowd: Workers, graph: Any, rank: int) -> str:
-    """Return the address of a worker that has a share of the graph, while all workers are there."""
+    """Return the address of a worker that has a shard of the graph, while no worker is lost."""
     crowd.wait_for(SIZE)
     ws.run(Endless, graph, max_iter=1)
     return graph.partitions[rank]["worker"]

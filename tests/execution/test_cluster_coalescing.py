@@ -155,7 +155,7 @@ def test_graphs_that_do_not_fit_on_the_gpu_stay() -> None:
     def work(comm: Any) -> Any:
         shard = shard_of(frame, comm, on_gpu=True)
         comm.allgather(None)
-        here.free_memory = lambda: 1 << 12  # once all shares are made
+        here.free_memory = lambda: 1 << 12  # once all shards are made
         return list(ws.run(ws.BFS, shard, start=1).trace["partitions"])
 
     with emulated() as here, stand_in_cudf.installed():

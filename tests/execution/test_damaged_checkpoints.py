@@ -416,7 +416,7 @@ def on_shares(name: str, **more: Any) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def in_parts(tmp_path_factory) -> dict[str, Path]:
-    """Checkpoints of ranks that have a share each, in the middle of their runs."""
+    """Checkpoints of ranks with a shard each, in the middle of their runs."""
     folder = tmp_path_factory.mktemp("parts")
     found = {}
     for name in RUNS:

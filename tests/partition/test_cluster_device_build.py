@@ -1,4 +1,4 @@
-"""Shares of a graph made on GPUs, emulated: the same as those that are made on the host."""
+"""Shards of a graph built on GPUs, emulated: equal to those built on the host."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
 
 
 def compare(frame: pd.DataFrame, comm: Any, options: dict[str, Any]) -> None:
-    """Build a share on the device and one on the host, together; they must be the same."""
+    """Build a shard on the device and one on the host; they must be equal; collective."""
     found, expected = shares(frame, comm, **options)
     assert found.report == _with_bytes(expected.report, found.report.bytes)
     assert found.number_of_vertices == expected.number_of_vertices

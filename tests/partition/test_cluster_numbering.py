@@ -41,7 +41,7 @@ def slices(values, cuts):
 
 
 def check(size, parts, cuts, *, dense=1 << 10, owners=None):
-    """Number rows that are cut among ranks, settle their ids, and look them up again."""
+    """Number rows that are cut among ranks, agree on their ids, and look them up again."""
     alone = number_rows([[part] for part in parts], dense_up_to=dense)
     ranks = alone.numbers(0).tolist()
     n = alone.numbering.size

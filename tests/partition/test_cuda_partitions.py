@@ -45,7 +45,7 @@ BATTERY = {
     "grid": grid(4, 3, drop=0.2, seed=2),
     "ties and zeros": random_edges(16, 50, seed=6, weights="ties"),
 }
-MORE = 1 << 10  # stands for more partitions than vertices
+MORE = 1 << 10  # means more partitions than vertices
 
 
 @pytest.fixture(autouse=True)

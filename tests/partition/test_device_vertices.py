@@ -52,7 +52,7 @@ MAKING = threading.Lock()
 
 @cache
 def shares(kind: str, size: int) -> list[DeviceShard]:
-    """Return the shares of a graph, which is built once."""
+    """Return the shards of a graph, which is built once."""
     ids = IDS[kind]
     random = np.random.default_rng(size)
     ends = np.concatenate([[ids, ids[::-1]], random.choice(ids, (2, 20))], axis=1)

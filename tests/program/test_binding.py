@@ -627,7 +627,7 @@ def test_a_second_run_is_not_tried_again(path):
 
 
 class TestNullsInTheResult:
-    """What stands for none is null; every other number is itself."""
+    """The value for 'none' becomes null; every other number is unchanged."""
 
     def test_an_integer_of_the_users_choice(self, path):
         program = define(

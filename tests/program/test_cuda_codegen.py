@@ -100,7 +100,7 @@ def test_no_two_loops_define_the_same_name(loops):
 
 
 def test_the_interfaces_own_program_offers_the_same_names():
-    """`kernels/cuda/interface.py` is what a generated interface stands in for."""
+    """`kernels/cuda/interface.py` is what a generated interface replaces."""
     tree = ast.parse(kernel_file("cuda", "interface").read_text())
     (offered,) = (
         ast.literal_eval(node.value)
