@@ -329,7 +329,7 @@ def test_the_residual_is_that_of_all_ranks():
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("coupled", [True, False], ids=["one coupling", "strengths"])
-def test_beliefs_are_to_the_last_bit_those_of_one_rank(monkeypatch, directed, coupled):
+def test_beliefs_equal_those_of_one_rank_bit_by_bit(monkeypatch, directed, coupled):
     """However the messages that a rank sends are cut into tasks."""
     monkeypatch.setattr(messages, "MESSAGES_A_TASK", 7)
     shape = random_edges(40, 160, seed=9)  # with self-loops and parallel edges
@@ -621,7 +621,7 @@ def test_only_what_has_changed_is_sent():
     assert shown == [([2, 0], [2, 4 + 8])] * 2
 
 
-def test_what_is_reduced_may_be_overwritten_at_once():
+def test_reduced_arrays_may_be_overwritten_at_once():
     """Ranks that are threads read it when they get to it."""
 
     class Recorder(ThreadCommunicator):

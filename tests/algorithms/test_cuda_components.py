@@ -37,7 +37,7 @@ def test_every_shape(name, turn):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-def test_whatever_goes_first(seed, directed, monkeypatch):
+def test_any_thread_order(seed, directed, monkeypatch):
     monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed % 4])
     monkeypatch.setattr(algorithm, "ARCS_A_STEP", 1 << 30 if seed % 2 else 70)
     edges = (SPARSE, grid(9, 8, drop=0.4, seed=3), rmat(6, 2, seed=4))[seed % 3]
@@ -186,7 +186,7 @@ def test_a_loop_that_ran_on_a_gpu_runs_on_a_cpu():
     assert np.array_equal(found, first)
 
 
-def test_stopped_early_the_labels_are_those_so_far():
+def test_a_run_stopped_early_returns_the_labels_so_far():
     with build(SHAPES["path"]) as graph, emulated(seed=6):
         loop = ws.WeaklyConnectedComponents()  # or the one for all engines
         result = ws.run(loop, graph, engine="cuda", progress=lambda made: False)

@@ -91,7 +91,7 @@ def test_methods(name, method):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_goes_first(seed, monkeypatch):
+def test_any_thread_order(seed, monkeypatch):
     block, chunk = (32, 64, 96)[seed % 3], (7, 33, 16)[seed % 3]
     set_classes(monkeypatch, block=block, hub=20 + seed, chunk=chunk, middle=3 + seed)
     for name in ("minimum in place", "superstep, parameter, aggregates", "any from an outbox"):
@@ -426,7 +426,7 @@ def test_checkpoints_go_from_engine_to_engine(place, tmp_path, monkeypatch):
         ({"tol": 0.1}, "declares no residual"),
     ],
 )
-def test_what_cannot_be_run_is_refused(options, told):
+def test_impossible_runs_are_refused(options, told):
     options = {"program": Hops, "engine": "cuda", **options}
     program = options.pop("program")
     given = {"start": 0} if program is Hops else {}

@@ -289,7 +289,7 @@ def test_one_superstep_a_launch_without_fusing():
         (ws.BFS, {"start": 0}, {"method": "ws"}, "method= is a schedule of gathers"),
     ],
 )
-def test_what_cannot_be_pushed_is_refused(program, given, options, told):
+def test_impossible_pushes_are_refused(program, given, options, told):
     with graph_of(medley()) as graph, emulated(), pytest.raises(ws.InputError, match=told):
         ws.run(program, graph, engine="cuda", direction="push", **given, **options)
 

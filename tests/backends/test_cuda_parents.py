@@ -183,7 +183,7 @@ def test_one_is_asked_where_one_is_enough(monkeypatch):
 
 
 @pytest.mark.parametrize(("worth", "gives"), [(1500, True), (15_000, False)])
-def test_arcs_are_reckoned_by_those_that_were_counted(worth, gives, monkeypatch):
+def test_arcs_are_estimated_from_counts(worth, gives, monkeypatch):
     """Sampled from one vertex in four: 300 receivers of one number have 3,300 in-arcs."""
     monkeypatch.setattr(predecessors, "SAMPLE", 75)
     monkeypatch.setattr(predecessors, "WORTH", worth)

@@ -190,7 +190,7 @@ def test_a_pull_without_hits_leaves_no_state_behind():
     assert found.iterations > 4
 
 
-def test_what_a_superstep_reads():
+def test_arcs_read_by_a_superstep():
     """A search pushed from one end of a path reads an arc a superstep, on whatever rank it is.
 
     But for the first: what has nothing to send is not proved across partitions.

@@ -152,7 +152,7 @@ def test_a_list_overflows_at_its_last_place(leaves):
     assert found.arrays["seed"].numbers.tolist() == [0] * (leaves + 1)
 
 
-def test_what_a_superstep_reads():
+def test_arcs_read_by_a_superstep():
     """Out-arcs of active vertices, then in-arcs of marked ones, and no others."""
     path = np.arange(30)
     edges = Edges(np.concatenate([path, [40, 41]]), np.concatenate([path + 1, [42, 42]]), 43)
@@ -267,7 +267,7 @@ def test_programs_that_gather_from_all_have_no_frontier(program):
             ws.run(program, graph, engine="cuda", filter="ballot")
 
 
-def test_what_keeps_states_from_being_swapped():
+def test_reasons_against_compare_and_swap():
     """Every case is here for one of the reasons, and each reason has a case."""
     reasons = set()
     with graph_of(medley()) as graph:

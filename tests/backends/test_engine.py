@@ -206,7 +206,7 @@ def test_bytes_of_a_search_over_partitions(exchange):
     ("program", "given"),
     [(ws.BFS, {"start": [0]}), (Nearest, {"seeds": [0]}), (Rank, {"max_iter": 9, "tol": 0.0})],
 )
-def test_by_itself_the_exchange_sends_the_less(program, given):
+def test_auto_exchange_sends_the_smaller_message(program, given):
     def sent(exchange: str) -> Any:
         options = {"engine": "python", "partitions": 2, "exchange": exchange, **given}
         return ws.run(program, graph, **options).trace["bytes_sent"].to_numpy()
@@ -295,7 +295,7 @@ def test_hubs_are_split(tiny_tasks, threads):
 
 
 @mark_threads
-def test_a_sum_is_rounded_alike_for_any_number_of_threads(tiny_tasks):
+def test_sums_are_rounded_equally_for_any_number_of_threads(tiny_tasks):
     edges = random_edges(300, 2000, seed=17)
     tiny_tasks.setattr(cpu, "LONG_ROW", 1 << 16)
     ranks = []

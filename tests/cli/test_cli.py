@@ -440,7 +440,7 @@ def test_a_program_may_import_its_neighbours_and_replaces_no_module():
         (["generate", "rmat", "3", "-o", "no/r.csv"], "there is no folder"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_in_one_line(words, message, capsys, folder):
+def test_errors_are_one_line(words, message, capsys, folder):
     before = sorted(os.listdir(folder))
     assert run(*words) == 1
     out, err = capsys.readouterr()

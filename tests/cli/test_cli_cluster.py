@@ -229,7 +229,7 @@ def test_a_folder_that_a_worker_does_not_see(tmp_path):
         (["edges", "--max-iter", "1"], "PageRank was stopped by max_iter after 1 supersteps"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(words, message, cluster, capsys):
+def test_errors_are_one_line(words, message, cluster, capsys):
     Path("empty").mkdir()
     before = sorted(os.listdir())
     assert run("pagerank", *words, "--scheduler", cluster.scheduler_address) == 1

@@ -170,7 +170,7 @@ def sniffed(transport: Transport, keys: list[PairKeys], own: Opened) -> Wire:
 
 
 class TestSniffing:
-    def test_nothing_that_is_sent_lets_anyone_in(self, transport):
+    def test_no_sent_message_authenticates_a_stranger(self, transport):
         """A recorded handshake is said again, to both sides."""
         keys = agreed()
         with opened(transport, keys[0]) as own:

@@ -261,12 +261,12 @@ class TestEarlyStarts:
             begun.outcome.result(30)
 
     @pytest.mark.parametrize("how", ["claim", "drop"])
-    def test_nothing_begins_for_a_task_that_has_come_or_never_will(self, how):
+    def test_no_direct_start_for_tasks_that_have_come_or_never_will(self, how):
         starts = EarlyStarts()
         getattr(starts, how)("key")
         assert starts.begin("key", lambda: pytest.fail("it must not begin")) is None
 
-    def test_what_is_remembered_is_bounded(self, monkeypatch):
+    def test_remembered_tasks_are_bounded(self, monkeypatch):
         monkeypatch.setattr(early, "REMEMBERED", 3)
         starts = EarlyStarts()
         for number in range(5):
@@ -377,7 +377,7 @@ async def asked_for_nobody(dask_worker: Worker) -> Any:
     return told, len(plugin.early._begun)
 
 
-def test_what_no_task_comes_for_is_dropped_after_a_while(pair, graph, tree):
+def test_work_without_a_task_is_dropped_after_a_while(pair, graph, tree):
     assert_same(ws.bfs(graph, 0), tree)  # the workers can still run calls
     assert set(pair.client.run(asked_for_nobody).values()) == {(None, 0)}
 

@@ -160,7 +160,7 @@ def test_a_run_may_go_on_in_another_way(mode, tmp_path):
     assert values_of(resumed) == values_of(whole)
 
 
-def test_how_often(tmp_path, monkeypatch):
+def test_frequency_of_checkpoints(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(
         checkpoint,

@@ -251,7 +251,7 @@ def forge(path: Path, column: str, change: Callable[[Any], Any], target: Path) -
     FORGED,
     ids=[f"{name} {column} {says}" for name, column, _, says in FORGED],
 )
-def test_what_no_run_has_is_refused(name, column, change, says, engine, written, tmp_path):
+def test_impossible_states_are_refused(name, column, change, says, engine, written, tmp_path):
     edges, run, _ = RUNS[name]
     path = tmp_path / "state.parquet"
     forge(written[f"{name} {engine}"], column, change, path)
@@ -263,7 +263,7 @@ def test_what_no_run_has_is_refused(name, column, change, says, engine, written,
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_what_is_whole_goes_on(name, written):
+def test_intact_checkpoints_resume(name, written):
     """Else nothing is shown by those that are refused."""
     edges, run, _ = RUNS[name]
     with build(edges) as graph, emulated(seed=3):

@@ -158,14 +158,14 @@ def test_options_are_sorted_out_of_arguments():
     ],
     ids=lambda given: next(iter(given)),
 )  # fmt: skip
-def test_what_is_for_vertex_programs_is_refused_by_other_loops(given):
+def test_options_of_vertex_programs_are_refused_by_other_loops(given):
     assert set(given) <= set(declared("program", "gpu"))
     with pytest.raises(ws.InputError, match=f"loop of its own: {next(iter(given))} cannot be"):
         ws.run(ws.WeaklyConnectedComponents(), EDGES, **given)
 
 
 @pytest.mark.parametrize(("name", "value"), [("method", "ws"), ("filter", "online")])
-def test_what_is_for_a_gpu_is_refused_on_a_cpu(name, value):
+def test_gpu_options_are_refused_on_a_cpu(name, value):
     assert name in declared("gpu")
     with pytest.raises(ws.InputError, match=rf"^{name}='{value}' is a .* of engine='cuda'"):
         ws.run(ws.BFS, EDGES, start=0, engine="cpu", **{name: value})

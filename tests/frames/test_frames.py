@@ -537,7 +537,7 @@ def test_two_columns_of_one_name():
 
 
 @pytest.mark.parametrize("data", ["abc", b"abc", {"a": 1}, [1, "a"], np.zeros((1, 1))])
-def test_what_is_no_column_of_values(data):
+def test_columns_that_are_not_values(data):
     with pytest.raises(InputError, match="start"):
         open_values(data, "start")
 

@@ -250,7 +250,7 @@ def test_a_folder_of_parquet_is_read(tmp_path):
         ("e.mtx", MTX + "integer general\n3 3 1\n1 2 1.5\n", "values are not integer"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_named(tmp_path, name, text, message):
+def test_unreadable_content_is_named(tmp_path, name, text, message):
     path = put(tmp_path, name, text)
     with pytest.raises(FileError, match=message) as caught:
         read_edges(path)
@@ -338,7 +338,7 @@ def test_a_head_that_ends_within_a_line(tmp_path, monkeypatch):
         st.text(alphabet="0123456789,.-e \t\n\r#%\"'ab\u00e9", max_size=60).map(str.encode),
     ),
 )
-def test_whatever_is_in_a_file_there_is_a_table_or_an_error_of_ours(tmp_path, name, start, content):
+def test_any_file_gives_a_table_or_a_library_error(tmp_path, name, start, content):
     path = put(tmp_path, name, start + content)
     for read in (read_edges, read_frame):
         try:

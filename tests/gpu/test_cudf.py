@@ -143,7 +143,7 @@ def test_vertices_and_values():
         assert graph.numbers(["d", "a"], "start").tolist() == [2, 0]
 
 
-def test_nothing_but_numbers_of_a_few_bytes_goes_through_the_host(monkeypatch):
+def test_only_small_numbers_pass_through_the_host(monkeypatch):
     here, sizes = device(), [0]
     original, to_arrow = here.to_host, cudf.Series.to_arrow
     monkeypatch.setattr(

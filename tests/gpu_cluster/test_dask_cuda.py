@@ -85,7 +85,7 @@ def whole(frame: Any) -> Iterator[Any]:
         yield graph
 
 
-def test_what_the_pool_of_a_worker_keeps_is_free() -> None:
+def test_memory_kept_by_a_workers_pool_counts_as_free() -> None:
     """Else what follows a graph would be refused for the memory that its build took."""
     size = 1 << 30
 

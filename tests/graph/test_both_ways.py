@@ -113,7 +113,7 @@ def test_functions_and_accessors_warn_at_the_callers_line():
 
 @settings(deadline=None, max_examples=25)
 @given(data=st.data(), weighted=st.booleans(), step=st.sampled_from([1, 3, 10**10]))
-def test_both_places_count_alike(data, weighted, step):
+def test_both_builds_count_equally(data, weighted, step):
     number = st.integers(0, 5).map(lambda one: 7 + step * one)
     pairs = data.draw(st.lists(st.tuples(number, number), max_size=25))
     frame = frame_of(pairs, w=1.0)

@@ -217,7 +217,7 @@ def test_degrees_before_and_after_the_csr(name, turn):
             _ = graph.csr
 
 
-def test_by_number_and_by_position_undo_each_other():
+def test_by_number_inverts_by_position():
     with on_device(SHAPES["rmat"]) as graph:
         values = np.arange(graph.size) * 1.5
         assert np.array_equal(graph.by_position(values), values[graph.numbers])

@@ -245,7 +245,7 @@ def test_unknown_integers_of_any_other_type(data, dtype):
 @pytest.mark.parametrize("policy", ["sum", "min", "max", "mean", "first"])
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("wide", [False, True])
-def test_duplicates_are_merged_alike(monkeypatch, policy, directed, wide):
+def test_duplicates_are_merged_equally(monkeypatch, policy, directed, wide):
     if wide:  # as many vertices as need two sorts
         monkeypatch.setattr(device_order, "_INT64_MAX", 1)
     frame = edges_of(np.random.default_rng(2), 0, 6)
@@ -256,13 +256,13 @@ def test_duplicates_are_merged_alike(monkeypatch, policy, directed, wide):
     check_same(Graph(apart[:0], **options), Graph(cudf(apart[:0]), **options))
 
 
-def test_sums_beyond_int64_are_refused_alike():
+def test_sums_beyond_int64_are_refused_equally():
     frame = pd.DataFrame({"source": [0, 0], "destination": [1, 1], "w": [2**62, 2**62]})
     check_refused(frame, weight="w", duplicates="sum")
 
 
 @pytest.mark.parametrize("policy", ["sum", "mean"])
-def test_weights_that_are_merged_to_no_number_are_refused_alike(policy):
+def test_weights_merged_to_nan_are_refused_equally(policy):
     frame = pd.DataFrame({"source": [3, 7, 7], "destination": [7, 9, 9], "w": [1.0, 1e308, 1e308]})
     check_refused(frame, weight="w", duplicates=policy)
 
@@ -686,7 +686,7 @@ def test_numbers_of_no_vertex(three):
 # ------------------------------------------------------------------ life cycle, and transfers
 
 
-def test_nothing_but_numbers_of_a_few_bytes_goes_through_the_host(gpu, monkeypatch):
+def test_only_small_numbers_pass_through_the_host(gpu, monkeypatch):
     copied = []
     original = type(gpu).to_host
 

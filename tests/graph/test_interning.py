@@ -245,7 +245,7 @@ def test_three_parts():
 
 
 @pytest.mark.parametrize("vertices", [1, 7, 500])
-def test_edges_that_may_be_overwritten_are_given_up_and_grouped_alike(vertices, monkeypatch):
+def test_edges_that_may_be_overwritten_are_released_and_grouped_equally(vertices, monkeypatch):
     from cugraph_ws.graph import adjacency
 
     monkeypatch.setattr(adjacency, "_EDGES_A_THREAD", 100)

@@ -267,7 +267,7 @@ def test_alone():
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("directed", [True, False])
-def test_cuts_are_those_of_one_process(size, directed):
+def test_range_offsets_are_those_of_one_process(size, directed):
     graph = check(some_edges(200, 40), directed=directed, size=size)
     work = graph.csc.offsets + VERTEX_WORK * np.arange(len(graph.csc.offsets))
     goals = work[-1] * np.arange(1, size) // size

@@ -117,7 +117,7 @@ def even(n: int, size: int) -> list[int]:
 @pytest.mark.parametrize("exchange", ["vr", "ms"])
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_bytes_are_those_of_what_changed_and_is_read(name, run, exchange):
+def test_bytes_are_those_of_changed_values_that_are_read(name, run, exchange):
     edges = GRAPHS[name]
     size = (2, 3, 7)[(list(GRAPHS).index(name) + list(RUNS).index(run)) % 3]
     check(edges, run, exchange, even(edges.n, size))

@@ -348,7 +348,7 @@ def test_a_bad_value_is_named_before_edges_are_sent() -> None:
 
 
 @pytest.mark.parametrize("on_gpu", [True, False], ids=["on GPUs", "on the host"])
-def test_of_sums_that_are_too_large_the_first_vertex_is_named(on_gpu: bool) -> None:
+def test_the_first_vertex_with_too_large_a_sum_is_named(on_gpu: bool) -> None:
     frame = edges("dense").assign(weight=1e308)
 
     def work(comm: ThreadCommunicator) -> None:

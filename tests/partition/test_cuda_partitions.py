@@ -297,7 +297,7 @@ def test_bytes(name, exchange, monkeypatch):
     assert sum(sent for sent, _ in expected) > 0
 
 
-def test_what_changes_in_place_goes_without_places():
+def test_states_changed_in_place_are_sent_without_indices():
     """Nobody can tell what has changed: then all goes, and no place has to be told."""
     sent = {}
     with graph_of(BATTERY["rmat"]) as graph:
@@ -572,7 +572,7 @@ def test_checkpoints_go_from_partitions_to_partitions(name, tmp_path, monkeypatc
         ({"exchange": "some"}, "exchange='some' is not known"),
     ],
 )
-def test_what_cannot_be_run_is_refused(options, told):
+def test_impossible_runs_are_refused(options, told):
     with (
         graph_of(SHAPES["path"]) as graph,
         emulated(),

@@ -336,7 +336,7 @@ def links(nccl):
     made.close()
 
 
-def test_what_is_asked_of_nccl(links):
+def test_calls_of_nccl(links):
     made, communicator, groups, event = links
     made.gather(Array(10, 24), Array(20, 48))
     made.post([[], []], [[], []])  # nothing at all

@@ -289,7 +289,7 @@ def test_one_partition_of_another_kind_sends_all_over_the_hosts(
     ],
 )
 @pytest.mark.parametrize("default", [-1, None])
-def test_columns_are_chosen_alike(columns: Any, chosen: str | None, default: Any) -> None:
+def test_columns_are_chosen_equally(columns: Any, chosen: str | None, default: Any) -> None:
     frame = stand_in_cudf.DataFrame(columns)
 
     def work(comm: ThreadCommunicator) -> Any:
@@ -309,7 +309,7 @@ def test_no_rank_has_a_partition() -> None:
         assert "no rank has a partition" in found
 
 
-def test_what_callers_gave_stays_as_it_was() -> None:
+def test_arguments_are_not_modified() -> None:
     hands = [[frame_of(IDS["dense"][::-1].copy(), np.arange(14.0))], []]
 
     def work(comm: ThreadCommunicator) -> None:

@@ -91,7 +91,7 @@ class TestVertexValues:
         ],
         ids=str,
     )  # fmt: skip
-    def test_what_is_refused(self, path, given):
+    def test_invalid_arguments_are_refused(self, path, given):
         with pytest.raises(ws.InputError, match="start"):
             values(Spread, path, start=given)
 
@@ -191,7 +191,7 @@ class TestParameters:
         ],
         ids=str,
     )  # fmt: skip
-    def test_what_is_refused(self, path, kind, given):
+    def test_invalid_arguments_are_refused(self, path, kind, given):
         with pytest.raises(ws.InputError, match="a="):
             values(declared_parameter(kind), path, a=given, max_iter=3)
 
@@ -228,7 +228,7 @@ class TestDistributions:
         assert values(self.Shares, path, start={1: 3.0, 2: 1.0}) == [0, 0.75, 0.25, 0, 0]
 
     @pytest.mark.parametrize("given", [{0: 0.0}, {0: -1.0, 1: 2.0}, {0: math.inf}])
-    def test_what_is_refused(self, path, given):
+    def test_invalid_arguments_are_refused(self, path, given):
         with pytest.raises(ws.InputError, match="start"):
             values(self.Shares, path, start=given)
 
@@ -444,7 +444,7 @@ class TestTheTrial:
             values(program, path)
         return str(caught.value)
 
-    def test_nothing_for_a_message(self, path):
+    def test_a_message_that_is_none(self, path):
         message = self.refused(path, compute=returns_nothing)
         line = returns_nothing.__code__.co_firstlineno
         assert f"Program.compute ({__file__}:{line}): returns None, a NoneType; ret" in message
@@ -478,7 +478,7 @@ class TestTheTrial:
         assert f"Program.init ({__file__}:{line}): returns inf for `value`" in message
         assert "declare it as ws.nullable(ws.int32, math.inf)" in message
 
-    def test_what_numpy_refuses_names_its_line(self, path):
+    def test_errors_of_numpy_name_the_line(self, path):
         message = self.refused(path, {"value": ws.int64}, init=number, compute=negative_power)
         line = negative_power.__code__.co_firstlineno + 1
         assert f"Program.compute, line {line} of {__file__}: ValueError: Integers to neg" in message
@@ -522,7 +522,7 @@ class TestTheUsersCombine:
             (total, (0.0, 0.0), "identity (0.0, 0.0) does not have the message's shape"),
         ],
     )
-    def test_what_is_refused(self, path, combine, identity, message):
+    def test_invalid_arguments_are_refused(self, path, combine, identity, message):
         declared = {"value": ws.float64, "start": ws.vertex_value(ws.float64, 1.0)}
         program = define(declared, combine=combine, identity=identity, max_iter=2)
         with pytest.raises(ws.ProgramError) as caught:
@@ -610,7 +610,7 @@ def test_a_named_integer_is_a_number(path):
 
 
 @pytest.mark.skipif(not COMPILED, reason="plain Python understands it")
-def test_what_only_python_understands_is_a_program_error(path):
+def test_code_that_only_python_runs_is_a_program_error(path):
     program = define(
         {"value": ws.float64, "start": ws.vertex_value(ws.float64, 0.0)}, compute=picks_from_a_pair
     )
@@ -669,7 +669,7 @@ def keep_least(old, gathered):
     return min(old.value, gathered)
 
 
-def test_a_number_that_is_none_does_not_run_for_ever(path):
+def test_a_nan_state_does_not_run_for_ever(path):
     program = define(
         {"value": ws.float64, "start": ws.vertex_value(ws.float64, 0.0)}, apply=nothing_at_all
     )

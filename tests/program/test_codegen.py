@@ -82,7 +82,7 @@ class TestTheFolder:
         monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "here"))
         assert codegen.cache_folder() == tmp_path / "here"
 
-    def test_of_the_users_cache(self, monkeypatch, tmp_path):
+    def test_cache_in_the_xdg_folder(self, monkeypatch, tmp_path):
         monkeypatch.delenv("CUGRAPH_WS_CACHE_DIR")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         assert codegen.cache_folder() == tmp_path / "cugraph_ws"

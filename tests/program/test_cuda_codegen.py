@@ -112,7 +112,7 @@ def test_the_interfaces_own_program_offers_the_same_names():
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_what_a_variant_fixes(variant):
+def test_constants_of_a_variant(variant):
     space = load(interface_of(Rank, {}, variant))
     assert space["OUTBOX"] is variant.outbox
     assert space["FRONTIER"] is variant.frontier
@@ -144,7 +144,7 @@ class Apart:
         return gathered, old.two, old.unread
 
 
-def test_what_is_sent_is_what_messages_are_made_of():
+def test_sent_fields_are_those_that_messages_read():
     fields = {Hops: (0,), Rank: (1,), Peel: (), Nearest: (0, 1), Widest: (0,), Apart: (0, 1, 2)}
     assert {program: sent_fields(program) for program in fields} == fields
     copied = [

@@ -188,18 +188,18 @@ class Program:
 
 
 @pytest.mark.parametrize("case", PROVED)
-def test_what_is_monotone_is_proved(case, tmp_path):
+def test_monotone_programs_are_proved(case, tmp_path):
     assert why_not_monotone(program_of(tmp_path, *PROVED[case]), ("float64",)) is None
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_may_not_be_is_not(case, tmp_path):
+def test_other_programs_are_not_proved(case, tmp_path):
     *parts, reason = REFUSED[case]
     program = program_of(tmp_path, *parts)
     assert reason in str(why_not_monotone(program, ("float64",)))
 
 
-def test_what_is_known_of_the_tests_own_programs():
+def test_proofs_of_the_tests_own_programs():
     proved = [Hops, Labels, Widest, ws.SSSP, ws.WidestPath]
     assert [why_not_monotone(one, ("int64",)) for one in proved if one is not ws.SSSP] == [None] * 4
     assert why_not_monotone(Reached, ("bool",)) is None

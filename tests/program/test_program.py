@@ -38,7 +38,7 @@ def define(declared=None, without=(), **members) -> ws.VertexProgram:
     return ws.vertex_program(type("Program", (), space))
 
 
-def test_what_a_program_knows_of_itself():
+def test_attributes_of_a_program():
     assert Paths.combine == "custom"
     assert Paths.identity == 1.0
     assert Paths.max_iter == 3
@@ -166,7 +166,7 @@ def test_declarations_may_be_assigned():
     assert list(given.state) == ["width", "hops"]
 
 
-def test_what_is_assigned_wins_over_its_annotation():
+def test_assignments_win_over_annotations():
     assert define({"width": float}, width=ws.hidden(ws.float32)).state == {
         "width": State(ws.float32, visible=False)
     }

@@ -285,7 +285,7 @@ HELPERS = {
 
 
 @pytest.mark.parametrize("function", WRONG, ids=lambda function: function.__name__)
-def test_what_is_wrong_and_where(function):
+def test_errors_name_the_fault_and_the_line(function):
     with pytest.raises(ws.ProgramError) as caught:
         define("compute", function)
     message = str(caught.value)

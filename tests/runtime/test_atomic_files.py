@@ -218,7 +218,7 @@ class TestSweep:
             assert sweep(tmp_path) == 0
         assert sweep(tmp_path) == 1
 
-    def test_of_a_run_that_goes_on(self, tmp_path, monkeypatch):
+    def test_files_of_a_running_process_stay(self, tmp_path, monkeypatch):
         """However long it takes."""
         monkeypatch.setattr(atomic_files, "ABANDONED", -1)
         with replacing(tmp_path / "file") as file:
@@ -240,7 +240,7 @@ class TestSweep:
         assert link.is_symlink()
         assert folder.is_dir()
 
-    def test_of_another_user_stay(self, left, tmp_path, monkeypatch):
+    def test_files_of_another_user_stay(self, left, tmp_path, monkeypatch):
         left()
         monkeypatch.setattr(os, "geteuid", lambda: OTHER)
         assert sweep(tmp_path) == 0
@@ -361,7 +361,7 @@ class TestPrivate:
             private_folder(tmp_path / "file")
         assert not is_private(tmp_path / "missing")
 
-    def test_of_another_user(self, tmp_path, monkeypatch):
+    def test_a_folder_of_another_user(self, tmp_path, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda: OTHER)
         assert not private_folder(tmp_path)
 

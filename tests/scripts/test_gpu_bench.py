@@ -159,7 +159,7 @@ class TestLoops:
         repeated = driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_WHILE
         assert int(repeated) == loops.WHILE
 
-    def test_what_is_missing_is_named(self, monkeypatch):
+    def test_missing_packages_are_named(self, monkeypatch):
         loops = of("gpu.loops")
         monkeypatch.setattr(loops.importlib.util, "find_spec", lambda name: None)
         monkeypatch.setattr(loops.Path, "glob", lambda self, pattern: [])
