@@ -308,7 +308,7 @@ class Heartbeat:
             read += some
 
     def _gone(self, rank: int) -> WorkerLostError:
-        return WorkerLostError(f"worker {self._addresses[rank]} is gone")
+        return WorkerLostError(f"worker {self._addresses[rank]} was lost")
 
     # --------------------------------------------------------------------------------- watching
 

@@ -86,7 +86,7 @@ def test_a_lost_rank_is_reported_to_all() -> None:
         for rank in (0, 2):
             error = told[rank].get(timeout=WAIT)
             assert isinstance(error, WorkerLostError)
-            assert str(error) == "worker tcp://127.0.0.1:1 is gone"
+            assert str(error) == "worker tcp://127.0.0.1:1 was lost"
         assert told[1].empty(), "nobody is told of himself"
 
 
@@ -253,7 +253,7 @@ def test_a_wait_for_messages_ends_when_a_rank_is_lost(monkeypatch: Any) -> None:
     with lines() as (made, _), ThreadPoolExecutor(1) as executor:
         answer = executor.submit(made[0].swap, {1: b"", 2: b""}, list)
         made[1].close()
-        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 is gone"):
+        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 was lost"):
             answer.result(WAIT)
 
 
@@ -327,7 +327,7 @@ def test_invalid_lengths_end_a_connection() -> None:
     with lines() as (made, _):
         made[0].begin("run")
         made[1]._mail[0].send(heartbeat.LETTER.pack(heartbeat._word("run"), heartbeat.LONGEST + 1))
-        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 is gone"):
+        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 was lost"):
             made[0].swap({1: b"", 2: b""}, list)
 
 
@@ -338,7 +338,7 @@ def test_a_rank_that_reads_nothing_counts_as_lost(monkeypatch: Any) -> None:
     with lines() as (made, told):
         monkeypatch.setattr(made[0]._lines[1], "send_all", full)
         made[0]._say(heartbeat._word("run"), heartbeat.FREE)
-        assert str(told[0].get(timeout=WAIT)) == "worker tcp://127.0.0.1:1 is gone"
+        assert str(told[0].get(timeout=WAIT)) == "worker tcp://127.0.0.1:1 was lost"
         assert str(told[1].get(timeout=WAIT)) == "worker tcp://127.0.0.1:0 is gone"
 
 

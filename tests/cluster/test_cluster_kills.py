@@ -194,7 +194,7 @@ class TestResults:
             found = ws.run(ws.SSSP, graph, **options).frame
             rows = rows_or_error(found)
             if isinstance(rows, ws.WorkerLostError):
-                assert re.search(rf"{killed} is gone.*resume=", str(rows))
+                assert re.search(rf"{killed} was lost.*resume=", str(rows))
                 again = ws.run(ws.SSSP, graph, source=0, resume=tmp_path / "state")
                 assert len(again.trace) == 0
                 rows = again.frame.compute()

@@ -369,7 +369,7 @@ def test_a_wait_for_a_lost_rank_gives_up(links):
 def test_links_end_with_a_rank_in_any_wait(links):
     """Also if no thread asks: a wait for the GPU cannot be called off."""
     made, communicator, groups, _ = links
-    made._fail(WorkerLostError("worker tcp://a is gone"))
+    made._fail(WorkerLostError("worker tcp://a was lost"))
     assert communicator.noted == [("abort",)]
     assert not made.alive
     for ask in (
@@ -377,7 +377,7 @@ def test_links_end_with_a_rank_in_any_wait(links):
         lambda: made.gather(Array(10, 24), Array(20, 48)),
         lambda: made.post([[], [Array(30, 8)]], [[], []]),
     ):
-        with pytest.raises(WorkerLostError, match="worker tcp://a is gone"):
+        with pytest.raises(WorkerLostError, match="worker tcp://a was lost"):
             ask()
     assert groups.noted == []
     assert communicator.noted == [("abort",)]
