@@ -358,9 +358,9 @@ class Framed(ABC, Generic[FrameT]):
         for source, destination in ends:
             if source != destination and source in self._destination_names:
                 raise InputError(
-                    f"column {source!r} is one part of the sources' ids and another of the "
-                    f"destinations', and an undirected edge may come back turned around; give either "
-                    f"end columns of its own"
+                    f"column {source!r} has another place in source= than in destination=, "
+                    f"but an undirected edge may be returned with its ends exchanged; give each end "
+                    f"columns of its own"
                 )
 
     def _frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> FrameT:

@@ -497,8 +497,8 @@ class GraphView(Framed[FrameT]):
     def _check_carried(self, name: str) -> None:
         if not isinstance(name, (str, int)) or name not in self._carried:
             raise InputError(
-                f"the graph keeps no edge column {shown(name)}, it keeps "
-                f"{', '.join(map(repr, self._carried)) or 'none'}; name it in "
+                f"the graph has no edge column {shown(name)}; it has: "
+                f"{', '.join(map(repr, self._carried)) or 'none'}; name the column in "
                 f"Graph(weight=...) or Graph(attributes=[...])"
             )
 

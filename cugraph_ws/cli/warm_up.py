@@ -1,0 +1,348 @@
+"""`cugraph-ws warm-up`: compiles before the first run, in one process per core.
+
+Machine code is kept on disk, and compiled where a call needs what is not there.  So the command makes
+the calls: each function, on a small graph that has rows of every length, in processes of their own.
+Images of containers and new workers of a cluster fill their cache so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import click
+
+from cugraph_ws.cli.options import debug_option
+from cugraph_ws.errors import CugraphWsError, EngineError, FileError, InputError
+
+if TYPE_CHECKING:
+    from cugraph_ws.program.decorator import VertexProgram
+
+__all__ = ["CALLS", "warm_up_command"]
+
+VERTICES = 1 << 12
+EDGES = 1 << 16
+HUB = 0  # has an edge to every vertex, and one from every vertex
+COUPLING = [[0.51, 0.49], [0.49, 0.51]]
+
+LOOSE = 1.0  # a tolerance that the first superstep reaches
+
+Engine = Literal["cpu", "cuda"]
+Call = Callable[..., Any]  # of the package, a graph, and options of the run
+
+
+class Task(NamedTuple):
+    """What one process compiles.
+
+    Attributes
+    ----------
+    name : str
+        A function of `CALLS`, or a program as FILE.py:PROGRAM.
+    engine : {"cpu", "cuda"}
+    weights : str
+        dtype of the weights; "" for a graph without.
+    directed : bool
+    given : tuple of (str, str)
+        Parameters of a program.
+    """
+
+    name: str
+    engine: Engine
+    weights: str = ""
+    directed: bool = True
+    given: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        words = [self.name, self.engine]
+        if self.weights:
+            words.append(f"{self.weights} weights")
+        if not self.directed:
+            words.append("undirected")
+        return ", ".join(words)
+
+
+# --------------------------------------------------------------------------------- the functions
+
+
+def _priors(graph: Any) -> Any:
+    import numpy as np
+
+    half = np.full(VERTICES, 0.5)
+    return graph.frame_like({"vertex": np.arange(VERTICES), "yes": half, "no": half})
+
+
+CALLS: dict[str, Call] = {
+    "belief_propagation": lambda ws, graph, **run: ws.belief_propagation(
+        graph, _priors(graph), COUPLING, tol=LOOSE, **run
+    ),
+    "bfs": lambda ws, graph, **run: ws.bfs(graph, HUB, **run),
+    "circuit": lambda ws, graph, **run: ws.circuit(graph, {HUB: 1.0, 1: 0.0}, tol=LOOSE, **run),
+    "core_number": lambda ws, graph, **run: ws.core_number(graph, **run),
+    "heat": lambda ws, graph, **run: ws.heat(graph, 1.0, fixed=[HUB], tol=LOOSE, **run),
+    "k_core": lambda ws, graph, **run: ws.k_core(graph, 2, **run),
+    "maximal_bipartite_matching": lambda ws, graph, **run: ws.maximal_bipartite_matching(
+        graph, list(range(0, VERTICES, 2)), **run
+    ),
+    "multi_source_bfs": lambda ws, graph, **run: ws.multi_source_bfs(graph, [HUB, 1], **run),
+    "multi_source_sssp": lambda ws, graph, **run: ws.multi_source_sssp(graph, [HUB, 1], **run),
+    "neural_network": lambda ws, graph, **run: ws.neural_network(
+        graph, 0.5, fixed=[HUB], tol=LOOSE, **run
+    ),
+    "pagerank": lambda ws, graph, **run: ws.pagerank(graph, tol=LOOSE, **run),
+    "sssp": lambda ws, graph, **run: ws.sssp(graph, HUB, **run),
+    "weakly_connected_components": lambda ws, graph, **run: ws.weakly_connected_components(
+        graph, **run
+    ),
+    "widest_path": lambda ws, graph, **run: ws.widest_path(graph, HUB, **run),
+}
+WEIGHTED = {
+    "circuit", "heat", "multi_source_sssp", "neural_network", "pagerank", "sssp", "widest_path",
+}  # fmt: skip
+PLAIN_TOO = {"pagerank"}  # has a kernel of its own for graphs without weights
+BOTH_WAYS = {"core_number", "weakly_connected_components"}  # take undirected graphs otherwise
+
+
+def tasks(names: Sequence[str], engines: Sequence[Engine], weights: Sequence[str]) -> list[Task]:
+    """Return what there is to compile, what takes longest first.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Functions.
+    engines : sequence of {"cpu", "cuda"}
+    weights : sequence of str
+        dtypes.
+
+    Returns
+    -------
+    list of Task
+    """
+    found = []
+    for engine in engines:
+        for name in names:
+            if name in WEIGHTED:
+                found += [Task(name, engine, one) for one in weights]
+            if name not in WEIGHTED or name in PLAIN_TOO:
+                found.append(Task(name, engine))
+            if name in BOTH_WAYS:
+                found.append(Task(name, engine, directed=False))
+    searches = ("widest_path", "sssp", "bfs", "multi")
+    return sorted(found, key=lambda task: not task.name.startswith(searches))
+
+
+# ----------------------------------------------------------------------------------- the command
+
+
+@click.command("warm-up")
+@click.argument("programs", nargs=-1, metavar="[FILE.py:PROGRAM [NAME=VALUE]...]...")
+@click.option(
+    "--function", "functions", multiple=True, type=click.Choice(sorted(CALLS)), metavar="NAME",
+    help="A function to compile; can be repeated.  All if neither this nor a program is given.",
+)  # fmt: skip
+@click.option(
+    "--engine", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True,
+    help="auto: the CPU, and the GPU if there is one.",
+)  # fmt: skip
+@click.option(
+    "--weights", multiple=True, default=("float64",), show_default=True, metavar="DTYPE",
+    type=click.Choice(["float64", "float32", "int64", "int32"]),
+    help="The type of the weights that will be used; can be repeated.",
+)  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1), help="Processes at a time; one for each core.")
+@debug_option
+def warm_up_command(
+    programs: tuple[str, ...],
+    functions: tuple[str, ...],
+    engine: str,
+    weights: tuple[str, ...],
+    jobs: int | None,
+) -> None:
+    """Compile functions and programs before their first run.
+
+    The machine code goes to the cache folder (CUGRAPH_WS_CACHE_DIR).  A GPU's code can only be
+    compiled on a machine that has one.  The parameters of a program are given as NAME=VALUE, and are
+    needed only where its types depend on them.
+    """
+    from cugraph_ws.runtime.machine_code import cache_folder, code_folder
+    from cugraph_ws.runtime.threads import number_of_threads
+
+    if code_folder() is None:
+        raise FileError(
+            f"{cache_folder()}: cannot be used as the cache folder; set CUGRAPH_WS_CACHE_DIR to a "
+            "folder that only you can write to"
+        )
+    engines = _engines(engine)
+    wanted = [
+        Task(program, one, weights[0], given=given)
+        for program, given in _programs(programs)
+        for one in engines
+    ]
+    if functions or not programs:
+        wanted += tasks(functions or sorted(CALLS), engines, weights)
+    begun = time.perf_counter()
+    failed = []
+    for task, seconds, problem in _each(wanted, jobs or number_of_threads()):
+        click.echo(f"{seconds:6.1f} s  {task}{': failed' if problem else ''}")
+        if problem:
+            failed.append(f"{task}: {problem}")
+    click.echo(f"{time.perf_counter() - begun:6.1f} s  in all; code is in {code_folder()}")
+    if failed:
+        raise CugraphWsError("\n".join(failed))
+
+
+def _engines(wanted: str) -> list[Engine]:
+    """Return the engines to compile for."""
+    from cugraph_ws.runtime.driver import installed_gpus
+
+    there = bool(installed_gpus())
+    if wanted == "cuda" and not there:
+        raise EngineError("engine='cuda': this machine has no GPU; run warm-up where one is")
+    if wanted == "auto":
+        return ["cpu", "cuda"] if there else ["cpu"]
+    return ["cuda" if wanted == "cuda" else "cpu"]
+
+
+def _programs(words: Sequence[str]) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+    """Return programs, each with the parameters that follow it."""
+    from cugraph_ws.cli.run import load_program
+
+    found: list[tuple[str, list[tuple[str, str]]]] = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            load_program(word)  # raises what is wrong with it
+            found.append((word, []))
+        elif not found:
+            raise click.UsageError(
+                f"{word!r} comes before any program; write FILE.py:PROGRAM first"
+            )
+        else:
+            found[-1][1].append((name, value))
+    return [(name, tuple(given)) for name, given in found]
+
+
+def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]]:
+    """Run each task in a process; yield it, its seconds, and what went wrong."""
+
+    def one(task: Task) -> tuple[Task, float, str]:
+        begun = time.perf_counter()
+        done = subprocess.run(  # noqa: S603 - this interpreter, with words made here
+            [sys.executable, "-m", __name__, json.dumps(task)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+            env=dict(os.environ),
+        )  # fmt: skip
+        lines = done.stderr.strip().splitlines()
+        problem = (lines[-1] if lines else f"exit {done.returncode}") if done.returncode else ""
+        return task, time.perf_counter() - begun, problem
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for future in as_completed([pool.submit(one, task) for task in wanted]):
+            yield future.result()
+
+
+# ---------------------------------------------------------------------------- in a task's process
+
+
+def compile_task(task: Task) -> None:
+    """Make the call, which compiles what it needs.
+
+    Parameters
+    ----------
+    task : Task
+    """
+    import cugraph_ws as ws
+    from cugraph_ws.cli.run import load_program
+
+    if task.name in CALLS:
+        with _graph(task, ["weight"] if task.weights else []) as graph:
+            CALLS[task.name](ws, graph, engine=task.engine)
+        return
+    program = load_program(task.name)
+    with _graph(task, list(program.edges)) as graph:
+        given = _arguments(program, dict(task.given))
+        ws.run(program, graph, engine=task.engine, max_iter=3, **given)
+
+
+def _graph(task: Task, columns: Sequence[str]) -> Any:
+    """Return a graph with a hub, and rows of all lengths up to it."""
+    import numpy as np
+
+    import cugraph_ws as ws
+    from cugraph_ws.graph.generators import rmat
+
+    random = rmat(vertices=VERTICES, edges=EDGES, seed=1)
+    everyone = np.arange(VERTICES)
+    hub = np.full(VERTICES, HUB)
+    source = np.concatenate([random["source"], everyone, hub])
+    destination = np.concatenate([random["destination"], hub, everyone])
+    if task.name == "maximal_bipartite_matching":  # from even ids to odd ones
+        source, destination = source & ~1, destination | 1
+    edges: dict[str, Any] = {"source": source, "destination": destination}
+    for column in columns:  # coefficients of `heat` may not add up to more than 1
+        edges[column] = np.full(len(source), 0 if task.name == "heat" else 1, task.weights)
+    return ws.Graph(
+        _frame(task, edges),
+        weight="weight" if "weight" in columns else None,
+        attributes=[column for column in columns if column != "weight"],
+        directed=task.directed,
+    )
+
+
+def _frame(task: Task, columns: dict[str, Any]) -> Any:
+    """Return a frame of the kind that the engine's users have."""
+    if task.engine == "cuda":
+        try:
+            import cudf
+        except ImportError:
+            pass
+        else:
+            return cudf.DataFrame(columns)
+    import pyarrow as pa
+
+    return pa.table(columns)
+
+
+def _arguments(program: VertexProgram, given: dict[str, str]) -> dict[str, Any]:
+    """Return a value for everything that the program declares and that has no default."""
+    from cugraph_ws.program.declarations import (
+        Parameter,
+        VertexParameter,
+        VertexSet,
+        VertexValue,
+    )
+
+    declared = {**program.parameters, **program.constants}
+    unknown = sorted(set(given) - set(declared))
+    if unknown:
+        raise InputError(
+            f"{program.name} declares no {unknown[0]!r}; it has: {', '.join(declared)}"
+        )
+    values: dict[str, Any] = {}
+    for name, one in declared.items():
+        if isinstance(one, VertexParameter):
+            values[name] = int(given.get(name, HUB))
+        elif isinstance(one, VertexSet):
+            values[name] = [int(given.get(name, HUB))]
+        elif name in given:
+            values[name] = float(given[name])
+        elif isinstance(one, (Parameter, VertexValue)) and one.default is None:
+            values[name] = 1.0
+    return {
+        name: int(value) if _is_integer(declared[name]) else value for name, value in values.items()
+    }
+
+
+def _is_integer(declared: Any) -> bool:
+    name = getattr(getattr(declared, "type", None), "name", "")
+    return str(name).startswith("int")
+
+
+if __name__ == "__main__":
+    name, engine, weights, directed, given = json.loads(sys.argv[1])
+    compile_task(Task(name, engine, weights, directed, tuple(map(tuple, given))))
