@@ -128,7 +128,7 @@ class Framed(ABC, Generic[FrameT]):
         return self._vertices.numbers(values, argument, on_device=on_device)
 
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
-        """Return a mask of the given vertices, by position; collective.
+        """Return a mask of the given vertices; collective.
 
         Parameters
         ----------
@@ -138,6 +138,7 @@ class Framed(ABC, Generic[FrameT]):
         Returns
         -------
         array of bool, shape (length,)
+            By position, in a `Graph` by vertex number.
         """
         self._open()
         marks = array_module(on_device).zeros(self.length, dtype=np.bool_)
@@ -183,7 +184,7 @@ class Framed(ABC, Generic[FrameT]):
         *,
         on_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Return values that are given for vertices, by position; collective.
+        """Return values that are given for vertices; collective.
 
         Parameters
         ----------
@@ -203,6 +204,7 @@ class Framed(ABC, Generic[FrameT]):
         Returns
         -------
         values : array of `dtype`, shape (length,)
+            By position, in a `Graph` by vertex number.
         given : array of bool, shape (length,)
             Which vertices were given a value.
 
