@@ -31,10 +31,17 @@ EDGES = 1 << 16
 HUB = 0  # has an edge to every vertex, and one from every vertex
 COUPLING = [[0.51, 0.49], [0.49, 0.51]]
 
+CHILD = f"""
+import json, sys
+import cugraph_ws
+from {__name__} import Task, compile_task
+*given, parameters = json.loads(sys.argv[1])
+compile_task(cugraph_ws, Task(*given, tuple(map(tuple, parameters))))
+"""
+
 LOOSE = 1.0  # a tolerance that the first superstep reaches
 
 Engine = Literal["cpu", "cuda"]
-Call = Callable[..., Any]  # of the package, a graph, and options of the run
 
 
 class Task(NamedTuple):
@@ -70,36 +77,34 @@ class Task(NamedTuple):
 # --------------------------------------------------------------------------------- the functions
 
 
-def _priors(graph: Any) -> Any:
+def _beliefs(graph: Any) -> dict[str, Any]:
     import numpy as np
 
     half = np.full(VERTICES, 0.5)
-    return graph.frame_like({"vertex": np.arange(VERTICES), "yes": half, "no": half})
+    priors = graph.frame_like({"vertex": np.arange(VERTICES), "yes": half, "no": half})
+    return {"priors": priors, "coupling": COUPLING, "tol": LOOSE}
 
 
-CALLS: dict[str, Call] = {
-    "belief_propagation": lambda ws, graph, **run: ws.belief_propagation(
-        graph, _priors(graph), COUPLING, tol=LOOSE, **run
-    ),
-    "bfs": lambda ws, graph, **run: ws.bfs(graph, HUB, **run),
-    "circuit": lambda ws, graph, **run: ws.circuit(graph, {HUB: 1.0, 1: 0.0}, tol=LOOSE, **run),
-    "core_number": lambda ws, graph, **run: ws.core_number(graph, **run),
-    "heat": lambda ws, graph, **run: ws.heat(graph, 1.0, fixed=[HUB], tol=LOOSE, **run),
-    "k_core": lambda ws, graph, **run: ws.k_core(graph, 2, **run),
-    "maximal_bipartite_matching": lambda ws, graph, **run: ws.maximal_bipartite_matching(
-        graph, list(range(0, VERTICES, 2)), **run
-    ),
-    "multi_source_bfs": lambda ws, graph, **run: ws.multi_source_bfs(graph, [HUB, 1], **run),
-    "multi_source_sssp": lambda ws, graph, **run: ws.multi_source_sssp(graph, [HUB, 1], **run),
-    "neural_network": lambda ws, graph, **run: ws.neural_network(
-        graph, 0.5, fixed=[HUB], tol=LOOSE, **run
-    ),
-    "pagerank": lambda ws, graph, **run: ws.pagerank(graph, tol=LOOSE, **run),
-    "sssp": lambda ws, graph, **run: ws.sssp(graph, HUB, **run),
-    "weakly_connected_components": lambda ws, graph, **run: ws.weakly_connected_components(
-        graph, **run
-    ),
-    "widest_path": lambda ws, graph, **run: ws.widest_path(graph, HUB, **run),
+def _nothing(_: Any) -> dict[str, Any]:
+    return {}
+
+
+# By function, what returns its arguments besides the graph
+CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "belief_propagation": _beliefs,
+    "bfs": lambda _: {"start": HUB},
+    "circuit": lambda _: {"sources": {HUB: 1.0, 1: 0.0}, "tol": LOOSE},
+    "core_number": _nothing,
+    "heat": lambda _: {"temperature": 1.0, "fixed": [HUB], "tol": LOOSE},
+    "k_core": lambda _: {"k": 2},
+    "maximal_bipartite_matching": lambda _: {"left": list(range(0, VERTICES, 2))},
+    "multi_source_bfs": lambda _: {"starts": [HUB, 1]},
+    "multi_source_sssp": lambda _: {"starts": [HUB, 1]},
+    "neural_network": lambda _: {"activation": 0.5, "fixed": [HUB], "tol": LOOSE},
+    "pagerank": lambda _: {"tol": LOOSE},
+    "sssp": lambda _: {"start": HUB},
+    "weakly_connected_components": _nothing,
+    "widest_path": lambda _: {"start": HUB},
 }
 WEIGHTED = {
     "circuit", "heat", "multi_source_sssp", "neural_network", "pagerank", "sssp", "widest_path",
@@ -233,7 +238,7 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
     def one(task: Task) -> tuple[Task, float, str]:
         begun = time.perf_counter()
         done = subprocess.run(  # noqa: S603 - this interpreter, with words made here
-            [sys.executable, "-m", __name__, json.dumps(task)],
+            [sys.executable, "-c", CHILD, json.dumps(task)],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
             env=dict(os.environ),
         )  # fmt: skip
@@ -249,32 +254,35 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
 # ---------------------------------------------------------------------------- in a task's process
 
 
-def compile_task(task: Task) -> None:
+def compile_task(package: Any, task: Task) -> None:
     """Make the call, which compiles what it needs.
 
     Parameters
     ----------
+    package : module
+        Has the functions, as users see them.
     task : Task
     """
-    import cugraph_ws as ws
-    from cugraph_ws.cli.run import load_program
-
     if task.name in CALLS:
         with _graph(task, ["weight"] if task.weights else []) as graph:
-            CALLS[task.name](ws, graph, engine=task.engine)
+            arguments = CALLS[task.name](graph)
+            getattr(package, task.name)(graph, **arguments, engine=task.engine)
         return
+    from cugraph_ws.cli.run import load_program
+    from cugraph_ws.execution.run import run
+
     program = load_program(task.name)
     with _graph(task, list(program.edges)) as graph:
         given = _arguments(program, dict(task.given))
-        ws.run(program, graph, engine=task.engine, max_iter=3, **given)
+        run(program, graph, engine=task.engine, max_iter=3, **given)
 
 
 def _graph(task: Task, columns: Sequence[str]) -> Any:
     """Return a graph with a hub, and rows of all lengths up to it."""
     import numpy as np
 
-    import cugraph_ws as ws
     from cugraph_ws.graph.generators import rmat
+    from cugraph_ws.graph.graph import Graph
 
     random = rmat(vertices=VERTICES, edges=EDGES, seed=1)
     everyone = np.arange(VERTICES)
@@ -286,7 +294,7 @@ def _graph(task: Task, columns: Sequence[str]) -> Any:
     edges: dict[str, Any] = {"source": source, "destination": destination}
     for column in columns:  # coefficients of `heat` may not add up to more than 1
         edges[column] = np.full(len(source), 0 if task.name == "heat" else 1, task.weights)
-    return ws.Graph(
+    return Graph(
         _frame(task, edges),
         weight="weight" if "weight" in columns else None,
         attributes=[column for column in columns if column != "weight"],
@@ -341,8 +349,3 @@ def _arguments(program: VertexProgram, given: dict[str, str]) -> dict[str, Any]:
 def _is_integer(declared: Any) -> bool:
     name = getattr(getattr(declared, "type", None), "name", "")
     return str(name).startswith("int")
-
-
-if __name__ == "__main__":
-    name, engine, weights, directed, given = json.loads(sys.argv[1])
-    compile_task(Task(name, engine, weights, directed, tuple(map(tuple, given))))

@@ -90,7 +90,9 @@ def test_tasks_are_each_function_with_each_type_of_weights():
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_calls_are_right(name):
     """Each call of the table runs on the graph that is made for it."""
-    compile_task(Task(name, "cpu", "float64" if name in WEIGHTED else "", name not in BOTH_WAYS))
+    compile_task(
+        ws, Task(name, "cpu", "float64" if name in WEIGHTED else "", name not in BOTH_WAYS)
+    )
 
 
 @pytest.mark.skipif(not COMPILED, reason="it looks for compiled code")
@@ -123,9 +125,9 @@ def test_a_first_run_finds_all_of_it(tmp_path: Path):
 def test_a_program_with_parameters(tmp_path):
     file = tmp_path / "nearest.py"
     file.write_text(NEAREST)
-    compile_task(Task(f"{file}:Nearest", "cpu", "float64", given=(("most", "9"),)))
+    compile_task(ws, Task(f"{file}:Nearest", "cpu", "float64", given=(("most", "9"),)))
     with pytest.raises(CugraphWsError, match="declares no 'least'; it has: start, most, others"):
-        compile_task(Task(f"{file}:Nearest", "cpu", "float64", given=(("least", "9"),)))
+        compile_task(ws, Task(f"{file}:Nearest", "cpu", "float64", given=(("least", "9"),)))
 
 
 def test_a_program_that_fails_is_named(tmp_path):
