@@ -417,6 +417,74 @@ def matching_command(
         job.run(graph, MaximalBipartiteMatching(side, seed))
 
 
+@click.command("triangle-count")
+@job_options
+def triangle_count_command(job: Job) -> None:
+    """Count the triangles of each vertex.
+
+    Result: vertex, counts.
+    """
+    from cugraph_ws.algorithms.triangles import TriangleCount
+
+    with job.graph(weighted=False) as graph:
+        job.run(graph, TriangleCount(), rank_by="counts")
+
+
+@click.command("clustering-coefficient")
+@job_options
+def clustering_coefficient_command(job: Job) -> None:
+    """Compute local clustering coefficients.
+
+    Result: vertex, clustering_coefficient.
+    """
+    from cugraph_ws.algorithms.triangles import ClusteringCoefficient
+
+    with job.graph(weighted=False) as graph:
+        job.run(graph, ClusteringCoefficient(), rank_by="clustering_coefficient")
+
+
+MEASURES = {
+    "jaccard": "Compare vertices by Jaccard's coefficient.",
+    "overlap": "Compare vertices by the overlap coefficient.",
+    "sorensen": "Compare vertices by Sørensen's coefficient.",
+    "cosine": "Compare vertices by cosine similarity.",
+    "adamic_adar": "Compare vertices by the Adamic-Adar index.",
+}
+
+
+def _similarity_command(measure: Any) -> click.Command:
+    """Return the command of a measure of similarity."""
+
+    def command(job: Job, pairs: Path | None, edges: bool, use_weight: bool = False) -> None:
+        from cugraph_ws.algorithms.similarity import Similarity
+        from cugraph_ws.frames.readers import read_frame
+
+        if edges and pairs is not None:
+            raise click.UsageError("give --pairs or --edges, not both")
+        given = "edges" if edges else None if pairs is None else read_frame(pairs)
+        with job.graph(weighted=use_weight) as graph:
+            loop = Similarity(measure, given, use_weight)
+            job.run(graph, loop, rank_by=f"{measure}_coeff")
+
+    command.__doc__ = f"""{MEASURES[measure]}
+
+    By default of all pairs with a common neighbour.  Result: first, second, {measure}_coeff.
+    """
+    if measure != "adamic_adar":
+        flag = click.option("--use-weight", is_flag=True, help="Use the weights of edges.")
+        command = flag(command)
+    several = click.option("--edges", is_flag=True, help="Compare all neighbours.")
+    file = click.option(
+        "--pairs", type=A_FILE, metavar="FILE", help="Pairs in columns first and second."
+    )
+    made: click.Command = click.command(measure.replace("_", "-"))(
+        job_options(file(several(command)))
+    )
+    return made
+
+
+SIMILARITY_COMMANDS = tuple(map(_similarity_command, MEASURES))
+
 COMMANDS = (
     bfs_command,
     sssp_command,
@@ -430,4 +498,7 @@ COMMANDS = (
     neural_network_command,
     belief_propagation_command,
     matching_command,
+    triangle_count_command,
+    clustering_coefficient_command,
+    *SIMILARITY_COMMANDS,
 )

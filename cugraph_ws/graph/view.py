@@ -353,6 +353,29 @@ class Queries:
         self._open()
         return self._vertices.numbers(values, argument, on_device=on_device)
 
+    def vertex_pairs(self, data: Any, argument: str) -> tuple[Any, Any]:
+        """Return the numbers of pairs of vertices; of a rank's share of them; collective.
+
+        Parameters
+        ----------
+        data : frame
+            The ids in columns `first` and `second`.
+        argument : str
+            The caller's name for it, for errors.
+
+        Returns
+        -------
+        firsts, seconds : array of int64
+            Where the graph is: on the device, or the host.
+
+        Raises
+        ------
+        InputError
+            If it is not such a frame, or one is not a vertex of the graph.
+        """
+        self._open()
+        return self._vertices.pairs(data, argument)
+
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
         """Return a mask of the given vertices.
 
