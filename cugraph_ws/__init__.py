@@ -35,6 +35,7 @@ from cugraph_ws.algorithms.triangles import (
     clustering_coefficient,
     triangle_count,
 )
+from cugraph_ws.algorithms.truss import TrussNumber, k_truss, truss_number
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
 from cugraph_ws.dask.local import local_cluster
 from cugraph_ws.dask.probe import ClusterScan, cluster_scan
@@ -121,6 +122,7 @@ __all__ = [
     "Result",
     "Similarity",
     "TriangleCount",
+    "TrussNumber",
     "VertexProgram",
     "WeaklyConnectedComponents",
     "WidestPath",
@@ -151,6 +153,7 @@ __all__ = [
     "int64",
     "jaccard",
     "k_core",
+    "k_truss",
     "l1_norm",
     "like",
     "local_cluster",
@@ -172,6 +175,7 @@ __all__ = [
     "sorensen",
     "sssp",
     "triangle_count",
+    "truss_number",
     "vertex_id",
     "vertex_parameter",
     "vertex_program",

@@ -27,6 +27,7 @@ from cugraph_ws.algorithms.pagerank import pagerank
 from cugraph_ws.algorithms.similarity import adamic_adar, cosine, jaccard, overlap, sorensen
 from cugraph_ws.algorithms.sssp import sssp
 from cugraph_ws.algorithms.triangles import clustering_coefficient, triangle_count
+from cugraph_ws.algorithms.truss import k_truss, truss_number
 from cugraph_ws.algorithms.widest_path import widest_path
 from cugraph_ws.execution.check import check
 from cugraph_ws.execution.run import run
@@ -86,6 +87,7 @@ class EdgeFrameAccessor:
     heat = _method(heat)
     jaccard = _method(jaccard)
     k_core = _method(k_core)
+    k_truss = _method(k_truss)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
     multi_source_bfs = _method(multi_source_bfs)
     multi_source_sssp = _method(multi_source_sssp)
@@ -96,6 +98,7 @@ class EdgeFrameAccessor:
     sorensen = _method(sorensen)
     sssp = _method(sssp)
     triangle_count = _method(triangle_count)
+    truss_number = _method(truss_number)
     weakly_connected_components = _method(weakly_connected_components)
     widest_path = _method(widest_path)
 

@@ -15,7 +15,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
-from cugraph_ws.partition.neighbourhoods import Neighbourhoods, NeighbourRows, neighbourhoods
+from cugraph_ws.partition.neighbourhoods import neighbourhoods
 from cugraph_ws.partition.oriented import Oriented
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
@@ -179,7 +179,7 @@ class TriangleCount:
         near = neighbourhoods(graph, on_device=on_device)
         self._degrees = near.rows.degrees
         if not self._directions:
-            near = _plain(near)
+            near = near.without_values()
         self._oriented = oriented = Oriented(near)
         self._lister = loops("triangles", on_device=on_device).Lister(oriented)
         self._steps = 1 + oriented.work // WORK_A_STEP
@@ -264,9 +264,3 @@ class ClusteringCoefficient(TriangleCount):
         xp, pairs = self._oriented.xp, self._degrees * (self._degrees - 1)
         shares = self._ways * self._counts / xp.maximum(pairs, 1)
         return {"clustering_coefficient": shares.astype(np.float64)}
-
-
-def _plain(near: Neighbourhoods) -> Neighbourhoods:
-    """Return neighbourhoods without values."""
-    rows = NeighbourRows(near.rows.offsets, near.rows.indices)
-    return Neighbourhoods(near.halo, near.xp, near.cuts, near.low, near.owned, near.vertices, rows)

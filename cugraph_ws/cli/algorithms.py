@@ -443,6 +443,36 @@ def clustering_coefficient_command(job: Job) -> None:
         job.run(graph, ClusteringCoefficient(), rank_by="clustering_coefficient")
 
 
+@click.command("truss-number")
+@job_options
+def truss_number_command(job: Job) -> None:
+    """Find the truss number of each edge.
+
+    Result: the ends of each edge, truss_number.
+    """
+    from cugraph_ws.algorithms.truss import TrussNumber
+
+    with job.graph(weighted=False) as graph:
+        job.run(graph, TrussNumber(), rank_by="truss_number")
+
+
+@click.command("k-truss")
+@job_options
+@click.option("-k", type=click.IntRange(min=0), required=True, help="The truss.")
+def k_truss_command(job: Job, k: int) -> None:
+    """Extract the edges of a truss.
+
+    Each is in K - 2 or more triangles among themselves.  Result: edges.
+    """
+    from cugraph_ws.algorithms.truss import k_truss
+    from cugraph_ws.cli.output import deliver
+
+    if job.trace is not None:
+        raise click.UsageError("k-truss writes no trace; truss-number does a like run and has one")
+    with job.graph() as graph:
+        deliver(job, k_truss(graph, k, **job.options.given()))
+
+
 MEASURES = {
     "jaccard": "Compare vertices by Jaccard's coefficient.",
     "overlap": "Compare vertices by the overlap coefficient.",
@@ -500,5 +530,7 @@ COMMANDS = (
     matching_command,
     triangle_count_command,
     clustering_coefficient_command,
+    truss_number_command,
+    k_truss_command,
     *SIMILARITY_COMMANDS,
 )

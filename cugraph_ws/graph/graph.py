@@ -516,6 +516,27 @@ class Graph(GraphView, Generic[FrameT]):
             sources, destinations, values = arcs.listed(keep, among)
         return cast(FrameT, self._frame_of_edges(sources, destinations, values))
 
+    def arc_ends(self) -> tuple[Any, Any]:
+        """Return the sources and destinations of all arcs, in the order that `edge_frame` takes.
+
+        Returns
+        -------
+        sources, destinations : array of int64, shape (arcs,)
+            Vertex numbers, on the device if the graph is there.
+        """
+        arcs = self._open()
+        if isinstance(arcs, Arcs):
+            return arcs.csc.indices.astype(np.int64), arcs.csc.rows().astype(np.int64)
+        destinations, sources, _ = arcs.ordered()
+        return sources.astype(np.int64), destinations.astype(np.int64)
+
+    @property
+    def end_names(self) -> tuple[str, str]:
+        """Names of a result's columns, or their prefixes, for the ends of edges."""
+        if len(self._source_names) == 1:
+            return self._source_names[0], self._destination_names[0]
+        return "source", "destination"
+
     def _frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> Any:
         """Return a frame of edges, given their ends as vertex numbers and the edge columns."""
         columns: dict[str, Any] = {}

@@ -6,7 +6,7 @@ vertex numbers, so they are the same whatever part of the graph a rank has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -133,6 +133,10 @@ class Neighbourhoods:
             return self.rows, numbers
         distinct, which = self.xp.unique(numbers, return_inverse=True)
         return self.fetch(self.rows, distinct).rows, which
+
+    def without_values(self) -> Neighbourhoods:
+        """Return the same rows without values."""
+        return replace(self, rows=NeighbourRows(self.rows.offsets, self.rows.indices))
 
     def edges(self) -> tuple[Array, Array]:
         """Return the pairs of neighbours: owned vertices, and neighbours of greater number."""

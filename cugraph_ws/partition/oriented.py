@@ -148,6 +148,71 @@ class Oriented:
         for low, high in bounds:
             yield self._fetch(wanted[low:high])
 
+    def both_ways(self) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
+        """Return each edge in the rows of both of its ends; for a single rank.
+
+        Returns
+        -------
+        rows : tuple of (offsets, indices, edges)
+            By label: all neighbours, ascending, and the place of each edge in `rows`.
+        ends : tuple of (tails, heads)
+            The labels of each edge's ends.
+        """
+        xp, heads, count = self.xp, self.rows.indices, len(self.rows.indices)
+        tails, edges = row_numbers(xp, self.rows.offsets, count), xp.arange(count)
+        keys = xp.concatenate([tails * self.size + heads, heads * np.int64(self.size) + tails])
+        order = xp.argsort(keys)
+        keys, edges = keys[order], xp.concatenate([edges, edges])[order]
+        offsets = xp.searchsorted(keys, xp.arange(self.size + 1) * self.size).astype(np.int64)
+        indices = (keys % max(self.size, 1)).astype(heads.dtype)
+        return (offsets, indices, edges), (tails.astype(np.int64), heads)
+
+    def keep(self, kept: Array) -> None:
+        """Leave out edges; collective.
+
+        Parameters
+        ----------
+        kept : array of bool, shape (edges,)
+            Which edges of the rows to keep.
+        """
+        xp, rows, halo = self.xp, self.rows, self.near.halo
+        before = xp.zeros(len(kept) + 1, np.int64)
+        before[1:] = xp.cumsum(kept)
+        values = None if rows.values is None else rows.values[kept]
+        self.rows = NeighbourRows(before[rows.offsets], rows.indices[kept], values)
+        self.__dict__.pop("_by_number", None)
+        self._lengths = self.rows.degrees
+        if not halo.alone:
+            by_number = halo.fetch(self._lengths[self.own], self._ascending)
+            self._lengths = by_number[xp.searchsorted(self._ascending, self.known)]
+
+    def supports(self, lister: Any) -> tuple[Array, int]:
+        """Count the triangles of each edge, over all ranks; collective.
+
+        Parameters
+        ----------
+        lister : Lister
+            The backend's, of this object.
+
+        Returns
+        -------
+        supports : array of int64, shape (edges,)
+        read : int
+            Arcs.
+        """
+        xp, read = self.xp, 0
+        supports, pivots = xp.zeros(len(self.rows.indices), np.int64), xp.sort(self.own)
+        for heads in self.heads(pivots):
+            if heads.fetched is None:
+                read += lister.support(heads, pivots, supports, supports)
+                continue
+            found = xp.zeros(len(heads.kept), np.int64)
+            read += lister.support(heads, pivots, supports, found)
+            everything = xp.zeros(len(heads.fetched.rows.indices), np.int64)
+            everything[heads.kept] = found
+            heads.fetched.add_to_owners(everything, supports)
+        return supports, read
+
     def _orient(self, given: NeighbourRows, heads: Array) -> NeighbourRows:
         """Return the rows by label, given the labels of the neighbours in the rows by number."""
         xp, size = self.xp, self.size

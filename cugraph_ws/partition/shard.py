@@ -617,6 +617,12 @@ class ShardGraph(Graph):
         values = {name: self.edge_values(name)[which] for name in self._carried}
         return self._frame_of_edges(sources, destinations, values)
 
+    def arc_ends(self) -> tuple[Any, Any]:
+        """Return the sources and destinations of this shard's arcs; see `Graph.arc_ends`."""
+        csc = self.csc
+        rows = np.repeat(np.arange(self.owned), csc.degrees)
+        return self.positions[csc.indices], self.positions[rows]
+
     def edges_among(self, marks: Any) -> Any:
         """Return the owned edges between marked vertices; collective; see `Graph.edges_among`."""
         return self.edge_frame(among=self.with_ghosts(as_host(marks)))

@@ -31,7 +31,7 @@ class Lister:
     """
 
     def __init__(self, oriented: Oriented) -> None:
-        self._oriented, self._rows = oriented, oriented.rows
+        self._oriented = oriented
 
     def count(self, heads: Heads, pivots: Integers, counts: Integers) -> int:
         """Count the triangles of each vertex whose least vertex is a pivot.
@@ -52,9 +52,11 @@ class Lister:
         int
             Number of arcs read.
         """
-        rows, others = _arrays(self._rows), _arrays(heads.rows)
-        kernel = count_triangles if self._rows.values is None else weigh_triangles
-        kind: Any = self._rows.indices.dtype if self._rows.values is None else np.int64
+        rows, others = _arrays(self._oriented.rows), _arrays(heads.rows)
+        kernel = count_triangles if self._oriented.rows.values is None else weigh_triangles
+        kind: Any = (
+            self._oriented.rows.indices.dtype if self._oriented.rows.values is None else np.int64
+        )
         sums = [np.zeros(len(counts), np.int64) for _ in range(_threads(pivots))]
 
         def prepare(sum_: Array) -> Callable[[Integers], int]:
@@ -85,7 +87,7 @@ class Lister:
         int
             Number of arcs read.
         """
-        rows, others = _arrays(self._rows)[:2], _arrays(heads.rows)[:2]
+        rows, others = _arrays(self._oriented.rows)[:2], _arrays(heads.rows)[:2]
         same = head_supports is supports
         sums = []
         for _ in range(_threads(pivots)):

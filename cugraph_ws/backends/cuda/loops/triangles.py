@@ -30,11 +30,11 @@ class Lister:
     """
 
     def __init__(self, oriented: Oriented) -> None:
-        self._oriented, self._rows = oriented, oriented.rows
+        self._oriented = oriented
 
     def count(self, heads: Heads, pivots: Array, counts: Array) -> int:
         """Count the triangles of each vertex whose least vertex is a pivot."""
-        kind = VERTICES if self._rows.values is None else DIRECTIONS
+        kind = VERTICES if self._oriented.rows.values is None else DIRECTIONS
         return self._launch(heads, pivots, kind, counts, counts)
 
     def support(self, heads: Heads, pivots: Array, supports: Array, head_supports: Array) -> int:
@@ -49,7 +49,7 @@ class Lister:
         here = device()
         read = here.xp.zeros(1, np.int64)
         here.module("intersect").launch(
-            "list_triangles", here.blocks_for(len(arcs), BLOCK), BLOCK, _arrays(self._rows),
+            "list_triangles", here.blocks_for(len(arcs), BLOCK), BLOCK, _arrays(self._oriented.rows),
             _arrays(heads.rows), tails, arcs, len(arcs), kind, sums, head_sums, read,
         )  # fmt: skip
         return int(here.to_host(read)[0])
