@@ -289,7 +289,8 @@ class TrussNumber:
         """Refuse a state that this run cannot have saved; not collective."""
         if graph.whole and not self._nothing:
             edges = len(self._first)
-            state.integers("truss", edges, 0, self._first + 2)
+            most = np.maximum(self._first, self._target) + 2
+            state.integers("truss", edges, 0, most)
             state.integers("supports", edges, 0, self._first)
             state.flags("ended", 1)
 
