@@ -27,6 +27,7 @@ from cugraph_ws.partition.neighbourhoods import (
     neighbourhoods,
     row_numbers,
 )
+from cugraph_ws.partition.oriented import Oriented
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -403,6 +404,7 @@ class Similarity:
     diverged = False
     max_iter: int | None = None
     tol: float | None = None
+    _oriented: Oriented | None = None  # if the pairs are all edges, and neighbours are counted
 
     def __init__(self, measure: Measure, vertex_pair: Any = None, use_weight: bool = False) -> None:
         check_choice("measure", measure, get_args(Measure))
@@ -431,13 +433,18 @@ class Similarity:
             pairs = near.two_hop_pairs()
         elif isinstance(self._given, str):
             pairs = near.edges()
+            if self._kind == "count":  # every triangle serves three pairs
+                self._oriented = Oriented(near)
+                self._lister = loops("triangles", on_device=on_device).Lister(self._oriented)
         else:
             given = graph.vertex_pairs(self._given, "vertex_pair")
             pairs = tuple(xp.asarray(end if on_device else as_host(end)) for end in given)
         self._pairs = tuple(end.astype(np.int64) for end in pairs)
         degrees = near.rows.degrees
-        lengths = sum(self._read(degrees, end) for end in self._pairs)
-        self._bounds = batches(as_host(lengths), ARCS_A_STEP)
+        self._bounds = [(0, len(self._pairs[0]))]  # all edges are done at once
+        if self._oriented is None:
+            lengths = sum(self._read(degrees, end) for end in self._pairs)
+            self._bounds = batches(as_host(lengths), ARCS_A_STEP)
         steps = max(near.halo.comm.allgather(len(self._bounds)))
         last = len(self._pairs[0])
         self._bounds += [(last, last)] * (steps - len(self._bounds))
@@ -454,15 +461,27 @@ class Similarity:
         near, xp = self._near, self._near.xp
         some = slice(*self._bounds[self._done])
         ends = [end[some] for end in self._pairs]
-        rows, which = near.of_distinct(xp.concatenate(ends))
-        count = len(ends[0])
-        common = self._fold(rows, which[:count], which[count:], self._kind)
+        if self._oriented is not None:
+            common, arcs = self._count_by_edge()
+        else:
+            rows, which = near.of_distinct(xp.concatenate(ends))
+            count = len(ends[0])
+            common = self._fold(rows, which[:count], which[count:], self._kind)
+            arcs = int((rows.offsets[which + 1] - rows.offsets[which]).sum())
         over, under = SCORES[self._measure](xp, common, *(self._read(self._sums, e) for e in ends))
         self._scores[some] = xp.where(over > 0, over / xp.where(under > 0, under, 1), 0)
         self._done += 1
-        arcs = int((rows.offsets[which + 1] - rows.offsets[which]).sum())
         left, read, sent = near.halo.totals(len(self._scores) - some.stop, arcs)
         return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
+
+    def _count_by_edge(self) -> tuple[Array, int]:
+        """Count the common neighbours of all edges; return them and arcs read; collective."""
+        oriented: Any = self._oriented
+        near, xp = self._near, self._near.xp
+        supports, read = oriented.supports(self._lister)
+        low, high, counts = near.halo.send_to_owners(*oriented.ends(), supports)
+        order = xp.argsort(low * near.vertices + high)
+        return counts[order].astype(np.float64), read
 
     def _prepare(self, near: Neighbourhoods) -> tuple[Array, str]:
         """Return the sum of each owned vertex for the score, and what is added up; collective."""

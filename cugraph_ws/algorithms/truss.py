@@ -18,7 +18,7 @@ from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
-from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
+from cugraph_ws.partition.neighbourhoods import neighbourhoods
 from cugraph_ws.partition.oriented import Oriented
 from cugraph_ws.runtime.device import as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
@@ -224,8 +224,7 @@ class TrussNumber:
         self._alone = near.halo.alone
         self._oriented = oriented = Oriented(near.without_values())
         xp, edges = oriented.xp, len(oriented.rows.indices)
-        tails = row_numbers(xp, oriented.rows.offsets, edges)
-        self._ends = oriented.known[tails], oriented.known[oriented.rows.indices]
+        self._ends = oriented.ends()
         self._lister = backend.Lister(oriented)
         self._truss = xp.zeros(edges, np.int64)
         self._level = 0  # with several ranks: the support at which edges are removed
@@ -307,7 +306,7 @@ class TrussNumber:
     def columns(self) -> dict[str, Column]:
         """Return the edges, the smaller vertex first, and their truss numbers; collective."""
         xp, halo = self._oriented.xp, self._oriented.near.halo
-        low, high = xp.minimum(*self._ends), xp.maximum(*self._ends)
+        low, high = self._ends
         high, low, truss = halo.send_to_owners(high, low, self._truss)
         order = xp.argsort(high * self._graph.number_of_vertices + low)
         names = self._graph.end_names

@@ -148,6 +148,12 @@ class Oriented:
         for low, high in bounds:
             yield self._fetch(wanted[low:high])
 
+    def ends(self) -> tuple[Array, Array]:
+        """Return the vertex numbers of each edge's ends, the smaller first."""
+        tails = row_numbers(self.xp, self.rows.offsets, len(self.rows.indices))
+        one, other = self.xp.take(self.known, tails), self.xp.take(self.known, self.rows.indices)
+        return self.xp.minimum(one, other), self.xp.maximum(one, other)
+
     def both_ways(self) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
         """Return each edge in the rows of both of its ends; for a single rank.
 

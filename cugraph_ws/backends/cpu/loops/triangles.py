@@ -18,7 +18,7 @@ __all__ = ["Lister"]
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 
-TASKS_A_THREAD = 16  # pieces of the pivots, so that no thread waits for long
+TASKS_A_THREAD = 16  # ranges of the pivots, so that no thread waits for long
 PIVOTS_A_TASK = 1 << 8  # at least
 
 
@@ -63,7 +63,7 @@ class Lister:
             marks = np.full(len(counts), -1, kind)
             return lambda some: int(kernel(*rows, *others, some, marks, sum_))
 
-        read = _shared_out(pivots, [prepare(one) for one in sums])
+        read = _shared_out(self._oriented.rows, pivots, [prepare(one) for one in sums])
         for one in sums:
             counts += one
         return read
@@ -98,7 +98,7 @@ class Lister:
             places = np.full(self._oriented.size, -1, np.int64)
             return lambda some: int(support_edges(*rows, *others, some, places, own, theirs))
 
-        read = _shared_out(pivots, [prepare(*one) for one in sums])
+        read = _shared_out(self._oriented.rows, pivots, [prepare(*one) for one in sums])
         for own, theirs in sums:
             supports += own
             if not same:
@@ -115,15 +115,22 @@ def _threads(pivots: Integers) -> int:
     return min(number_of_threads(), 1 + len(pivots) // PIVOTS_A_TASK)
 
 
-def _shared_out(pivots: Integers, workers: list[Callable[[Integers], int]]) -> int:
-    """Let workers take pieces of the pivots until none is left; return the sum of the results.
+def _shared_out(
+    rows: NeighbourRows, pivots: Integers, workers: list[Callable[[Integers], int]]
+) -> int:
+    """Let workers take ranges of the pivots until none is left; return the sum of the results.
 
-    Pivots of high degree come last, and pieces of alternate pivots are about equal.
+    A range has neighbouring pivots, so that rows are read one after the other; the cost of a pivot is
+    taken to be the square of its row's length.
     """
+    lengths = rows.offsets[pivots + 1] - rows.offsets[pivots]
+    costs = np.concatenate([[0], np.cumsum(1 + lengths * lengths)])
     pieces = TASKS_A_THREAD * len(workers) if len(workers) > 1 else 1
+    bounds = np.searchsorted(costs, np.linspace(0, costs[-1], pieces + 1)).tolist()
+    bounds[0], bounds[-1] = 0, len(pivots)
     numbers = iter(range(pieces))  # next() on a range iterator is atomic under the GIL
 
     def work(worker: Callable[[Integers], int]) -> int:
-        return sum(worker(np.ascontiguousarray(pivots[number::pieces])) for number in numbers)
+        return sum(worker(pivots[bounds[number] : bounds[number + 1]]) for number in numbers)
 
     return sum(parallel(work, [(worker,) for worker in workers]))
