@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cpu.triangles import count_greater, list_greater
 from cugraph_ws.partition.neighbourhoods import (
     NARROW,
     FetchedRows,
@@ -19,10 +20,13 @@ from cugraph_ws.partition.neighbourhoods import (
     row_numbers,
 )
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
 __all__ = ["Heads", "Oriented"]
 
 Array = Any  # NumPy's or CuPy's
+
+ARCS_A_TASK = 1 << 16
 
 
 @dataclass
@@ -92,7 +96,7 @@ class Oriented:
         self._labels[order] = xp.arange(self.size)
         self.known = self._ascending[order]
         self.own = xp.take(self._labels, inside)
-        self.rows = self._orient(given, xp.take(self._labels, outside))
+        self.rows = self._orient(given, outside)
         self._lengths = lengths = self.rows.degrees
         if not halo.alone:
             by_number = halo.fetch(lengths[self.own], self._ascending)
@@ -219,9 +223,12 @@ class Oriented:
             heads.fetched.add_to_owners(everything, supports)
         return supports, read
 
-    def _orient(self, given: NeighbourRows, heads: Array) -> NeighbourRows:
-        """Return the rows by label, given the labels of the neighbours in the rows by number."""
+    def _orient(self, given: NeighbourRows, outside: Array) -> NeighbourRows:
+        """Return the rows by label, given the known vertex of each entry of the rows by number."""
         xp, size = self.xp, self.size
+        if xp is np and self.near.halo.alone and given.values is None:
+            return self._orient_here(given)
+        heads = xp.take(self._labels, outside)
         tails = xp.take(self.own, row_numbers(xp, given.offsets, len(heads)))
         up = tails < heads
         keys, values = tails[up] * size + heads[up], given.values
@@ -233,6 +240,18 @@ class Oriented:
         offsets = xp.searchsorted(keys, xp.arange(size + 1) * size).astype(np.int64)
         kind = np.int32 if size < NARROW else np.int64
         return NeighbourRows(offsets, (keys % max(size, 1)).astype(kind), values)
+
+    def _orient_here(self, given: NeighbourRows) -> NeighbourRows:
+        """Return the rows by label of a whole graph on the host."""
+        pieces = min(8 * number_of_threads(), 1 + len(given.indices) // ARCS_A_TASK)
+        lengths = given.degrees[self.known]
+        cuts = cut_offsets(np.concatenate([[0], np.cumsum(lengths)]), pieces)
+        head = given.offsets, given.indices, self.known, self._labels
+        parallel(count_greater, [(*head, lengths, *cut) for cut in cuts])
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        rows = np.empty(offsets[-1], np.int32 if self.size < NARROW else np.int64)
+        parallel(list_greater, [(*head, offsets, rows, *cut) for cut in cuts])
+        return NeighbourRows(offsets, rows)
 
     def _fetch(self, numbers: Array) -> Heads:
         """Fetch rows of other ranks, and convert them to labels; collective."""

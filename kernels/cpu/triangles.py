@@ -14,10 +14,83 @@ import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.jit import jit
 
-__all__ = ["count_triangles", "support_edges", "weigh_triangles"]
+__all__ = ["count_greater", "count_triangles", "list_greater", "support_edges", "weigh_triangles"]
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
+
+SHORT = 16  # rows up to this length are sorted by insertion
+
+
+@jit
+def count_greater(
+    offsets: Integers,
+    indices: Array,
+    known: Integers,
+    labels: Integers,
+    lengths: Integers,
+    lo: int,
+    hi: int,
+) -> None:
+    """Count the neighbours of each vertex that have greater labels.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray
+        Rows of neighbours, by vertex.
+    known, labels : ndarray of int64, shape (vertices,)
+        The vertex of each label, and the label of each vertex.
+    lengths : ndarray of int64, shape (vertices,)
+        Written, by label.
+    lo, hi : int
+        Range of labels.
+    """
+    for label in range(lo, hi):
+        vertex, count = known[label], 0
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            count += 1 if labels[indices[arc]] > label else 0
+        lengths[label] = count
+
+
+@jit
+def list_greater(
+    offsets: Integers,
+    indices: Array,
+    known: Integers,
+    labels: Integers,
+    row_offsets: Integers,
+    rows: Array,
+    lo: int,
+    hi: int,
+) -> None:
+    """List the greater labels of the neighbours of each vertex, ascending.
+
+    Parameters
+    ----------
+    offsets, indices, known, labels, lo, hi
+        See `count_greater`.
+    row_offsets : ndarray of int64, shape (vertices + 1,)
+        By label.
+    rows : ndarray of int, shape (edges,)
+        Written.
+    """
+    for label in range(lo, hi):
+        vertex, begin = known[label], row_offsets[label]
+        end = begin
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            other = labels[indices[arc]]
+            if other > label:
+                rows[end] = other
+                end += 1
+        if end - begin > SHORT:
+            rows[begin:end].sort()
+            continue
+        for place in range(begin + 1, end):
+            other = rows[place]
+            while place > begin and rows[place - 1] > other:
+                rows[place] = rows[place - 1]
+                place -= 1
+            rows[place] = other
 
 
 @jit
