@@ -28,7 +28,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import triangles
 from cugraph_ws.backends.cpu.loops import triangles as on_cpu
 from cugraph_ws.backends.cuda.loops import triangles as on_cuda
-from cugraph_ws.partition import neighbourhoods
+from cugraph_ws.partition import neighbourhoods, oriented
 
 BATTERY = {**SHAPES, "dense": random_edges(30, 220, seed=9), "hub": hub(300)}
 del BATTERY["rows of 0 to 1023"]
@@ -88,6 +88,17 @@ def test_ranks(name: str, directed: bool, engine: str, monkeypatch: pytest.Monke
             parts = on_ranks(ranks, lambda comm: counted(share(graph, comm), engine=engine))
             counts, shares = (np.concatenate(column) for column in zip(*parts, strict=True))
             check(edges, (counts, shares))
+
+
+def test_wide_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (neighbourhoods, oriented):
+        monkeypatch.setattr(module, "NARROW", 0)
+    edges = BATTERY["duplicates"]
+    with build(edges) as graph:
+        check(edges, counted(graph, engine="cuda"))
+        parts = on_ranks(2, lambda comm: counted(share(graph, comm)))
+    counts, shares = (np.concatenate(column) for column in zip(*parts, strict=True))
+    check(edges, (counts, shares))
 
 
 def test_igraph_agrees_on_a_skewed_graph() -> None:
