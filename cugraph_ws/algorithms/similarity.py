@@ -20,6 +20,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.vertices import PAIR
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import (
     Neighbourhoods,
     NeighbourRows,
@@ -419,7 +420,7 @@ class Similarity:
         self.name, self._measure = f"{measure}", measure
         self._given, self._use_weight = vertex_pair, use_weight
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and number the pairs."""
         if self._use_weight:
             _check_weights(graph)
@@ -539,7 +540,7 @@ class Similarity:
         return {**ends, f"{self._measure}_coeff": self._scores[:done]}
 
 
-def _check_weights(graph: Graph) -> None:
+def _check_weights(graph: GraphView) -> None:
     """Refuse a graph without weights, or with a negative one; collective."""
     if graph.weight is None:
         raise InputError(

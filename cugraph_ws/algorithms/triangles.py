@@ -15,6 +15,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import neighbourhoods
 from cugraph_ws.partition.oriented import Oriented
 from cugraph_ws.runtime.device import as_host
@@ -174,7 +175,7 @@ class TriangleCount:
     _directions = False  # whether the directions of opposite edges are counted
     _counts: Array  # of owned vertices, in the order of numbers
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and orient the edges."""
         near = neighbourhoods(graph, on_device=on_device)
         self._degrees = near.rows.degrees
@@ -254,7 +255,7 @@ class ClusteringCoefficient(TriangleCount):
     outputs: ClassVar = {"clustering_coefficient": False}
     _directions = True
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and orient the edges."""
         super().start(graph, on_device=on_device)
         self._ways = 1 if graph.directed else 2  # an undirected edge leads both ways

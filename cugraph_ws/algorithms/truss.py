@@ -18,8 +18,10 @@ from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import neighbourhoods
 from cugraph_ws.partition.oriented import Oriented
+from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -144,7 +146,7 @@ def k_truss(
     return opened.edge_frame(_arcs_between(opened, one.numbers, other.numbers, truss == 0))
 
 
-def _run(graph: Graph[FrameT], k: int | None, name: str, options: RunOptions) -> Result[FrameT]:
+def _run(graph: GraphView[FrameT], k: int | None, name: str, options: RunOptions) -> Result[FrameT]:
     if not graph.whole and (options.get("checkpoint") or options.get("resume")):
         raise InputError(
             f"checkpoint: {name} on a cluster has none; leave checkpoint and resume out"
@@ -175,7 +177,7 @@ def _arcs_between(graph: Any, sources: Array, destinations: Array, kept: Array) 
     chosen = xp.asarray(kept if xp is not np else as_host(kept))
     low, high = low[chosen], high[chosen]
     if graph.comm.size > 1:  # an arc is stored with its destination, which may be either end
-        halo = graph.halo_for()
+        halo = Part(graph, on_device=False).halo  # the ends are on the host
         ends = xp.concatenate([high, low]), xp.concatenate([low, high])
         one, other = halo.send_to_owners(*ends)
         low, high = xp.minimum(one, other), xp.maximum(one, other)
@@ -216,7 +218,7 @@ class TrussNumber:
         self._target = -1 if k is None else max(int(k) - 3, -1)
         self._nothing = k is not None and k < 3  # every edge is in the 2-truss
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Orient the edges, and count the triangles of each."""
         backend = loops("truss", on_device=on_device)
         near = neighbourhoods(graph, on_device=on_device)
