@@ -216,8 +216,10 @@ class TriangleCount:
         counts[oriented.own] = 0
         others = xp.flatnonzero(counts)
         numbers, given = near.halo.send_to_owners(oriented.known[others], counts[others])
+        if not len(numbers):
+            return own
         sums = xp.bincount(numbers - near.low, given.astype(np.float64), minlength=near.owned)
-        return own + sums[: near.owned].astype(np.int64)
+        return own + sums.astype(np.int64)
 
     def inputs(self) -> dict[str, Any]:
         """Return nothing: the result depends on the graph alone."""

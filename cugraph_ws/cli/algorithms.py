@@ -496,13 +496,13 @@ MEASURES = {
 def _similarity_command(measure: Any) -> click.Command:
     """Return the command of a measure of similarity."""
 
-    def command(job: Job, pairs: Path | None, edges: bool, use_weight: bool = False) -> None:
+    def command(job: Job, pairs: Path | None, joined: bool, use_weight: bool = False) -> None:
         from cugraph_ws.algorithms.similarity import Similarity
         from cugraph_ws.frames.readers import read_frame
 
-        if edges and pairs is not None:
+        if joined and pairs is not None:
             raise click.UsageError("give --pairs or --edges, not both")
-        given = "edges" if edges else None if pairs is None else read_frame(pairs)
+        given = "edges" if joined else None if pairs is None else read_frame(pairs)
         with job.graph(weighted=use_weight) as graph:
             loop = Similarity(measure, given, use_weight)
             job.run(graph, loop, rank_by=f"{measure}_coeff")
@@ -514,7 +514,7 @@ def _similarity_command(measure: Any) -> click.Command:
     if measure != "adamic_adar":
         flag = click.option("--use-weight", is_flag=True, help="Use the weights of edges.")
         command = flag(command)
-    several = click.option("--edges", is_flag=True, help="Compare all neighbours.")
+    several = click.option("--edges", "joined", is_flag=True, help="Compare all neighbours.")
     file = click.option(
         "--pairs", type=A_FILE, metavar="FILE", help="Pairs in columns first and second."
     )
