@@ -103,8 +103,9 @@ def jaccard(
     Returns
     -------
     DataFrame
-        Columns `first`, `second` and `jaccard_coeff`, float64, from 0 to 1.  The given pairs in their
-        order; otherwise with the smaller vertex first, in ascending order.
+        Columns `first`, `second` and `jaccard_coeff`, float64, from 0 to 1.  The given pairs in
+        their order (of a Dask frame, within each of its partitions); otherwise with the smaller
+        vertex first, in ascending order.
 
     Raises
     ------
@@ -163,8 +164,9 @@ def overlap(
     Returns
     -------
     DataFrame
-        Columns `first`, `second` and `overlap_coeff`, float64, from 0 to 1.  The given pairs in their
-        order; otherwise with the smaller vertex first, in ascending order.
+        Columns `first`, `second` and `overlap_coeff`, float64, from 0 to 1.  The given pairs in
+        their order (of a Dask frame, within each of its partitions); otherwise with the smaller
+        vertex first, in ascending order.
 
     Raises
     ------
@@ -223,8 +225,9 @@ def sorensen(
     Returns
     -------
     DataFrame
-        Columns `first`, `second` and `sorensen_coeff`, float64, from 0 to 1.  The given pairs in their
-        order; otherwise with the smaller vertex first, in ascending order.
+        Columns `first`, `second` and `sorensen_coeff`, float64, from 0 to 1.  The given pairs in
+        their order (of a Dask frame, within each of its partitions); otherwise with the smaller
+        vertex first, in ascending order.
 
     Raises
     ------
@@ -283,8 +286,9 @@ def cosine(
     Returns
     -------
     DataFrame
-        Columns `first`, `second` and `cosine_coeff`, float64, from 0 to 1.  The given pairs in their
-        order; otherwise with the smaller vertex first, in ascending order.
+        Columns `first`, `second` and `cosine_coeff`, float64, from 0 to 1.  The given pairs in
+        their order (of a Dask frame, within each of its partitions); otherwise with the smaller
+        vertex first, in ascending order.
 
     Raises
     ------
@@ -338,8 +342,9 @@ def adamic_adar(
     Returns
     -------
     DataFrame
-        Columns `first`, `second` and `adamic_adar_coeff`, float64.  The given pairs in their
-        order; otherwise with the smaller vertex first, in ascending order.
+        Columns `first`, `second` and `adamic_adar_coeff`, float64.  The given pairs in
+        their order (of a Dask frame, within each of its partitions); otherwise with the smaller
+        vertex first, in ascending order.
 
     Raises
     ------
