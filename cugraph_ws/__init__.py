@@ -13,8 +13,16 @@ from cugraph_ws.algorithms.components import (
     weakly_connected_components,
 )
 from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
+from cugraph_ws.algorithms.degrees import degree, degrees
 from cugraph_ws.algorithms.delta_pagerank import DeltaPageRank
+from cugraph_ws.algorithms.eigenvector import (
+    EigenvectorCentrality,
+    KatzCentrality,
+    eigenvector_centrality,
+    katz_centrality,
+)
 from cugraph_ws.algorithms.heat import Heat, heat
+from cugraph_ws.algorithms.hits import HITS, hits
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
@@ -80,6 +88,7 @@ _register_accessors()
 
 __all__ = [
     "BFS",
+    "HITS",
     "SSSP",
     "BeliefPropagation",
     "CheckReport",
@@ -89,6 +98,7 @@ __all__ = [
     "CoreNumber",
     "CugraphWsError",
     "DeltaPageRank",
+    "EigenvectorCentrality",
     "EngineError",
     "FileError",
     "Graph",
@@ -98,6 +108,7 @@ __all__ = [
     "Heat",
     "InputError",
     "Interrupted",
+    "KatzCentrality",
     "MaximalBipartiteMatching",
     "MultiSource",
     "NeuralNetwork",
@@ -117,19 +128,24 @@ __all__ = [
     "circuit",
     "cluster_scan",
     "core_number",
+    "degree",
+    "degrees",
     "distribution",
     "edge",
+    "eigenvector_centrality",
     "estimate_memory",
     "float32",
     "float64",
     "floating",
     "heat",
     "hidden",
+    "hits",
     "in_degree",
     "in_weight",
     "int32",
     "int64",
     "k_core",
+    "katz_centrality",
     "l1_norm",
     "like",
     "local_cluster",

@@ -19,7 +19,10 @@ from cugraph_ws.algorithms.bfs import bfs
 from cugraph_ws.algorithms.circuit import circuit
 from cugraph_ws.algorithms.components import weakly_connected_components
 from cugraph_ws.algorithms.core import core_number, k_core
+from cugraph_ws.algorithms.degrees import degree, degrees
+from cugraph_ws.algorithms.eigenvector import eigenvector_centrality, katz_centrality
 from cugraph_ws.algorithms.heat import heat
+from cugraph_ws.algorithms.hits import hits
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import neural_network
@@ -77,9 +80,14 @@ class EdgeFrameAccessor:
     check = _method(check)
     circuit = _method(circuit)
     core_number = _method(core_number)
+    degree = _method(degree)
+    degrees = _method(degrees)
+    eigenvector_centrality = _method(eigenvector_centrality)
     graph = _method(Graph, "edges")
     heat = _method(heat)
+    hits = _method(hits)
     k_core = _method(k_core)
+    katz_centrality = _method(katz_centrality)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
     multi_source_bfs = _method(multi_source_bfs)
     multi_source_sssp = _method(multi_source_sssp)

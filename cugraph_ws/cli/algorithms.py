@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cugraph_ws.cli.centralities import CENTRALITIES
 from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
 
 if TYPE_CHECKING:
@@ -430,4 +431,5 @@ COMMANDS = (
     neural_network_command,
     belief_propagation_command,
     matching_command,
+    *CENTRALITIES,
 )

@@ -427,6 +427,27 @@ class Graph(Queries, Generic[FrameT]):
         self._open()
         return cast(FrameT, self._kind.make(self._beside(self._vertices.everyone(), columns)))
 
+    def frame_of(
+        self, vertices: VertexNumbers, columns: Mapping[str, ResultColumn]
+    ) -> FrameT:
+        """Return a frame of some vertices, of the caller's kind; collective.
+
+        Parameters
+        ----------
+        vertices : VertexNumbers
+            The vertices, in the order of the rows.
+        columns : mapping of str to array, VertexNumbers, Masked or list of str
+            Their values, in the same order.
+
+        Returns
+        -------
+        DataFrame or Table
+            The ids, named as in `vertex_frame`, then the columns.
+        """
+        self._open()
+        ids = self._vertices.columns(None, vertices)
+        return cast(FrameT, self._kind.make(self._beside(ids, columns)))
+
     def value_columns(
         self, data: Any, argument: str, *, on_device: bool = False
     ) -> list[str] | None:

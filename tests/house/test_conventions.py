@@ -39,6 +39,9 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "circuit": (ws.circuit, {"sources": {"a": 1.0, "b": 0.0}}),
     "neural_network": (ws.neural_network, {"activation": {"a": 1.0, "b": 0.5, "c": 0, "d": 0}}),
     "k_core": (ws.k_core, {"k": 0}),
+    "eigenvector_centrality": (ws.eigenvector_centrality, {"nstart": 1.0, "tol": 0.01}),
+    "katz_centrality": (ws.katz_centrality, {}),
+    "hits": (ws.hits, {}),
 }
 REQUIRE_WEIGHTS = ("heat", "neural_network")
 OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -47,6 +50,8 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "weakly_connected_components": (ws.weakly_connected_components, {}),
     "core_number": (ws.core_number, {}),
     "belief_propagation": (ws.belief_propagation, {"priors": PRIORS, "coupling": [[2, 1], [1, 2]]}),
+    "degree": (ws.degree, {}),
+    "degrees": (ws.degrees, {}),
     "maximal_bipartite_matching": (ws.maximal_bipartite_matching, {"left": ["a", "d"]}),
 }
 ALL = {**READERS, **OTHERS}
