@@ -171,10 +171,10 @@ def _heat_step(edges: Edges, fixed: Iterable[int]) -> Array:
 
 
 def hubs_and_authorities(edges: Edges) -> tuple[Array, Array]:
-    """Hubs and authorities from equal hubs, by squaring a dense matrix fifty times; each sums to 1."""
+    """Hubs and authorities from equal hubs, by squaring a dense matrix thirty times; each sums to 1."""
     matrix = edges.matrix().toarray()
     power = matrix @ matrix.T
-    for _ in range(50):
+    for _ in range(30):
         power = power / (power.max(initial=0) or 1)
         power = power @ power
     hubs = power.sum(axis=1)

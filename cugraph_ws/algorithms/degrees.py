@@ -33,7 +33,7 @@ def degree(
     weighted: bool = False,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: Weight = AUTO,
+    weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
@@ -88,7 +88,7 @@ def degrees(
     weighted: bool = False,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: Weight = AUTO,
+    weight: Weight = None,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
@@ -143,7 +143,7 @@ def _opened(
     check_flag("weighted", weighted)
     choose_engine(Options(**options).engine)
     if weighted and weight is None:
-        raise InputError("weighted=True needs weights, and weight=None names none; leave one out")
+        weight = AUTO
     opened = as_graph(
         graph,
         source=source,
@@ -172,7 +172,5 @@ def _listed(graph: Graph[FrameT], columns: dict[str, Array], vertices: Any) -> F
     graph.check_outputs(dict.fromkeys(columns, False))
     numbers = np.unique(as_host(graph.numbers(vertices, "vertices")))
     own = numbers[(numbers >= graph.low) & (numbers < graph.low + graph.owned)]
-    chosen = {
-        name: one[module_of(one).asarray(own - graph.low)] for name, one in columns.items()
-    }
+    chosen = {name: one[module_of(one).asarray(own - graph.low)] for name, one in columns.items()}
     return graph.frame_of(VertexNumbers(own), chosen)

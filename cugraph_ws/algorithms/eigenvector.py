@@ -1,3 +1,6 @@
+# A program's annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
 """Eigenvector and Katz centrality: power iteration, as vertex programs."""
 
 from __future__ import annotations
@@ -112,7 +115,7 @@ def check_start(graph: Graph, values: Any) -> None:
         raise InputError(
             f"nstart is {float(values[vertex])} for vertex {graph.describe(vertex)}; give 0 or more"
         )
-    if graph.number_of_vertices and not graph.any_member(bool((values > 0.0).any())):
+    if graph.number_of_vertices and not graph.any_rank(bool((values > 0.0).any())):
         raise InputError("nstart is 0 for every vertex; give one of them more than 0")
 
 

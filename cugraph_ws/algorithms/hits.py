@@ -11,6 +11,7 @@ from cugraph_ws.algorithms.eigenvector import check_start
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count, check_flag, check_number
+from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
@@ -179,7 +180,7 @@ class HITS(ArrayLoop):
 
     def columns(self) -> dict[str, Column]:
         """Return hubs and authorities of owned vertices; collective."""
-        found = super().columns()
+        found: dict[str, Any] = super().columns()
         if not self._normalized:
             return found
         comm = self.near.part.graph.comm
@@ -194,8 +195,6 @@ class HITS(ArrayLoop):
 
 def _refuse_negative(graph: Graph) -> None:
     """Refuse negative weights; collective."""
-    from cugraph_ws.errors import InputError
-
     least = None if graph.weight is None else graph.least_edge_value(graph.weight)
     if least is not None and least[0] < 0:
         raise InputError(

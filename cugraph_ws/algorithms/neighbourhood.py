@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends import loops
-from cugraph_ws.frames.base import Column
+from cugraph_ws.execution.loop import Column
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
 from cugraph_ws.partition.part import Part, all_neighbours
@@ -121,7 +121,11 @@ class Neighbourhood:
             return fold(part.csc, chosen)
         if part.halo.alone:
             found = fold(part.csr, chosen)
-            return self._combine(operation)(found, fold(part.csc, chosen)) if direction == "all" else found
+            return (
+                self._combine(operation)(found, fold(part.csc, chosen))
+                if direction == "all"
+                else found
+            )
         assert direction == "out", "a shard's rows of all neighbours are symmetrised"
         shares = fold(part.csr, self.xp.arange(part.size))
         part.halo.reduce(shares, self._combine(operation))
@@ -193,7 +197,8 @@ class Neighbourhood:
 
     def total(self, number: Any) -> int:
         """Sum a number over all ranks; collective."""
-        return self.part.halo.totals(int(number))[0]
+        sums: list[int] = self.part.halo.totals(int(number))
+        return sums[0]
 
 
 def _listed(xp: Any, rows: Any, places: Array) -> Array:

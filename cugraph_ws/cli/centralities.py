@@ -81,7 +81,9 @@ def given_vertices(job: Job, words: tuple[str, ...], file: Path | None) -> Any:
 
 
 LISTED = vertices_option("Vertex to list; can be repeated; default: all.")
-WEIGHTED = click.option("--weighted", is_flag=True, help="Add up weights instead of counting edges.")
+WEIGHTED = click.option(
+    "--weighted", is_flag=True, help="Add up weights instead of counting edges."
+)
 
 
 @click.command("degree")

@@ -64,9 +64,7 @@ def sum_rows(
     sums : float64[count]
         Written.
     """
-    for place in range(
-        (block() * threads() + thread()) // 32, count, blocks() * threads() // 32
-    ):
+    for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
         row = which[place]
         total = 0.0
         for arc in range(offsets[row] + lane(), offsets[row + 1], 32):
@@ -101,9 +99,7 @@ def sum_columns(
     sums : float64[count * columns]
         Written.
     """
-    for place in range(
-        (block() * threads() + thread()) // 32, count, blocks() * threads() // 32
-    ):
+    for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
         row = which[place]
         begin, end = offsets[row], offsets[row + 1]
         for column in range(lane(), columns, 32):
@@ -141,9 +137,7 @@ def fold_words(
     found : int64[count]
         Written.
     """
-    for place in range(
-        (block() * threads() + thread()) // 32, count, blocks() * threads() // 32
-    ):
+    for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
         row = which[place]
         best = np.int64(identity)
         for arc in range(offsets[row] + lane(), offsets[row + 1], 32):
