@@ -6,8 +6,18 @@ engines run.
 
 from cugraph_ws.accessor import register as _register_accessors
 from cugraph_ws.algorithms.belief_propagation import BeliefPropagation, belief_propagation
+from cugraph_ws.algorithms.betweenness import (
+    Betweenness,
+    betweenness_centrality,
+    edge_betweenness_centrality,
+)
 from cugraph_ws.algorithms.bfs import BFS, bfs
 from cugraph_ws.algorithms.circuit import Circuit, circuit
+from cugraph_ws.algorithms.closeness import (
+    DistanceSums,
+    closeness_centrality,
+    harmonic_centrality,
+)
 from cugraph_ws.algorithms.components import (
     WeaklyConnectedComponents,
     weakly_connected_components,
@@ -91,6 +101,7 @@ __all__ = [
     "HITS",
     "SSSP",
     "BeliefPropagation",
+    "Betweenness",
     "CheckReport",
     "Circuit",
     "ClusterScan",
@@ -98,6 +109,7 @@ __all__ = [
     "CoreNumber",
     "CugraphWsError",
     "DeltaPageRank",
+    "DistanceSums",
     "EigenvectorCentrality",
     "EngineError",
     "FileError",
@@ -122,21 +134,25 @@ __all__ = [
     "aggregate",
     "any_message",
     "belief_propagation",
+    "betweenness_centrality",
     "bfs",
     "boolean",
     "check",
     "circuit",
+    "closeness_centrality",
     "cluster_scan",
     "core_number",
     "degree",
     "degrees",
     "distribution",
     "edge",
+    "edge_betweenness_centrality",
     "eigenvector_centrality",
     "estimate_memory",
     "float32",
     "float64",
     "floating",
+    "harmonic_centrality",
     "heat",
     "hidden",
     "hits",

@@ -15,8 +15,13 @@ from typing import Any
 import wrapt
 
 from cugraph_ws.algorithms.belief_propagation import belief_propagation
+from cugraph_ws.algorithms.betweenness import (
+    betweenness_centrality,
+    edge_betweenness_centrality,
+)
 from cugraph_ws.algorithms.bfs import bfs
 from cugraph_ws.algorithms.circuit import circuit
+from cugraph_ws.algorithms.closeness import closeness_centrality, harmonic_centrality
 from cugraph_ws.algorithms.components import weakly_connected_components
 from cugraph_ws.algorithms.core import core_number, k_core
 from cugraph_ws.algorithms.degrees import degree, degrees
@@ -76,14 +81,18 @@ class EdgeFrameAccessor:
         self._frame = frame
 
     belief_propagation = _method(belief_propagation)
+    betweenness_centrality = _method(betweenness_centrality)
     bfs = _method(bfs)
     check = _method(check)
     circuit = _method(circuit)
+    closeness_centrality = _method(closeness_centrality)
     core_number = _method(core_number)
     degree = _method(degree)
     degrees = _method(degrees)
+    edge_betweenness_centrality = _method(edge_betweenness_centrality)
     eigenvector_centrality = _method(eigenvector_centrality)
     graph = _method(Graph, "edges")
+    harmonic_centrality = _method(harmonic_centrality)
     heat = _method(heat)
     hits = _method(hits)
     k_core = _method(k_core)

@@ -7,6 +7,7 @@ to their ghosts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,7 +21,17 @@ from cugraph_ws.partition.part import Part, all_neighbours
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["LEAST", "MOST", "ArrayLoop", "Direction", "Neighbourhood", "Operation", "priorities"]
+__all__ = [
+    "LEAST",
+    "MOST",
+    "ArrayLoop",
+    "Direction",
+    "Neighbourhood",
+    "Operation",
+    "edge_frame",
+    "priorities",
+    "row_of_arcs",
+]
 
 Array = Any  # NumPy's or CuPy's
 Operation = Literal["min", "max", "or"]
@@ -147,15 +158,17 @@ class Neighbourhood:
         places : array of int64
             Positions, perhaps of ghosts.
         direction : {"in", "out", "all"}
-            As in `words`: what the readers fold.  On several ranks of a directed graph, not "out",
-            whose rows are read by all ranks.
+            As in `words`: what the readers fold.
 
         Returns
         -------
         array of int64
-            Distinct positions, ascending.
+            Distinct positions, ascending.  For "out", on several ranks of a directed graph, all:
+            no rank has the rows of ghosts.
         """
         part, xp = self.part, self.xp
+        if direction == "out" and self._directed and not part.halo.alone:
+            return self.own
         rows = [part.csc] if direction == "out" and self._directed else [part.csr]
         if direction == "all" and self._directed:
             rows.append(part.csc)
@@ -233,6 +246,53 @@ def priorities(part: Part, seed: int) -> Array:
         value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         value ^= value >> np.uint64(31)
     return value.view(np.int64)
+
+
+def row_of_arcs(part: Part) -> Array:
+    """Return the owned position that each arc of `part.csc` leads to.
+
+    Parameters
+    ----------
+    part : Part
+
+    Returns
+    -------
+    array of int64, shape (arcs,)
+    """
+    ends, arcs = part.csc.offsets[1:], len(part.csc.indices)
+    return part.xp.searchsorted(ends, part.xp.arange(arcs), side="right")
+
+
+def edge_frame(part: Part, chosen: Array, extra: Mapping[str, Array]) -> Any:
+    """Return edges into owned vertices as a frame; collective.
+
+    Parameters
+    ----------
+    part : Part
+    chosen : array of bool, shape (arcs,), or None
+        Which arcs of `part.csc` to return; all if None.
+    extra : mapping of str to array, each of shape (arcs,)
+        Further columns.
+
+    Returns
+    -------
+    DataFrame
+        As `Graph.edge_frame`: sorted by destination, then source; an undirected edge once.
+    """
+    xp, graph = part.xp, part.graph
+    source = part.numbers[part.csc.indices].astype(np.int64)
+    destination = part.numbers[row_of_arcs(part)].astype(np.int64)
+    order = xp.lexsort(xp.stack((source, destination)))
+    kept = xp.ones(len(order), np.bool_) if chosen is None else chosen
+    if not graph.directed:
+        kept = kept & (source <= destination)
+    order = order[kept[order]]
+    carried = {name: part.arc_values(name)[order] for name in graph.edge_attributes}
+    columns = {**{name: one[order] for name, one in extra.items()}, **carried}
+    if not graph.device_resident:
+        columns = {name: as_host(one) for name, one in columns.items()}
+        source, destination, order = as_host(source), as_host(destination), as_host(order)
+    return graph.frame_of_edges(source[order], destination[order], columns)
 
 
 class ArrayLoop:

@@ -179,7 +179,74 @@ def hits_command(job: Job, normalized: bool, max_iter: int, tol: float) -> None:
         job.run(graph, HITS(max_iter, tol, normalized=normalized), rank_by="authorities")
 
 
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+NORMALIZED = click.option(
+    "--normalized/--no-normalized",
+    default=True,
+    help="Divide by the number of pairs (the default).",
+)
+
+
+def _distance_command(name: str, text: str, other: Any) -> click.Command:
+    """Make the command of a centrality by distances."""
+
+    @click.command(name.replace("_", "-"), help=f"{text}\n\nResult: vertex, {name}.")
+    @job_options
+    @vertices_option("Vertex to compute it for; can be repeated; default: all.")
+    @click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
+    @SEED
+    @other
+    def command(job: Job, vertex: tuple[str, ...], vertex_file: Path | None, **given: Any) -> None:
+        call(
+            job,
+            name,
+            lambda: {"vertices": given_vertices(job, vertex, vertex_file), **given},
+            rank_by=name,
+        )
+
+    return command
+
+
+@click.command("betweenness-centrality")
+@job_options
+@click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
+@SEED
+@NORMALIZED
+@click.option("--endpoints", is_flag=True, help="The ends of a path count as well.")
+def betweenness_command(job: Job, **given: Any) -> None:
+    """Rank vertices by the shortest paths through them.
+
+    Result: vertex, betweenness_centrality.
+    """
+    call(job, "betweenness_centrality", lambda: given, rank_by="betweenness_centrality")
+
+
+@click.command("edge-betweenness-centrality")
+@job_options
+@click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
+@SEED
+@NORMALIZED
+def edge_betweenness_command(job: Job, **given: Any) -> None:
+    """Rank edges by the shortest paths through them.
+
+    Result: edges, betweenness_centrality.
+    """
+    call(job, "edge_betweenness_centrality", lambda: given, rank_by="betweenness_centrality")
+
+
 CENTRALITIES = (
+    betweenness_command,
+    edge_betweenness_command,
+    _distance_command(
+        "closeness_centrality",
+        "Rank vertices by their mean distance.",
+        click.option("--wf-improved/--no-wf-improved", default=True, help="Scale by the reach."),
+    ),
+    _distance_command(
+        "harmonic_centrality",
+        "Rank vertices by the reciprocals of distances.",
+        click.option("--normalized", is_flag=True, help="Divide by the other vertices."),
+    ),
     degree_command,
     degrees_command,
     eigenvector_command,

@@ -533,10 +533,22 @@ class Graph(GraphView, Generic[FrameT]):
             sources, destinations, values = arcs.listed(self._carried, keep, among)
         else:
             sources, destinations, values = arcs.listed(keep, among)
-        return cast(FrameT, self._frame_of_edges(sources, destinations, values))
+        return cast(FrameT, self.frame_of_edges(sources, destinations, values))
 
-    def _frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> Any:
-        """Return a frame of edges, given their ends as vertex numbers and the edge columns."""
+    def frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> Any:
+        """Return a frame of edges.
+
+        Parameters
+        ----------
+        sources, destinations : array of int
+            Vertex numbers.
+        values : mapping of str to array
+            The edge columns.
+
+        Returns
+        -------
+        DataFrame or Table
+        """
         columns: dict[str, Any] = {}
         for names, numbers in (
             (self._source_names, sources),

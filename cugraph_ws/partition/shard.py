@@ -615,7 +615,7 @@ class ShardGraph(Graph):
         which = np.flatnonzero(marks)
         sources, destinations = self.positions[csc.indices[which]], self.positions[rows[which]]
         values = {name: self.edge_values(name)[which] for name in self._carried}
-        return self._frame_of_edges(sources, destinations, values)
+        return self.frame_of_edges(sources, destinations, values)
 
     def edges_among(self, marks: Any) -> Any:
         """Return the owned edges between marked vertices; collective; see `Graph.edges_among`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import oracles
 import pandas as pd
@@ -15,6 +16,7 @@ from thread_ranks import on_ranks, share
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms import betweenness
 
 WAYS = [("cpu", 1), ("cuda", 1), ("cpu", 3), ("cuda", 2)]
 SMALL = ["star", "cycle", "two components", "self-loops", "duplicates", "33 vertices", "random"]
@@ -24,6 +26,7 @@ GRAPHS = {
     "grid, undirected": undirected(grid(5, 6, 0.0, seed=1)),
 }
 NAMES = sorted(GRAPHS)
+ENDS = ["source", "destination"]
 SLOW = ("cycle, undirected", "grid, undirected")  # their greatest eigenvalues are close together
 
 
@@ -178,3 +181,135 @@ def test_values_that_are_refused(function: Any) -> None:
             function(edges, weight=None, nstart=0.0)
     text = function(_letters(pd.DataFrame({"source": [1, 2], "destination": [2, 1]})))
     assert text.vertex.tolist() == ["v001", "v002"]
+
+
+# ----------------------------------------------------------------------- distances and betweenness
+
+FEW = ["two components", "self-loops, undirected", "duplicates"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_closeness_and_harmonic_centrality(name: str) -> None:
+    edges = GRAPHS[name]
+    peer = oracles.networkx_graph(edges)
+    plain = nx.closeness_centrality(peer, wf_improved=False)
+    with build(edges) as graph:
+        for given in ({}, {"k": edges.n}):
+            near = column(ws.closeness_centrality(graph, **given), "closeness_centrality")
+            np.testing.assert_allclose(near, [*nx.closeness_centrality(peer).values()])
+            near = ws.closeness_centrality(graph, wf_improved=False, **given)
+            np.testing.assert_allclose(column(near, "closeness_centrality"), [*plain.values()])
+            sums = column(ws.harmonic_centrality(graph, **given), "harmonic_centrality")
+            expected = nx.harmonic_centrality(peer)
+            np.testing.assert_allclose(sums, [expected[v] for v in range(edges.n)])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_betweenness(name: str) -> None:
+    edges = GRAPHS[name]
+    peer = oracles.igraph_graph(edges)
+    with build(edges) as graph:
+        result = ws.betweenness_centrality(graph, normalized=False)
+        expected = np.array(peer.betweenness())
+        np.testing.assert_allclose(result.betweenness_centrality, expected, atol=1e-9)
+        result = ws.betweenness_centrality(graph, k=edges.n)
+        pairs = (edges.n - 1) * (edges.n - 2) / (1 if edges.directed else 2)
+        np.testing.assert_allclose(result.betweenness_centrality, expected / pairs, atol=1e-9)
+        result = ws.edge_betweenness_centrality(graph, normalized=False)
+        found = {}
+        for one, other, value in result[[*ENDS, "betweenness_centrality"]].itertuples(index=False):
+            found.setdefault((one, other), []).append(value)
+    expected = {}
+    for edge, value in zip(peer.es, peer.edge_betweenness(), strict=True):
+        ends = edge.tuple if edges.directed else tuple(sorted(edge.tuple))
+        expected.setdefault(ends, []).append(value)
+    assert found.keys() == expected.keys()
+    for ends, values in found.items():
+        np.testing.assert_allclose(sorted(values), sorted(expected[ends]), atol=1e-9)
+
+
+@pytest.mark.parametrize("k", [None, 3, [0, 2]])
+@pytest.mark.parametrize("directed", [True, False])
+def test_ends_of_paths_and_samples_are_those_of_networkx(directed: bool, k: Any) -> None:
+    edges = SHAPES["two components"] if directed else undirected(SHAPES["short path"])
+    kind = nx.DiGraph if directed else nx.Graph
+    peer = kind(oracles.networkx_graph(edges))
+    with build(edges) as graph:
+        for normalized in (True, False):
+            found = ws.betweenness_centrality(graph, k, normalized, endpoints=True)
+            if k is None:
+                expected = nx.betweenness_centrality(peer, normalized=normalized, endpoints=True)
+                np.testing.assert_allclose(found.betweenness_centrality, [*expected.values()])
+            edge = ws.edge_betweenness_centrality(graph, None, normalized)
+            ends = zip(edge.source, edge.destination, strict=True)
+            expected = nx.edge_betweenness_centrality(peer, normalized=normalized)
+            np.testing.assert_allclose(
+                edge.betweenness_centrality, [expected[pair] for pair in ends]
+            )
+        twice = [ws.betweenness_centrality(graph, k, seed=4) for _ in range(2)]
+        assert twice[0].equals(twice[1])
+
+
+def test_sampled_sources_add_up_to_all() -> None:
+    with build(SHAPES["random"]) as graph:
+        halves = [
+            ws.betweenness_centrality(graph, list(half), normalized=False).betweenness_centrality
+            for half in (range(30), range(30, 60))
+        ]
+        whole = ws.betweenness_centrality(graph, normalized=False).betweenness_centrality
+    np.testing.assert_allclose(sum(halves) / 2, whole)
+
+
+def test_numbers_of_paths_beyond_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = undirected(grid(6, 7, 0.0, seed=1))
+    with build(edges) as graph:
+        expected = ws.betweenness_centrality(graph)
+        monkeypatch.setattr(betweenness, "HIGH", 3.0)
+        scaled = ws.betweenness_centrality(graph)
+    np.testing.assert_allclose(scaled.betweenness_centrality, expected.betweenness_centrality)
+
+
+@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (ws.closeness_centrality, {}),
+        (ws.closeness_centrality, {"vertices": [2, 0]}),
+        (ws.harmonic_centrality, {"k": 2, "normalized": True}),
+        (ws.betweenness_centrality, {"endpoints": True}),
+        (ws.edge_betweenness_centrality, {"k": 2}),
+    ],
+    ids=str,
+)
+def test_engines_and_ranks_agree(
+    name: str, function: Any, given: dict[str, Any], way: tuple[str, int]
+) -> None:
+    expected = found(GRAPHS[name], ("cpu", 1), function, **given)
+    result = found(GRAPHS[name], way, function, **given)
+    pd.testing.assert_frame_equal(result, expected, rtol=1e-12)
+
+
+def test_searches_in_text_their_checkpoints_and_errors(tmp_path: Any) -> None:
+    edges = _letters(pd.DataFrame({"source": [1, 2], "destination": [2, 3]}))
+    found = ws.closeness_centrality(edges, ["v003"])
+    assert found.to_dict("list") == {"vertex": ["v003"], "closeness_centrality": [2 / 3]}
+    assert ws.betweenness_centrality(edges).betweenness_centrality.tolist() == [0, 0.5, 0]
+    path = tmp_path / "state.parquet"
+    for function in (ws.betweenness_centrality, ws.harmonic_centrality):
+        with build(SHAPES["33 vertices"]) as graph:
+            function(graph, checkpoint=path)
+            assert function(graph, resume=path).equals(function(graph))
+    for function in (ws.closeness_centrality, ws.harmonic_centrality):
+        with pytest.raises(ws.InputError, match="exclude"):
+            function(edges, ["v001"], k=1)
+    for function in (ws.harmonic_centrality, ws.betweenness_centrality):
+        with pytest.raises(ws.InputError, match="at most"):
+            function(edges, k=4)
+        with pytest.raises(ws.InputError, match="k=0"):
+            function(edges, k=0)
+    with pytest.raises(ws.InputError, match="checkpoint"):
+        ws.edge_betweenness_centrality(edges, checkpoint=path)
+    with pytest.raises(ws.InputError, match="overwritten"):
+        ws.edge_betweenness_centrality(
+            edges.assign(betweenness_centrality=1.0), weight="betweenness_centrality"
+        )

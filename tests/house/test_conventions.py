@@ -50,11 +50,16 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "weakly_connected_components": (ws.weakly_connected_components, {}),
     "core_number": (ws.core_number, {}),
     "belief_propagation": (ws.belief_propagation, {"priors": PRIORS, "coupling": [[2, 1], [1, 2]]}),
+    "betweenness_centrality": (ws.betweenness_centrality, {}),
+    "closeness_centrality": (ws.closeness_centrality, {}),
+    "edge_betweenness_centrality": (ws.edge_betweenness_centrality, {}),
+    "harmonic_centrality": (ws.harmonic_centrality, {}),
     "degree": (ws.degree, {}),
     "degrees": (ws.degrees, {}),
     "maximal_bipartite_matching": (ws.maximal_bipartite_matching, {"left": ["a", "d"]}),
 }
 ALL = {**READERS, **OTHERS}
+EDGE_FRAMES = ("k_core", "edge_betweenness_centrality")
 
 
 @ws.vertex_program
@@ -202,7 +207,7 @@ def test_the_graph_of_a_member_follows_the_rule():
 def test_source_and_destination_are_columns_everywhere(name):
     function, given = ALL[name]
     expected = function(EDGES, **given)
-    if name == "k_core":
+    if name in EDGE_FRAMES:
         expected = expected.rename(columns={"source": "payer", "destination": "payee"})
     same(function(NAMED, **given, **ENDS), expected)
     same(getattr(NAMED.ws, name)(**given, **ENDS), expected)
