@@ -33,12 +33,29 @@ from cugraph_ws.algorithms.eigenvector import (
 )
 from cugraph_ws.algorithms.heat import Heat, heat
 from cugraph_ws.algorithms.hits import HITS, hits
+from cugraph_ws.algorithms.independent_set import (
+    Coloring,
+    MaximalIndependentSet,
+    coloring,
+    maximal_independent_set,
+)
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
 from cugraph_ws.algorithms.pagerank import PageRank, pagerank
 from cugraph_ws.algorithms.paths import shortest_path
+from cugraph_ws.algorithms.spanning_tree import (
+    SpanningForest,
+    minimum_spanning_forest,
+    minimum_spanning_tree,
+)
 from cugraph_ws.algorithms.sssp import SSSP, sssp
+from cugraph_ws.algorithms.strong_components import (
+    StronglyConnectedComponents,
+    strongly_connected_components,
+)
+from cugraph_ws.algorithms.subgraphs import ego_graph, subgraph
+from cugraph_ws.algorithms.topological_levels import TopologicalLevels, topological_levels
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
 from cugraph_ws.dask.local import local_cluster
 from cugraph_ws.dask.probe import ClusterScan, cluster_scan
@@ -105,6 +122,7 @@ __all__ = [
     "CheckReport",
     "Circuit",
     "ClusterScan",
+    "Coloring",
     "ConvergenceError",
     "CoreNumber",
     "CugraphWsError",
@@ -122,11 +140,15 @@ __all__ = [
     "Interrupted",
     "KatzCentrality",
     "MaximalBipartiteMatching",
+    "MaximalIndependentSet",
     "MultiSource",
     "NeuralNetwork",
     "PageRank",
     "ProgramError",
     "Result",
+    "SpanningForest",
+    "StronglyConnectedComponents",
+    "TopologicalLevels",
     "VertexProgram",
     "WeaklyConnectedComponents",
     "WidestPath",
@@ -141,12 +163,14 @@ __all__ = [
     "circuit",
     "closeness_centrality",
     "cluster_scan",
+    "coloring",
     "core_number",
     "degree",
     "degrees",
     "distribution",
     "edge",
     "edge_betweenness_centrality",
+    "ego_graph",
     "eigenvector_centrality",
     "estimate_memory",
     "float32",
@@ -167,6 +191,9 @@ __all__ = [
     "local_cluster",
     "max_norm",
     "maximal_bipartite_matching",
+    "maximal_independent_set",
+    "minimum_spanning_forest",
+    "minimum_spanning_tree",
     "multi_source_bfs",
     "multi_source_sssp",
     "neural_network",
@@ -180,6 +207,9 @@ __all__ = [
     "run",
     "shortest_path",
     "sssp",
+    "strongly_connected_components",
+    "subgraph",
+    "topological_levels",
     "vertex_id",
     "vertex_parameter",
     "vertex_program",

@@ -28,11 +28,16 @@ from cugraph_ws.algorithms.degrees import degree, degrees
 from cugraph_ws.algorithms.eigenvector import eigenvector_centrality, katz_centrality
 from cugraph_ws.algorithms.heat import heat
 from cugraph_ws.algorithms.hits import hits
+from cugraph_ws.algorithms.independent_set import coloring, maximal_independent_set
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
+from cugraph_ws.algorithms.spanning_tree import minimum_spanning_forest, minimum_spanning_tree
 from cugraph_ws.algorithms.sssp import sssp
+from cugraph_ws.algorithms.strong_components import strongly_connected_components
+from cugraph_ws.algorithms.subgraphs import ego_graph, subgraph
+from cugraph_ws.algorithms.topological_levels import topological_levels
 from cugraph_ws.algorithms.widest_path import widest_path
 from cugraph_ws.execution.check import check
 from cugraph_ws.execution.run import run
@@ -86,10 +91,12 @@ class EdgeFrameAccessor:
     check = _method(check)
     circuit = _method(circuit)
     closeness_centrality = _method(closeness_centrality)
+    coloring = _method(coloring)
     core_number = _method(core_number)
     degree = _method(degree)
     degrees = _method(degrees)
     edge_betweenness_centrality = _method(edge_betweenness_centrality)
+    ego_graph = _method(ego_graph)
     eigenvector_centrality = _method(eigenvector_centrality)
     graph = _method(Graph, "edges")
     harmonic_centrality = _method(harmonic_centrality)
@@ -98,12 +105,18 @@ class EdgeFrameAccessor:
     k_core = _method(k_core)
     katz_centrality = _method(katz_centrality)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
+    maximal_independent_set = _method(maximal_independent_set)
+    minimum_spanning_forest = _method(minimum_spanning_forest)
+    minimum_spanning_tree = _method(minimum_spanning_tree)
     multi_source_bfs = _method(multi_source_bfs)
     multi_source_sssp = _method(multi_source_sssp)
     neural_network = _method(neural_network)
     pagerank = _method(pagerank)
     run = _method(run)
     sssp = _method(sssp)
+    strongly_connected_components = _method(strongly_connected_components)
+    subgraph = _method(subgraph)
+    topological_levels = _method(topological_levels)
     weakly_connected_components = _method(weakly_connected_components)
     widest_path = _method(widest_path)
 

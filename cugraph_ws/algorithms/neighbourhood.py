@@ -29,6 +29,7 @@ __all__ = [
     "Neighbourhood",
     "Operation",
     "edge_frame",
+    "numbers_of",
     "priorities",
     "row_of_arcs",
 ]
@@ -239,13 +240,41 @@ def priorities(part: Part, seed: int) -> Array:
     array of int64, shape (size,)
         All different: a bijection of the vertex numbers (SplitMix64).
     """
-    key = np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0]
+    key = _key_of(seed)
     with np.errstate(over="ignore"):
         value = part.numbers.astype(np.uint64) + key
         value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         value ^= value >> np.uint64(31)
     return value.view(np.int64)
+
+
+def numbers_of(values: Array, seed: int) -> Array:
+    """Return the vertex numbers that numbers of `priorities` belong to.
+
+    Parameters
+    ----------
+    values : array of int64
+    seed : int
+
+    Returns
+    -------
+    array of int64
+    """
+    with np.errstate(over="ignore"):
+        value = values.view(np.uint64)
+        value = value ^ (value >> np.uint64(31)) ^ (value >> np.uint64(62))
+        value = value * np.uint64(0x319642B2D24D8EC3)  # the inverse modulo 2**64
+        value = value ^ (value >> np.uint64(27)) ^ (value >> np.uint64(54))
+        value = value * np.uint64(0x96DE1B173F119089)
+        value = value ^ (value >> np.uint64(30)) ^ (value >> np.uint64(60))
+        value = value - _key_of(seed)
+    return value.view(np.int64)
+
+
+def _key_of(seed: int) -> np.uint64:
+    key: np.uint64 = np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0]
+    return key
 
 
 def row_of_arcs(part: Part) -> Array:

@@ -10,6 +10,7 @@ import click
 
 from cugraph_ws.cli.centralities import CENTRALITIES
 from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
+from cugraph_ws.cli.structure import STRUCTURE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -432,4 +433,5 @@ COMMANDS = (
     belief_propagation_command,
     matching_command,
     *CENTRALITIES,
+    *STRUCTURE,
 )

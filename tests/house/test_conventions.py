@@ -41,7 +41,11 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "k_core": (ws.k_core, {"k": 0}),
     "eigenvector_centrality": (ws.eigenvector_centrality, {"nstart": 1.0, "tol": 0.01}),
     "katz_centrality": (ws.katz_centrality, {}),
+    "ego_graph": (ws.ego_graph, {"vertex": "b"}),
     "hits": (ws.hits, {}),
+    "minimum_spanning_forest": (ws.minimum_spanning_forest, {}),
+    "minimum_spanning_tree": (ws.minimum_spanning_tree, {}),
+    "subgraph": (ws.subgraph, {"vertices": ["a", "b", "d"]}),
 }
 REQUIRE_WEIGHTS = ("heat", "neural_network")
 OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -54,12 +58,20 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "closeness_centrality": (ws.closeness_centrality, {}),
     "edge_betweenness_centrality": (ws.edge_betweenness_centrality, {}),
     "harmonic_centrality": (ws.harmonic_centrality, {}),
+    "coloring": (ws.coloring, {}),
     "degree": (ws.degree, {}),
+    "maximal_independent_set": (ws.maximal_independent_set, {}),
+    "strongly_connected_components": (ws.strongly_connected_components, {}),
+    "topological_levels": (ws.topological_levels, {}),
     "degrees": (ws.degrees, {}),
     "maximal_bipartite_matching": (ws.maximal_bipartite_matching, {"left": ["a", "d"]}),
 }
 ALL = {**READERS, **OTHERS}
-EDGE_FRAMES = ("k_core", "edge_betweenness_centrality")
+EDGE_FRAMES = (
+    "k_core", "edge_betweenness_centrality", "ego_graph", "minimum_spanning_forest",
+    "minimum_spanning_tree", "subgraph",
+)  # fmt: skip
+KEEPERS = ("k_core", "ego_graph", "subgraph")  # of weights that they do not need
 
 
 @ws.vertex_program
@@ -142,7 +154,7 @@ def test_a_named_column_that_is_missing_is_refused(name):
         function(EDGES, **given, weight="km")
 
 
-@pytest.mark.parametrize("name", [one for one in READERS if one != "k_core"])
+@pytest.mark.parametrize("name", [one for one in READERS if one not in KEEPERS])
 def test_a_weighted_graph_is_not_read_as_an_unweighted_one(name):
     function, given = READERS[name]
     with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
