@@ -168,8 +168,8 @@ class SpanningForest(ArrayLoop):
 
     name = "minimum_spanning_forest"
     reads_weights = True
-    outputs: ClassVar = {}
-    kept: ClassVar = {}
+    outputs: ClassVar[dict[str, bool]] = {}
+    kept: ClassVar[dict[str, Any]] = {}
     finish: Any  # called with the part, the arcs chosen, and how many edges there are in all
 
     def start(self, graph: Graph, *, on_device: bool = False) -> None:

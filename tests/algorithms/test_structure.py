@@ -23,7 +23,7 @@ NAMES = [
     "empty", "one vertex", "all isolated", "star", "short path", "two components", "self-loops",
     "duplicates", "clique", "random sparse", "ties and zeros",
 ]  # fmt: skip
-EMULATED = 20  # most edges of a graph for which the kernels are emulated
+EMULATED = 10  # most edges of a graph for which the kernels are emulated
 WAYS = [("cuda", 1), ("cpu", 3), ("cuda", 2)]
 LARGE = {"chains": None, "rmat": rmat(9, 2, seed=8), "grid": grid(20, 20, 0.5, seed=9)}
 
