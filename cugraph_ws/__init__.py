@@ -1,7 +1,7 @@
 """Graph algorithms on dataframes: an edge frame goes in, a vertex frame comes out.
 
-The known algorithms are functions; one's own are vertex programs in plain Python, which the same
-engines run.
+Known algorithms are functions.  Algorithms of your own are vertex programs in plain Python, run by
+the same engines.
 """
 
 from cugraph_ws.accessor import register as _register_accessors
@@ -75,7 +75,8 @@ from cugraph_ws.execution.check import CheckReport, check
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.run import run
 from cugraph_ws.graph.estimates import estimate_memory
-from cugraph_ws.graph.graph import Graph, GraphReport
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.program.declarations import (
     boolean,
     distribution,

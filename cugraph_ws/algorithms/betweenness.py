@@ -20,6 +20,7 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 
 __all__ = ["Betweenness", "betweenness_centrality", "edge_betweenness_centrality"]
@@ -222,7 +223,7 @@ class Betweenness(ArrayLoop):
         """Whether all sources are done."""
         return self.done >= len(self._sources)
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose the sources."""
         if self._k is None:
             self._sources = np.arange(graph.number_of_vertices)

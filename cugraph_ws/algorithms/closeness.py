@@ -21,6 +21,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host, module_of
 
 __all__ = [
@@ -179,7 +180,7 @@ def harmonic_centrality(
     return _listed(result, "harmonic_centrality", values, vertices)
 
 
-def sampled(graph: Graph, k: int, seed: int) -> Any:
+def sampled(graph: GraphView, k: int, seed: int) -> Any:
     """Return the numbers of `k` random vertices, ascending, the same on all ranks.
 
     Parameters
@@ -203,7 +204,7 @@ def sampled(graph: Graph, k: int, seed: int) -> Any:
     return np.sort(np.random.default_rng(int(seed)).choice(n, k, replace=False))
 
 
-def _scale(graph: Graph, k: int | None) -> float:
+def _scale(graph: GraphView, k: int | None) -> float:
     """Return by how much sums over a sample are too small."""
     return 1.0 if not k else graph.number_of_vertices / k
 
@@ -259,7 +260,7 @@ class DistanceSums(ArrayLoop):
         """Arguments that name vertices, by name; looked up before the run."""
         return {} if self._vertices is None else {"vertices": self._vertices}
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""
         if self._k is not None:
             self._starts = sampled(graph, self._k, self._seed)

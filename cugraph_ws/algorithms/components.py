@@ -28,6 +28,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shared_labels import SharedLabels
 from cugraph_ws.runtime.device import as_host
@@ -124,7 +125,7 @@ class WeaklyConnectedComponents:
     _found: Array | None  # labels of owned vertices, once they are known
     _pairs: int | None  # pairs of labels of all ranks, once contracted
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex a tree by itself."""
         self._backend = loops("components", on_device=on_device)
         self._part = Part(graph, on_device=on_device)
@@ -173,9 +174,13 @@ class WeaklyConnectedComponents:
         parent = state.integers("parent", vertices, 0, np.arange(vertices))  # never a larger number
         ends = np.array([SAMPLED, arcs, vertices - 1])
         sampled, arc, largest = state.integers("reached", 3, [0, 0, -1], ends).tolist()
-        state.require("reached", sampled == SAMPLED or arc == 0, "has arcs before all samples")
+        state.require(
+            "reached",
+            sampled == SAMPLED or arc == 0,
+            "counts linked arcs before sampling has ended",
+        )
         root = largest < 0 or parent[largest] == largest
-        state.require("reached", root, "skips the rows of a tree that is none")
+        state.require("reached", root, "names a largest tree that is not a root")
         if "linked" in state:  # absent on a GPU, which samples differently
             state.number("linked", 0, SAMPLED)
 

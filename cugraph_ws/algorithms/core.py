@@ -17,6 +17,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
@@ -149,7 +150,7 @@ def k_core(
 
 
 def _run(
-    graph: Graph[FrameT],
+    graph: GraphView[FrameT],
     degree_type: DegreeType,
     k: int | None = None,
     **options: Unpack[RunOptions],
@@ -198,7 +199,7 @@ class CoreNumber:
             check_count("k", k)
         self._degree_type, self._k = degree_type, k
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Count the degrees."""
         backend = loops("core", on_device=on_device)
         self._part = part = Part(graph, on_device=on_device)
@@ -266,7 +267,9 @@ class CoreNumber:
             return
         level = state.number("level", -1, 2 * graph.number_of_arcs)
         at_level = core[state.flags("waiting", graph.owned)] == level
-        state.require("waiting", at_level.all(), "names a vertex that has not fallen to the level")
+        state.require(
+            "waiting", at_level.all(), "marks a vertex whose core number is not the level"
+        )
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume at a level."""

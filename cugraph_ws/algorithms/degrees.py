@@ -17,6 +17,7 @@ from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host, module_of
 
 __all__ = ["degree", "degrees"]
@@ -138,7 +139,7 @@ def _opened(
     weight: Weight,
     directed: bool,
     options: RunOptions,
-) -> Graph[FrameT]:
+) -> GraphView[FrameT]:
     """Check the arguments, and return the graph."""
     check_flag("weighted", weighted)
     choose_engine(Options(**options).engine)
@@ -157,7 +158,7 @@ def _opened(
     return opened
 
 
-def _sums(graph: Graph, weighted: bool, *, incoming: bool) -> Array:
+def _sums(graph: GraphView, weighted: bool, *, incoming: bool) -> Array:
     """Return degrees or strengths by vertex; collective."""
     there = graph.device_resident
     if weighted:
@@ -165,7 +166,7 @@ def _sums(graph: Graph, weighted: bool, *, incoming: bool) -> Array:
     return graph.degrees(incoming=incoming, on_device=there)
 
 
-def _listed(graph: Graph[FrameT], columns: dict[str, Array], vertices: Any) -> FrameT:
+def _listed(graph: GraphView[FrameT], columns: dict[str, Array], vertices: Any) -> FrameT:
     """Return a frame of all vertices, or of those given; collective."""
     if vertices is None:
         return graph.vertex_frame({name: one[: graph.owned] for name, one in columns.items()})

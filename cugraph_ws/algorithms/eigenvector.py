@@ -21,6 +21,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, max_norm, vertex_program
 
 __all__ = [
@@ -63,7 +64,7 @@ class EigenvectorCentrality:
         length = math.sqrt(p.square)
         return old.raw / length, (old.raw + gathered) / length
 
-    def validate(graph: Graph, values: dict[str, Any]) -> None:
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
         check_start(graph, values["nstart"])
 
 
@@ -91,12 +92,12 @@ class KatzCentrality:
     def apply(old, gathered, p):
         return p.alpha * gathered + old.beta
 
-    def validate(graph: Graph, values: dict[str, Any]) -> None:
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
         check_finite("nstart", graph, values["nstart"])
         check_finite("beta", graph, values["beta"])
 
 
-def check_start(graph: Graph, values: Any) -> None:
+def check_start(graph: GraphView, values: Any) -> None:
     """Refuse first values that are negative, not finite, or 0 for every vertex; collective.
 
     Parameters
@@ -280,7 +281,7 @@ def katz_centrality(
     return (_scaled(result) if normalized else result).frame
 
 
-def default_alpha(graph: Graph) -> float:
+def default_alpha(graph: GraphView) -> float:
     """Return the greatest factor that is safe without the eigenvalues; collective.
 
     Parameters

@@ -18,6 +18,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 
 __all__ = ["HITS", "hits"]
@@ -135,7 +136,7 @@ class HITS(ArrayLoop):
         """Arguments that name vertices, by name; looked up before the run."""
         return {}
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights and the first values."""
         _refuse_negative(graph)
         given, _ = graph.vertex_values(
@@ -193,7 +194,7 @@ class HITS(ArrayLoop):
         return own / (max(greatest) or 1.0)
 
 
-def _refuse_negative(graph: Graph) -> None:
+def _refuse_negative(graph: GraphView) -> None:
     """Refuse negative weights; collective."""
     least = None if graph.weight is None else graph.least_edge_value(graph.weight)
     if least is not None and least[0] < 0:

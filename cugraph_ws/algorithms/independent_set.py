@@ -19,6 +19,7 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 
 __all__ = ["Coloring", "MaximalIndependentSet", "coloring", "maximal_independent_set"]
 
@@ -154,7 +155,7 @@ class _GreedyLoop(ArrayLoop):
         check_count("seed", seed, most=GREATEST_SEED)
         self._seed = seed
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex undecided."""
         self.near = near = Neighbourhood(graph, on_device=on_device, symmetric=True)
         self._priority = priorities(near.part, self._seed)

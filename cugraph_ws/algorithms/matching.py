@@ -17,8 +17,10 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.matching import UNDECIDED
-from cugraph_ws.partition.part import Part, all_neighbours
+from cugraph_ws.partition.part import Part
+from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -72,7 +74,7 @@ def maximal_bipartite_matching(
     Raises
     ------
     InputError
-        If an edge joins two vertices of one side, or the frame or an argument is invalid.
+        If an edge matches two vertices of one side, or the frame or an argument is invalid.
     ConvergenceError
         If the run is stopped early; `.result` has the matching so far.
 
@@ -131,7 +133,7 @@ class MaximalBipartiteMatching:
         """Arguments that name vertices, by name; looked up before the run."""
         return {"left": self._left}
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read which vertices are on the left, and refuse edges within a side."""
         backend = loops("matching", on_device=on_device)
         there = on_device and graph.binds_on_device
@@ -258,9 +260,13 @@ def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
         chosen = state.integers(name, vertices, least, vertices - 1)
         known = np.flatnonzero(chosen >= 0)
         across = left[chosen[known]] != left[known]
-        state.require(name, across.all(), "joins two vertices of one side")
+        state.require(name, across.all(), "matches two vertices of one side")
         if name == "mate":
-            state.require(name, (chosen[chosen[known]] == known).all(), "has a mate of nobody")
+            state.require(
+                name,
+                (chosen[chosen[known]] == known).all(),
+                "names a mate that is matched to another vertex",
+            )
 
 
 def _refuse_inside(part: Part, own: tuple[int, int, bool] | None) -> None:

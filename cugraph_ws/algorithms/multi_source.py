@@ -35,6 +35,7 @@ from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.conventions import reads_weights
@@ -111,14 +112,14 @@ class MultiSource:
         **parameters: Any,
     ) -> None:
         if not isinstance(program, VertexProgram):
-            raise InputError(f"program={shown(program)} is no vertex program; give BFS or SSSP")
+            raise InputError(f"program={shown(program)} is not a vertex program; give BFS or SSSP")
         sets = {name: one for name, one in program.constants.items() if isinstance(one, VertexSet)}
         if not isinstance(argument, str) or argument not in {
             *sets,
             *(one.alias for one in sets.values()),
         }:
             raise InputError(
-                f"argument={shown(argument)}: {program.name} has no such set of vertices; it has "
+                f"argument={shown(argument)}: {program.name} has no vertex set of this name; it has: "
                 f"{', '.join(sets) or 'none'}"
             )
         check_word("engine", engine)
@@ -147,13 +148,13 @@ class MultiSource:
         """Whether all searches are done."""
         return self._done == len(self._numbers)
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the starts and allocate the results."""
         program = self._program
         batched = on_device and any(_are_alike(program, one) for one in BATCHED)
         if on_device and not batched and graph.whole:
             raise InputError(
-                f"many searches at once are of BFS or SSSP on the CUDA engine, not {program.name}; "
+                f"multi-source searches on the CUDA engine run BFS or SSSP, not {program.name}; "
                 "use engine='cpu'"
             )
         if "distance" not in program.state or program.predecessor != "predecessor":

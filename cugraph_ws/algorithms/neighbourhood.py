@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Column
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
-from cugraph_ws.partition.part import Part, all_neighbours
+from cugraph_ws.partition.part import Part
+from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -64,13 +65,13 @@ class Neighbourhood:
         The positions of the owned vertices.
     """
 
-    def __init__(self, graph: Graph, *, on_device: bool, symmetric: bool = False) -> None:
+    def __init__(self, graph: GraphView, *, on_device: bool, symmetric: bool = False) -> None:
         self._loops = loops("folds", on_device=on_device)
         make = all_neighbours if symmetric else Part
         self.part: Any = make(graph, on_device=on_device)
         self.xp = self.part.xp
         self.own = self.xp.arange(self.part.owned)
-        self._directed = bool(self.part.graph.directed)
+        self._directed = bool(self.part.directed)
 
     def sums(
         self, values: Array, direction: Direction, which: Array = None, weight: str | None = None

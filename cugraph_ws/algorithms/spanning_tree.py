@@ -20,6 +20,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 
 __all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
 
@@ -149,7 +150,7 @@ def minimum_spanning_tree(
     return cast(FrameT, frame)
 
 
-def _forest(graph: Graph, options: RunOptions) -> tuple[Any, int]:
+def _forest(graph: GraphView, options: RunOptions) -> tuple[Any, int]:
     """Return the frame of the forest, and how many edges it has; collective."""
     for name in ("checkpoint", "resume"):
         if options.get(name) is not None:
@@ -172,7 +173,7 @@ class SpanningForest(ArrayLoop):
     kept: ClassVar[dict[str, Any]] = {}
     finish: Any  # called with the part, the arcs chosen, and how many edges there are in all
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the edges, each once."""
         self.near = Neighbourhood(graph, on_device=on_device)
 

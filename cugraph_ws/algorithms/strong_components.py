@@ -30,6 +30,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 
 __all__ = ["StronglyConnectedComponents", "strongly_connected_components"]
 
@@ -96,7 +97,7 @@ class StronglyConnectedComponents(ArrayLoop):
     outputs: ClassVar = {"labels": True}
     kept: ClassVar = {"root": (NONE, MOST)}  # a vertex number of the component, the same for all
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex one whose component is not known."""
         self.near = near = Neighbourhood(graph, on_device=on_device)
         self._root = near.xp.full(near.part.size, NONE, np.int64)

@@ -17,6 +17,8 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.part import Part
 from cugraph_ws.program.decorator import vertex_program
 from cugraph_ws.runtime.device import as_host
 
@@ -108,7 +110,7 @@ def topological_levels(
     return replace(result, arrays={"level": level}).frame
 
 
-def refuse_cycles(graph: Graph, unleveled: Any) -> None:
+def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
     """Raise an error that names a cycle, if there is one; collective.
 
     Parameters
@@ -125,7 +127,7 @@ def refuse_cycles(graph: Graph, unleveled: Any) -> None:
     walk = [max(found)]
     if walk[0] < 0:
         return
-    marks = _with_ghosts(graph, unleveled)
+    marks = Part(graph, on_device=False).spread(unleveled)
     place: dict[int, int] = {}
     while walk[-1] not in place:
         place[walk[-1]] = len(walk) - 1
@@ -142,12 +144,7 @@ def refuse_cycles(graph: Graph, unleveled: Any) -> None:
     )
 
 
-def _with_ghosts(graph: Any, own: Any) -> Any:
-    """Extend an array by owned vertex to ghosts; collective."""
-    return own if graph.whole else graph.with_ghosts(own)
-
-
-def _before(graph: Graph, marks: Any, number: int) -> int:
+def _before(graph: GraphView, marks: Any, number: int) -> int:
     """Return the least in-neighbour of a vertex among those marked; collective."""
     least, place = -1, number - graph.low
     if 0 <= place < graph.owned:

@@ -187,7 +187,9 @@ NORMALIZED = click.option(
 )
 
 
-def _distance_command(name: str, text: str, other: Callable[[F], F]) -> click.Command:
+def _distance_command(
+    name: str, text: str, other: Callable[[Callable[..., None]], Callable[..., None]]
+) -> click.Command:
     """Make the command of a centrality by distances."""
 
     @click.command(name.replace("_", "-"), help=f"{text}\n\nResult: vertex, {name}.")

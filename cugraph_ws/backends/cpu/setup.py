@@ -10,7 +10,7 @@ from cugraph_ws.contract import Setup
 from cugraph_ws.errors import InputError
 from cugraph_ws.partition.exchange import RankExchange
 from cugraph_ws.partition.local_exchange import LocalExchange
-from cugraph_ws.partition.partition import split
+from cugraph_ws.partition.partition import partition_of, split
 from cugraph_ws.program.binding import BoundProgram
 
 if TYPE_CHECKING:
@@ -56,10 +56,12 @@ def set_up(
     """
     for name, value in options.given("gpu").items():
         what = "schedule" if name == "method" else "choice"
-        raise InputError(f"{name}={value!r} is a {what} of engine='cuda'; leave it out here")
+        raise InputError(
+            f"{name}={value!r} is a {what} of engine='cuda'; leave it out on engine='cpu'"
+        )
     if not graph.whole and options.partitions != 1:
         raise InputError(
-            f"partitions={options.partitions}: a graph on a cluster is in one partition for each worker; "
+            f"partitions={options.partitions}: a graph on a cluster has one partition on each worker; "
             "leave it out"
         )
     plan = Plan(
@@ -77,7 +79,7 @@ def set_up(
         parts = split(graph, bound, options.partitions)
         exchange = LocalExchange(parts, method=options.exchange, dense=dense)
     else:
-        parts = [graph.partition(bound)]
+        parts = [partition_of(graph, bound)]
         exchange = RankExchange(graph, method=options.exchange, dense=dense)
     executors = [
         CpuExecutor(

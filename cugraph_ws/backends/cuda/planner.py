@@ -90,7 +90,7 @@ class CudaPlan:
         swaps = not gathers and reason is None
         if divided and direction == "push" and not swaps:
             raise InputError(
-                "direction='push': partitions gather on the GPU; use 'auto', 'pull' or 'gather'"
+                "direction='push': partitions cannot push on the GPU; use 'auto', 'pull' or 'gather'"
             )
         fused = fused and not divided
         self._batch, self._most = FIRST_BATCH, MOST
@@ -120,7 +120,9 @@ class CudaPlan:
         free_hand = in_place is None and not scheduled and not divided
         if direction in ("auto", "push") and not dense and free_hand:
             self.strategy = Strategy(
-                "worklist", f"only active vertices are heard, and {reason}", active_only=True
+                "worklist",
+                f"only messages of active vertices count, and {reason}",
+                active_only=True,
             )
             self._direction = "fused" if fused else "push"
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
@@ -171,8 +173,8 @@ class CudaPlan:
             raise gathers_only(bound, direction)
         if in_place is not None and (not in_place or why_not_swapped(bound) is not None):
             raise InputError(
-                f"in_place={in_place}: a push on the GPU goes by the program where it writes; leave "
-                "direction= out"
+                f"direction='push': in_place={in_place} is not possible, since on the GPU the program "
+                "alone decides where a push writes; use 'auto', or leave in_place out"
             )
         if scheduled:
             raise InputError(
