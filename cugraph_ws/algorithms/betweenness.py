@@ -19,6 +19,7 @@ from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
@@ -107,7 +108,7 @@ def edge_betweenness_centrality(
     seed: int = 0,
     source: Columns = "source",
     destination: Columns = "destination",
-    weight: Weight = None,
+    weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
@@ -130,7 +131,8 @@ def edge_betweenness_centrality(
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame; ignored.
+        Weight column of an edge frame, which the result keeps; by default the column named
+        `weight`, if there is one.
     directed : bool
         Whether the edges of an edge frame are directed.
     **options

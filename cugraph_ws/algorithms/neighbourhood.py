@@ -318,7 +318,7 @@ def edge_frame(part: Part, chosen: Array, extra: Mapping[str, Array]) -> Any:
         kept = kept & (source <= destination)
     order = order[kept[order]]
     carried = {name: part.arc_values(name)[order] for name in graph.edge_attributes}
-    columns = {**{name: one[order] for name, one in extra.items()}, **carried}
+    columns = {**carried, **{name: one[order] for name, one in extra.items()}}
     if not graph.device_resident:
         columns = {name: as_host(one) for name, one in columns.items()}
         source, destination, order = as_host(source), as_host(destination), as_host(order)

@@ -27,7 +27,7 @@ DEGREE_TYPE = click.option(
 
 def call(
     job: Job,
-    name: str,
+    function: Callable[..., Any],
     arguments: Callable[[], dict[str, Any]] = dict,
     *,
     rank_by: str | None = None,
@@ -38,8 +38,7 @@ def call(
     Parameters
     ----------
     job : Job
-    name : str
-        Of the function.
+    function : callable
     arguments : callable
         Returns its arguments, those that are None left out; called when the types of the ids are
         known.
@@ -47,14 +46,15 @@ def call(
         Column whose greatest values are shown first.
     reads_weights : bool
     """
-    import cugraph_ws
     from cugraph_ws.cli.output import deliver
 
     if job.trace is not None or job.partial:
-        raise click.UsageError(f"{name.replace('_', '-')} has neither --trace nor --partial")
+        raise click.UsageError(
+            f"{function.__name__.replace('_', '-')} has neither --trace nor --partial"
+        )
     with job.graph(weighted=reads_weights) as graph:
         given = {key: value for key, value in arguments().items() if value is not None}
-        found = getattr(cugraph_ws, name)(graph, **given, **job.options.given())
+        found = function(graph, **given, **job.options.given())
         deliver(job, found, rank_by)
 
 
@@ -103,9 +103,11 @@ def degree_command(
     Result: vertex, degree.
     """
     given = {"weighted": weighted, "degree_type": degree_type}
+    from cugraph_ws.algorithms.degrees import degree
+
     call(
         job,
-        "degree",
+        degree,
         lambda: {"vertices": given_vertices(job, vertex, vertex_file), **given},
         rank_by="degree",
         reads_weights=weighted,
@@ -123,9 +125,11 @@ def degrees_command(
 
     Result: vertex, in_degree, out_degree.
     """
+    from cugraph_ws.algorithms.degrees import degrees
+
     call(
         job,
-        "degrees",
+        degrees,
         lambda: {"vertices": given_vertices(job, vertex, vertex_file), "weighted": weighted},
         rank_by="in_degree",
         reads_weights=weighted,
@@ -160,7 +164,9 @@ def katz_command(job: Job, alpha: float | None, beta: float, normalized: bool) -
     Result: vertex, katz_centrality.
     """
     given = {"alpha": alpha, "beta": beta, "normalized": normalized}
-    call(job, "katz_centrality", lambda: given, rank_by="katz_centrality", reads_weights=True)
+    from cugraph_ws.algorithms.eigenvector import katz_centrality
+
+    call(job, katz_centrality, lambda: given, rank_by="katz_centrality", reads_weights=True)
 
 
 @click.command("hits")
@@ -199,9 +205,11 @@ def _distance_command(
     @SEED
     @other
     def command(job: Job, vertex: tuple[str, ...], vertex_file: Path | None, **given: Any) -> None:
+        from cugraph_ws.algorithms import closeness
+
         call(
             job,
-            name,
+            getattr(closeness, name),
             lambda: {"vertices": given_vertices(job, vertex, vertex_file), **given},
             rank_by=name,
         )
@@ -220,7 +228,9 @@ def betweenness_command(job: Job, **given: Any) -> None:
 
     Result: vertex, betweenness_centrality.
     """
-    call(job, "betweenness_centrality", lambda: given, rank_by="betweenness_centrality")
+    from cugraph_ws.algorithms.betweenness import betweenness_centrality
+
+    call(job, betweenness_centrality, lambda: given, rank_by="betweenness_centrality")
 
 
 @click.command("edge-betweenness-centrality")
@@ -233,7 +243,15 @@ def edge_betweenness_command(job: Job, **given: Any) -> None:
 
     Result: edges, betweenness_centrality.
     """
-    call(job, "edge_betweenness_centrality", lambda: given, rank_by="betweenness_centrality")
+    from cugraph_ws.algorithms.betweenness import edge_betweenness_centrality
+
+    call(
+        job,
+        edge_betweenness_centrality,
+        lambda: given,
+        rank_by="betweenness_centrality",
+        reads_weights=True,
+    )
 
 
 CENTRALITIES = (

@@ -35,7 +35,9 @@ def topological_levels_command(job: Job) -> None:
 
     Of a graph without cycles.  Result: vertex, level.
     """
-    call(job, "topological_levels")
+    from cugraph_ws.algorithms.topological_levels import topological_levels
+
+    call(job, topological_levels)
 
 
 @click.command("maximal-independent-set")
@@ -73,7 +75,9 @@ def forest_command(job: Job) -> None:
 
     Result: edges.
     """
-    call(job, "minimum_spanning_forest", reads_weights=True)
+    from cugraph_ws.algorithms.spanning_tree import minimum_spanning_forest
+
+    call(job, minimum_spanning_forest, reads_weights=True)
 
 
 @click.command("minimum-spanning-tree")
@@ -83,7 +87,9 @@ def tree_command(job: Job) -> None:
 
     Result: edges.
     """
-    call(job, "minimum_spanning_tree", reads_weights=True)
+    from cugraph_ws.algorithms.spanning_tree import minimum_spanning_tree
+
+    call(job, minimum_spanning_tree, reads_weights=True)
 
 
 @click.command("subgraph")
@@ -95,9 +101,11 @@ def subgraph_command(job: Job, vertex: tuple[str, ...], vertex_file: Path | None
     Result: edges.
     """
     _need(vertex, vertex_file)
+    from cugraph_ws.algorithms.subgraphs import subgraph
+
     call(
         job,
-        "subgraph",
+        subgraph,
         lambda: {"vertices": given_vertices(job, vertex, vertex_file)},
         reads_weights=True,
     )
@@ -116,9 +124,11 @@ def ego_graph_command(
     Result: edges.
     """
     _need(vertex, vertex_file)
+    from cugraph_ws.algorithms.subgraphs import ego_graph
+
     call(
         job,
-        "ego_graph",
+        ego_graph,
         lambda: {"vertex": given_vertices(job, vertex, vertex_file), **given},
         reads_weights=True,
     )

@@ -41,6 +41,7 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "k_core": (ws.k_core, {"k": 0}),
     "eigenvector_centrality": (ws.eigenvector_centrality, {"nstart": 1.0, "tol": 0.01}),
     "katz_centrality": (ws.katz_centrality, {}),
+    "edge_betweenness_centrality": (ws.edge_betweenness_centrality, {}),
     "ego_graph": (ws.ego_graph, {"vertex": "b"}),
     "hits": (ws.hits, {}),
     "minimum_spanning_forest": (ws.minimum_spanning_forest, {}),
@@ -56,7 +57,6 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "belief_propagation": (ws.belief_propagation, {"priors": PRIORS, "coupling": [[2, 1], [1, 2]]}),
     "betweenness_centrality": (ws.betweenness_centrality, {}),
     "closeness_centrality": (ws.closeness_centrality, {}),
-    "edge_betweenness_centrality": (ws.edge_betweenness_centrality, {}),
     "harmonic_centrality": (ws.harmonic_centrality, {}),
     "coloring": (ws.coloring, {}),
     "degree": (ws.degree, {}),
@@ -71,7 +71,12 @@ EDGE_FRAMES = (
     "k_core", "edge_betweenness_centrality", "ego_graph", "minimum_spanning_forest",
     "minimum_spanning_tree", "subgraph",
 )  # fmt: skip
-KEEPERS = ("k_core", "ego_graph", "subgraph")  # of weights that they do not need
+KEEPERS = (
+    "k_core",
+    "edge_betweenness_centrality",
+    "ego_graph",
+    "subgraph",
+)  # of weights that they do not need
 
 
 @ws.vertex_program
