@@ -257,6 +257,9 @@ def _run_loops() -> None:
             ws.WeaklyConnectedComponents(),
             *[ws.CoreNumber(kind) for kind in ("both", "in", "out")],
             ws.MultiSource(ws.BFS, "start", [0, 3], engine="cpu"),
+            ws.HITS(max_iter=1),
+            ws.Betweenness([0, 3]),
+            ws.MaximalIndependentSet(),
         ):
             ws.run(loop, graph, engine="cuda")
         with patch.object(components, "LEAST_SHOWN", 0):
