@@ -339,7 +339,7 @@ def test_a_rank_that_reads_nothing_counts_as_lost(monkeypatch: Any) -> None:
         monkeypatch.setattr(made[0]._lines[1], "send_all", full)
         made[0]._say(heartbeat._word("run"), heartbeat.FREE)
         assert str(told[0].get(timeout=WAIT)) == "worker tcp://127.0.0.1:1 was lost"
-        assert str(told[1].get(timeout=WAIT)) == "worker tcp://127.0.0.1:0 is gone"
+        assert str(told[1].get(timeout=WAIT)) == "worker tcp://127.0.0.1:0 was lost"
 
 
 def test_a_rank_that_cannot_be_reached_is_named(monkeypatch: Any) -> None:
