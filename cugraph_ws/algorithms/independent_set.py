@@ -150,6 +150,8 @@ class _GreedyLoop(ArrayLoop):
     """
 
     _decided: Array  # by position: UNDECIDED, or the decision
+    _waiting: Array  # by position: the priority, or LEAST once decided
+    _rows: Array  # owned undecided vertices that may be the first of those left
 
     def __init__(self, seed: int = 0) -> None:
         check_count("seed", seed, most=GREATEST_SEED)
@@ -173,25 +175,33 @@ class _GreedyLoop(ArrayLoop):
 
     def _list(self) -> None:
         """List the undecided vertices; collective."""
-        own = self._decided[: self.near.part.owned]
-        self._rows = self.near.xp.flatnonzero(own == UNDECIDED)
-        self._left = self.near.total(len(self._rows))
+        near, own = self.near, self._decided[: self.near.part.owned]
+        self._waiting = near.xp.where(self._decided == UNDECIDED, self._priority, LEAST)
+        self._rows = near.xp.flatnonzero(own == UNDECIDED)
+        self._left_here = len(self._rows)
+        self._left = near.total(self._left_here)
         self.converged = self._left == 0
 
     def step(self) -> Step:
         """Let the vertices decide that no undecided neighbour precedes."""
         near, rows, active = self.near, self._rows, self._left
-        waiting = near.xp.where(self._decided == UNDECIDED, self._priority, LEAST)
-        best = near.words(waiting, "all", "max", rows)
+        best = near.words(self._waiting, "all", "max", rows)
         first = rows[self._priority[rows] >= best]  # equal: a self-loop
         changed = self._decide(first)
-        near.update(self._decided, changed)
-        own = self._decided[rows] == UNDECIDED
-        self._rows = rows[own]
+        moved = near.update(self._decided, changed)
+        self._waiting[moved] = LEAST
+        # Only a vertex whose neighbour has decided may have become the first of those left.
+        self._rows = self._undecided_beside(moved)
+        self._left_here -= len(changed)
         self.done += 1
-        self._left, sent = near.part.halo.totals(len(self._rows))
+        self._left, read, sent = near.part.halo.totals(self._left_here, len(rows))
         self.converged = self._left == 0
-        return Step(active, active, direction="gather", filter="list", bytes_sent=sent)
+        return Step(active, read, direction="gather", filter="list", bytes_sent=sent)
+
+    def _undecided_beside(self, places: Array) -> Array:
+        """Return the owned undecided neighbours of some vertices."""
+        readers = self.near.followers(places, "all")
+        return readers[self._decided[readers] == UNDECIDED]
 
     def _decide(self, first: Array) -> Array:
         """Decide for the first vertices; return the owned vertices that are decided now."""
@@ -217,16 +227,14 @@ class MaximalIndependentSet(_GreedyLoop):
 
     def _decide(self, first: Array) -> Array:
         """Take the first vertices, and leave their neighbours out."""
-        near, xp = self.near, self.near.xp
-        chosen = xp.zeros(near.part.size, np.int64)
+        near = self.near
+        chosen = near.xp.zeros(near.part.size, np.int64)
         chosen[first] = 1
-        near.update(chosen, first)
         self._decided[first] = 1
-        beside = near.words(chosen, "all", "or", self._rows) == 1
-        out = self._rows[beside]
-        out = out[self._decided[out] == UNDECIDED]
+        beside = self._undecided_beside(near.update(chosen, first))
+        out = beside[near.words(chosen, "all", "or", beside) == 1]
         self._decided[out] = 0
-        return xp.concatenate([first, out])
+        return near.xp.concatenate([first, out])
 
 
 class Coloring(_GreedyLoop):
