@@ -6,15 +6,39 @@ the same engines.
 
 from cugraph_ws.accessor import register as _register_accessors
 from cugraph_ws.algorithms.belief_propagation import BeliefPropagation, belief_propagation
+from cugraph_ws.algorithms.betweenness import (
+    Betweenness,
+    betweenness_centrality,
+    edge_betweenness_centrality,
+)
 from cugraph_ws.algorithms.bfs import BFS, bfs
 from cugraph_ws.algorithms.circuit import Circuit, circuit
+from cugraph_ws.algorithms.closeness import (
+    DistanceSums,
+    closeness_centrality,
+    harmonic_centrality,
+)
 from cugraph_ws.algorithms.components import (
     WeaklyConnectedComponents,
     weakly_connected_components,
 )
 from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
+from cugraph_ws.algorithms.degrees import degree, degrees
 from cugraph_ws.algorithms.delta_pagerank import DeltaPageRank
+from cugraph_ws.algorithms.eigenvector import (
+    EigenvectorCentrality,
+    KatzCentrality,
+    eigenvector_centrality,
+    katz_centrality,
+)
 from cugraph_ws.algorithms.heat import Heat, heat
+from cugraph_ws.algorithms.hits import HITS, hits
+from cugraph_ws.algorithms.independent_set import (
+    Coloring,
+    MaximalIndependentSet,
+    coloring,
+    maximal_independent_set,
+)
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
@@ -28,7 +52,18 @@ from cugraph_ws.algorithms.similarity import (
     overlap,
     sorensen,
 )
+from cugraph_ws.algorithms.spanning_tree import (
+    SpanningForest,
+    minimum_spanning_forest,
+    minimum_spanning_tree,
+)
 from cugraph_ws.algorithms.sssp import SSSP, sssp
+from cugraph_ws.algorithms.strong_components import (
+    StronglyConnectedComponents,
+    strongly_connected_components,
+)
+from cugraph_ws.algorithms.subgraphs import ego_graph, subgraph
+from cugraph_ws.algorithms.topological_levels import TopologicalLevels, topological_levels
 from cugraph_ws.algorithms.triangles import (
     ClusteringCoefficient,
     TriangleCount,
@@ -96,16 +131,21 @@ _register_accessors()
 
 __all__ = [
     "BFS",
+    "HITS",
     "SSSP",
     "BeliefPropagation",
+    "Betweenness",
     "CheckReport",
     "Circuit",
     "ClusterScan",
     "ClusteringCoefficient",
+    "Coloring",
     "ConvergenceError",
     "CoreNumber",
     "CugraphWsError",
     "DeltaPageRank",
+    "DistanceSums",
+    "EigenvectorCentrality",
     "EngineError",
     "FileError",
     "Graph",
@@ -115,13 +155,18 @@ __all__ = [
     "Heat",
     "InputError",
     "Interrupted",
+    "KatzCentrality",
     "MaximalBipartiteMatching",
+    "MaximalIndependentSet",
     "MultiSource",
     "NeuralNetwork",
     "PageRank",
     "ProgramError",
     "Result",
     "Similarity",
+    "SpanningForest",
+    "StronglyConnectedComponents",
+    "TopologicalLevels",
     "TriangleCount",
     "TrussNumber",
     "VertexProgram",
@@ -132,22 +177,32 @@ __all__ = [
     "aggregate",
     "any_message",
     "belief_propagation",
+    "betweenness_centrality",
     "bfs",
     "boolean",
     "check",
     "circuit",
+    "closeness_centrality",
     "cluster_scan",
     "clustering_coefficient",
+    "coloring",
     "core_number",
     "cosine",
+    "degree",
+    "degrees",
     "distribution",
     "edge",
+    "edge_betweenness_centrality",
+    "ego_graph",
+    "eigenvector_centrality",
     "estimate_memory",
     "float32",
     "float64",
     "floating",
+    "harmonic_centrality",
     "heat",
     "hidden",
+    "hits",
     "in_degree",
     "in_weight",
     "int32",
@@ -155,11 +210,15 @@ __all__ = [
     "jaccard",
     "k_core",
     "k_truss",
+    "katz_centrality",
     "l1_norm",
     "like",
     "local_cluster",
     "max_norm",
     "maximal_bipartite_matching",
+    "maximal_independent_set",
+    "minimum_spanning_forest",
+    "minimum_spanning_tree",
     "multi_source_bfs",
     "multi_source_sssp",
     "neural_network",
@@ -175,6 +234,9 @@ __all__ = [
     "shortest_path",
     "sorensen",
     "sssp",
+    "strongly_connected_components",
+    "subgraph",
+    "topological_levels",
     "triangle_count",
     "truss_number",
     "vertex_id",

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cugraph_ws.cli.centralities import CENTRALITIES
 from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
+from cugraph_ws.cli.structure import STRUCTURE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -544,4 +546,6 @@ COMMANDS = (
     truss_number_command,
     k_truss_command,
     *SIMILARITY_COMMANDS,
+    *CENTRALITIES,
+    *STRUCTURE,
 )

@@ -316,6 +316,26 @@ class Framed(ABC, Generic[FrameT]):
         self.check_outputs({name: isinstance(one, VertexNumbers) for name, one in columns.items()})
         return cast(FrameT, self._kind.make({**ids, **self._decoded(columns)}))
 
+    def frame_of(self, vertices: VertexNumbers, columns: Mapping[str, ResultColumn]) -> FrameT:
+        """Return a frame of some vertices, of the caller's kind; collective.
+
+        Parameters
+        ----------
+        vertices : VertexNumbers
+            The vertices, in the order of the rows.
+        columns : mapping of str to array, VertexNumbers, Masked or list of str
+            Their values, in the same order.
+
+        Returns
+        -------
+        DataFrame or Table
+            The ids, named as in `vertex_frame`, then the columns.
+        """
+        self._open()
+        self.check_outputs({name: isinstance(one, VertexNumbers) for name, one in columns.items()})
+        ids = self._vertices.columns(None, vertices)
+        return cast(FrameT, self._kind.make({**ids, **self._decoded(columns)}))
+
     def frame_like(self, columns: Mapping[str, ResultColumn]) -> FrameT:
         """Return a frame of the caller's kind.
 
@@ -349,7 +369,7 @@ class Framed(ABC, Generic[FrameT]):
             source.
         """
         self.check_edge_names()
-        return self._frame_of_edges(*self._listed(keep, among))
+        return self.frame_of_edges(*self._listed(keep, among))
 
     @abstractmethod
     def arc_ends(self) -> tuple[Any, Any]:
@@ -403,8 +423,20 @@ class Framed(ABC, Generic[FrameT]):
                     f"columns of its own"
                 )
 
-    def _frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> FrameT:
-        """Return a frame of edges, given their ends as vertex numbers and the edge columns."""
+    def frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> FrameT:
+        """Return a frame of edges; collective.
+
+        Parameters
+        ----------
+        sources, destinations : array of int
+            Vertex numbers.
+        values : mapping of str to array
+            The edge columns.
+
+        Returns
+        -------
+        DataFrame or Table
+        """
         columns: dict[str, Any] = {}
         for names, numbers in (
             (self._source_names, sources),

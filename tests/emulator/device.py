@@ -18,6 +18,7 @@ from cugraph_ws.backends.cuda.loops import (
     belief_propagation,
     components,
     core,
+    folds,
     matching,
     multi_source,
 )
@@ -34,7 +35,7 @@ THREADS = 64  # of a block: two warps, not eight or sixteen; each thread is a co
 BLOCKS = (
     (belief_propagation, "BLOCK"), (components, "BLOCK"), (core, "BLOCK"), (cuda_border, "BLOCK"),
     (cuda_frontier, "BLOCK"), (cuda_relay, "BLOCK"), (edges, "_BLOCK"), (predecessors, "FRONTIER_BLOCK"),
-    (grouping, "BLOCK"), (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
+    (folds, "BLOCK"), (grouping, "BLOCK"), (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
     (schedule, "BLOCK"),
 )  # fmt: skip
 USUAL = {(module, name): getattr(module, name) for module, name in BLOCKS}
