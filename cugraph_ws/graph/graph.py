@@ -214,6 +214,7 @@ class Graph(Queries, Generic[FrameT]):
         self._arcs: Arcs | DeviceArcs | None = read.arcs
         self._lock = RLock()
         self._copy: DeviceGraph | None = None
+        self._shards: list[Any] = []  # of the last run over partitions
         if duplicates != "keep" and read.duplicates is None:
             self._merge(duplicates)
         if not directed:
@@ -347,8 +348,9 @@ class Graph(Queries, Generic[FrameT]):
             elif self._copy is not None:
                 self._copy.close()
             on_device = self._copy is not None or not isinstance(self._arcs, Arcs)
+            on_device |= any("device" in shard.kept for shard in self._shards)
             self._arcs = self._copy = None
-            self._sums = {}
+            self._sums, self._shards = {}, []
             del self._vertices
             if on_device:
                 from cugraph_ws.runtime.device import device, has_device

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.graph.graph import Adjacency, Graph
-from cugraph_ws.partition.range_offsets import VERTEX_WORK
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["Partition", "edge_arrays", "split"]
+__all__ = ["Partition", "partition_of"]
 
 Array = npt.NDArray[Any]
 
@@ -72,53 +70,33 @@ class Partition:
         return self._edges[order]
 
 
-def split(graph: Graph, bound: BoundProgram, parts: int) -> list[Partition]:
-    """Split a graph into ranges of vertices of about equal work.
+def partition_of(graph: Graph, bound: BoundProgram) -> Partition:
+    """Return a whole graph, or a rank's shard of one, as a program's partition.
 
     Parameters
     ----------
     graph : Graph
-        The graph.
     bound : BoundProgram
-        The program that will run on it.
-    parts : int
-        Number of partitions; some own no vertices if there are fewer vertices.
+        The program; its constants are by the graph's positions.
 
     Returns
     -------
-    list of Partition
-        The partitions, in the order of their vertices.
+    Partition
     """
-    if parts == 1:
-        return [_whole(graph, bound)]
-    offsets = graph.csc.offsets
-    work = offsets + VERTEX_WORK * np.arange(len(offsets))
-    goals = work[-1] * np.arange(1, parts) // parts
-    cuts = np.concatenate([[0], np.searchsorted(work, goals), [graph.number_of_vertices]])
-    partitions = [_cut(graph, bound, cuts, place) for place in range(parts)]
-    for place, partition in enumerate(partitions):
-        partition.boundaries = [
-            peer.numbers[slice(*peer.ghosts[place])] - cuts[place] for peer in partitions
-        ]
-    return partitions
-
-
-def _whole(graph: Graph, bound: BoundProgram) -> Partition:
-    n = graph.number_of_vertices
     return Partition(
-        vertices=n,
-        owned=n,
-        numbers=np.arange(n, dtype=np.int64),
+        vertices=graph.number_of_vertices,
+        owned=graph.owned,
+        numbers=graph.positions,
         constants=bound.constants,
         csc=graph.csc,
         csr=graph.csr,
-        boundaries=[np.empty(0, np.int64)],
-        ghosts=[(n, n)],
-        _edges={order: edge_arrays(graph, bound, order) for order in ("csc", "csr")},
+        boundaries=graph.boundaries,
+        ghosts=graph.ghosts,
+        _edges={order: _edge_arrays(graph, bound, order) for order in ("csc", "csr")},
     )
 
 
-def edge_arrays(
+def _edge_arrays(
     graph: Graph, bound: BoundProgram, order: Literal["csc", "csr"]
 ) -> tuple[Array, ...]:
     """Return a program's edge attributes; one replaced by a constant is an empty array.
@@ -138,43 +116,4 @@ def edge_arrays(
         if column is None
         else graph.edge_values(column, order).astype(kind, copy=False)
         for column, kind in zip(bound.edge_columns, bound.types.edges, strict=True)
-    )
-
-
-def _cut(graph: Graph, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: int) -> Partition:
-    """Make one partition; `split` sets its boundaries when all partitions exist."""
-    low, high = int(cuts[place]), int(cuts[place + 1])
-    csc = graph.csc
-    arcs = slice(int(csc.offsets[low]), int(csc.offsets[high]))
-    neighbours = csc.indices[arcs]
-    outside = np.unique(neighbours[(neighbours < low) | (neighbours >= high)])
-    numbers = np.concatenate([np.arange(low, high), outside]).astype(np.int64)
-    position = np.empty(graph.number_of_vertices, csc.indices.dtype)
-    position[numbers] = np.arange(len(numbers))
-    sources = position[neighbours]
-    offsets = csc.offsets[low : high + 1] - arcs.start
-    targets = np.repeat(np.arange(high - low, dtype=sources.dtype), np.diff(offsets))
-    order = np.argsort(sources, kind="stable")
-    out_offsets = np.zeros(len(numbers) + 1, np.int64)
-    np.cumsum(np.bincount(sources, minlength=len(numbers)), out=out_offsets[1:])
-    edges = tuple(
-        column[arcs] if len(column) else column for column in edge_arrays(graph, bound, "csc")
-    )
-    bounds = (np.searchsorted(outside, cuts) + high - low).tolist()
-    return Partition(
-        vertices=graph.number_of_vertices,
-        owned=high - low,
-        numbers=numbers,
-        constants=tuple(
-            column if uniform else column[numbers]
-            for column, uniform in zip(bound.constants, bound.types.uniform, strict=True)
-        ),
-        csc=Adjacency(offsets, sources),
-        csr=Adjacency(out_offsets, targets[order]),
-        boundaries=[],
-        ghosts=list(pairwise(bounds)),
-        _edges={
-            "csc": edges,
-            "csr": tuple(column[order] if len(column) else column for column in edges),
-        },
     )

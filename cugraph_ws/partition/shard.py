@@ -27,9 +27,7 @@ from cugraph_ws.graph.numbering import number_integers
 from cugraph_ws.graph.view import EXAMPLES
 from cugraph_ws.partition.agreement import attempt, in_order
 from cugraph_ws.partition.halo import Halo
-from cugraph_ws.partition.partition import Partition, edge_arrays
 from cugraph_ws.partition.partitioned_frame import Partitions, Parts
-from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import array_module, as_host, mark
 from cugraph_ws.runtime.dispatch import provider
@@ -353,20 +351,6 @@ class ShardGraph(Graph):
                 )
             kept: tuple[DeviceGraph, Any, list[Any]] = self.kept["device"]
             return kept
-
-    def partition(self, bound: BoundProgram) -> Partition:
-        """Return the partition for an executor."""
-        return Partition(
-            vertices=self.number_of_vertices,
-            owned=self.owned,
-            numbers=self.positions,
-            constants=bound.constants,
-            csc=self.csc,
-            csr=self.csr,
-            boundaries=self.boundaries,
-            ghosts=self.ghosts,
-            _edges={order: edge_arrays(self, bound, order) for order in ("csc", "csr")},
-        )
 
     # ---------------------------------------------------------------------------------- view
 

@@ -49,7 +49,7 @@ WATCHED = {
     "partition.shard": ("ShardGraph.vertex_frame",),
     "backends.cuda.shard": ("DeviceShard.vertex_frame",),
     "algorithms.components": tuple(f"WeaklyConnectedComponents.{one}" for one in ("start", "step")),
-    "partition.local_exchange": ("Exchange.grow_forest",),
+    "partition.exchange": ("Exchange.grow_forest",),
     "backends.cuda.exchange": ("DeviceRankExchange.grow_forest",),
     "execution.vertex_loop": ("bind", *(f"VertexLoop.{one}" for one in ("start", "_begin", "step", "arrays"))),
 }  # fmt: skip
