@@ -20,10 +20,9 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.cut import shards_of
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device, module_of
 from cugraph_ws.runtime.saved_state import SavedState
-from cugraph_ws.runtime.thread_ranks import ThreadRanks
+from cugraph_ws.runtime.thread_ranks import ThreadCommunicator, ThreadRanks
 
 __all__ = ["PartitionedLoop", "own_constants"]
 
@@ -83,7 +82,7 @@ class PartitionedLoop:
             return self._ranks.call(lambda comm: work(comm.rank))
         here = device().here()
 
-        def there(comm: Communicator) -> Value:
+        def there(comm: ThreadCommunicator) -> Value:
             with here():
                 return work(comm.rank)
 

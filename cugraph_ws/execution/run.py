@@ -254,7 +254,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
         ask = StopVote(graph.comm).ask
     else:
         kept = Checkpoints(loop, graph, options.checkpoint, options.resume)
-        ask = _own_wish
+        ask = _own_request
     iterations, saved, residual = 0, 0, math.nan
     facts = kept.load()
     if facts:
@@ -263,7 +263,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
     trace = Trace()
     holders = graph.comm.size
     stopped: Stopped = "converged"
-    wish: str | None = None
+    request: str | None = None
     idle = 0  # consecutive supersteps without active vertices
     whole = True  # whether the state is that between two supersteps
 
@@ -292,12 +292,12 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
             while not loop.converged:
                 started = time.perf_counter()
                 if options.timeout is not None and started - begun > options.timeout:
-                    wish = wish or "timeout"
-                wish = ask(wish)
-                if wish == "interrupt":
+                    request = request or "timeout"
+                request = ask(request)
+                if request == "interrupt":
                     raise KeyboardInterrupt
-                if wish is not None:
-                    stopped = cast(Stopped, wish)
+                if request is not None:
+                    stopped = cast(Stopped, request)
                     break
                 if loop.diverged:
                     stopped = "diverged"
@@ -342,7 +342,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
                     seconds=now - begun,
                 )
                 if not report.update(update):
-                    wish = "callback"
+                    request = "callback"
                 if options.checkpoint is not None and iterations - saved >= options.every:
                     save()
                     saved = iterations
@@ -359,6 +359,6 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
     return result()
 
 
-def _own_wish(wish: str | None) -> str | None:
+def _own_request(request: str | None) -> str | None:
     """Return why a run on one machine ends: no other rank has to agree."""
-    return wish
+    return request

@@ -330,7 +330,7 @@ class VertexLoop:
         self._exchange.rest()
         arrays = self.own_state()
         if self._predecessors:
-            self._exchange.grow_forest(self._executor, self._executor.begin_forest())
+            self._exchange.grow_trees(self._executor, self._executor.begin_trees())
             arrays["_predecessor"] = self._executor.predecessors()
         return arrays
 

@@ -127,7 +127,7 @@ class ThreadCommunicator:
     """
 
     on_device = True
-    wish: str | None = None
+    request: str | None = None
 
     def __init__(self, rank: int, ranks: ThreadRanks) -> None:
         self.rank, self.size, self._ranks = rank, ranks.size, ranks
