@@ -582,7 +582,10 @@ class Graph(GraphView, Generic[FrameT]):
             duplicates=self._duplicates,
             self_loops=self._self_loops,
             renumbered=numbering.renumbered,
-            bytes=arcs.nbytes + numbering.nbytes + self._vertices.attribute_bytes,
+            bytes=arcs.nbytes
+            + numbering.nbytes
+            + self._vertices.attribute_bytes
+            + sum(shard.nbytes - numbering.nbytes for shard in self._shards),
             both_ways=arcs.both_ways,
         )
 
