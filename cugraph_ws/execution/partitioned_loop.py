@@ -17,6 +17,7 @@ from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.stall import Repetition
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram
@@ -64,8 +65,9 @@ class PartitionedLoop:
         """Whether the states are those after so many supersteps."""
         return self._loops[0].synchronous
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Bind the program to the whole graph, cut the graph, and start the program on the shards."""
+        assert isinstance(graph, Graph)
         self._loop.bind(graph, on_host=True)
         shards = shards_of(graph, self._ranks)
         self._cuts: list[int] = shards[0].cuts.tolist()

@@ -19,8 +19,9 @@ from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.exchange import Exchange
+from cugraph_ws.partition.part import Part
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.decorator import VertexProgram
@@ -112,17 +113,17 @@ class VertexLoop:
         """Whether the residual's field is no longer finite."""
         return self._measured and not math.isfinite(self._residual)
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Bind the program, make the plan, and initialise the state of every vertex."""
         self.bind(graph)
         self._begin(self.bound, graph)
 
-    def bind(self, graph: Graph, *, on_host: bool = False) -> None:
+    def bind(self, graph: GraphView, *, on_host: bool = False) -> None:
         """Bind the program to a graph; collective.
 
         Parameters
         ----------
-        graph : Graph
+        graph : GraphView
         on_host : bool
             Whether its constants are made on the host even if the run is on the GPU.
         """
@@ -143,7 +144,7 @@ class VertexLoop:
         self.bound = replace(bound, synchronous=synchronous)
         self._graph, self.engine = graph, engine
 
-    def _begin(self, bound: BoundProgram, graph: Graph) -> None:
+    def _begin(self, bound: BoundProgram, graph: GraphView) -> None:
         """Make the executor of a bound program, and start it; collective."""
         self.bound, self._graph = bound, graph
         made: Setup = provider("cuda runs" if self.engine == "cuda" else "cpu runs").set_up(
@@ -162,14 +163,14 @@ class VertexLoop:
         if gathers_from_all(bound):  # all send, whichever vertices `starts` names
             self._counts.active = graph.number_of_vertices
 
-    def moved(self, bound: BoundProgram, graph: Graph) -> VertexLoop:
+    def moved(self, bound: BoundProgram, graph: GraphView) -> VertexLoop:
         """Return the same run, started on another graph with the same vertices.
 
         Parameters
         ----------
         bound : BoundProgram
             Bound to that graph's constants.
-        graph : Graph
+        graph : GraphView
         """
         loop = copy.copy(self)
         loop._begin(bound, graph)
@@ -308,9 +309,9 @@ class VertexLoop:
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from what `state` returned, after `start`."""
         if not self._graph.whole:
-            shard: Any = self._graph
+            shard = Part(self._graph, on_device=False)
             state = {
-                name: shard.with_ghosts(column) if name in self.by_vertex_state else column
+                name: shard.spread(column) if name in self.by_vertex_state else column
                 for name, column in state.items()
             }
         columns = {name: state[name] for name in self._program.state if name in state}

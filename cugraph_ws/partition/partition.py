@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.graph.graph import Adjacency, Graph
+from cugraph_ws.graph.adjacency import Adjacency
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.binding import BoundProgram
 
 __all__ = ["Partition", "partition_of"]
@@ -70,12 +71,12 @@ class Partition:
         return self._edges[order]
 
 
-def partition_of(graph: Graph, bound: BoundProgram) -> Partition:
+def partition_of(graph: GraphView, bound: BoundProgram) -> Partition:
     """Return a whole graph, or a rank's shard of one, as a program's partition.
 
     Parameters
     ----------
-    graph : Graph
+    graph : GraphView
     bound : BoundProgram
         The program; its constants are by the graph's positions.
 
@@ -97,20 +98,9 @@ def partition_of(graph: Graph, bound: BoundProgram) -> Partition:
 
 
 def _edge_arrays(
-    graph: Graph, bound: BoundProgram, order: Literal["csc", "csr"]
+    graph: GraphView, bound: BoundProgram, order: Literal["csc", "csr"]
 ) -> tuple[Array, ...]:
-    """Return a program's edge attributes; one replaced by a constant is an empty array.
-
-    Parameters
-    ----------
-    graph : Graph
-    bound : BoundProgram
-    order : {"csc", "csr"}
-
-    Returns
-    -------
-    tuple of ndarray, each of shape (arcs,) or (0,)
-    """
+    """Return a program's edge attributes; one replaced by a constant is an empty array."""
     return tuple(
         np.empty(0, kind)
         if column is None

@@ -28,7 +28,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.executor import CudaExecutor
-from cugraph_ws.backends.cuda.partition import shard_partition, whole_partition
+from cugraph_ws.backends.cuda.partition import graph_partition
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop, own_constants
 from cugraph_ws.partition.cut import even_offsets, shards_of
 from cugraph_ws.partition.exchange import NoExchange
@@ -322,7 +322,7 @@ def test_a_parcel_outlives_the_next_superstep():
         bound = bind(Rank, graph, {})
         shard = shards_of(graph, ThreadRanks(2))[0]
         bound = own_constants(bound, shard)
-        part = shard_partition(shard, bound)
+        part = graph_partition(shard, bound)
         executor = CudaExecutor(bound, part)
         executor.start()
         kept = []
@@ -353,7 +353,7 @@ COUNTS = (0, 1, 31, 32, 33, 65, 130)
 def kernels_of(device, program, given, **options):
     with graph_of(SHAPES["two components"]) as graph:
         bound = bind(program, graph, given)
-        return CudaExecutor(bound, whole_partition(graph.on_device(), bound), **options)._kernels
+        return CudaExecutor(bound, graph_partition(graph, bound), **options)._kernels
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -443,7 +443,7 @@ def test_layout(name, parts):
         shards = shards_of(graph, ThreadRanks(parts))
         bounds = [own_constants(bound, shard) for shard in shards]
         host = [partition_of(*pair) for pair in zip(shards, bounds, strict=True)]
-        held = [shard_partition(*pair) for pair in zip(shards, bounds, strict=True)]
+        held = [graph_partition(*pair) for pair in zip(shards, bounds, strict=True)]
         for one, there in zip(host, held, strict=True):
             assert (there.vertices, there.owned) == (one.vertices, one.owned)
             assert (there.size, there.ghosts) == (one.size, [*map(tuple, one.ghosts)])
@@ -492,7 +492,7 @@ def test_a_partition_is_made_of_arrays_alone():
                 vertices=None, kind=None, names=(["source"], ["destination"]),
             )  # fmt: skip
             starts = (shard.positions == 12,)
-            return shard_partition(shard, replace(bound, constants=starts))
+            return graph_partition(shard, replace(bound, constants=starts))
 
         parts = ThreadRanks(2).call(part_of)
         assert [part.numbers.tolist() for part in parts] == [[11, 10, 12], [12, 10, 11]]
@@ -522,7 +522,7 @@ def test_a_partition_that_does_not_fit():
         bound = bind(Rank, graph, {})
         shard, _ = shards_of(graph, ThreadRanks(2))
         with pytest.raises(ws.GraphMemoryError):
-            shard_partition(shard, own_constants(bound, shard))
+            graph_partition(shard, own_constants(bound, shard))
 
 
 # ------------------------------------------------------------------------------ checkpoints, errors
@@ -582,7 +582,7 @@ def test_what_cannot_be_run_is_refused(options, told):
 def test_one_partition_exchanges_nothing():
     with graph_of(SHAPES["path"]) as graph, emulated():
         bound = bind(Hops, graph, {"start": 0})
-        executor = CudaExecutor(bound, whole_partition(graph.on_device(), bound))
+        executor = CudaExecutor(bound, graph_partition(graph, bound))
         executor.start()
         executor.superstep(_gather(0), executor.counts().sums)
         assert NoExchange().settle(executor, _gather(0))[1] == (0, 0)

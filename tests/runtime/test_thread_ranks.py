@@ -91,6 +91,7 @@ def test_an_interrupt_ends_all_ranks():
     ended = []
 
     def work(comm):
+        comm.allgather(None)  # all have begun
         if comm.rank == 1:
             os.kill(os.getpid(), signal.SIGINT)
         try:

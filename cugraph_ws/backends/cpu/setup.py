@@ -33,7 +33,7 @@ def set_up(
     Parameters
     ----------
     bound : BoundProgram
-    graph : Graph
+    graph : GraphView
     options : Options
     in_place : bool or None
         Whether supersteps write into the state that they read; None to choose.

@@ -20,13 +20,12 @@ from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import device
 
 if TYPE_CHECKING:
-    from cugraph_ws.partition.shard import ShardGraph
+    from cugraph_ws.graph.view import GraphView
 
 __all__ = [
     "DevicePartition",
+    "graph_partition",
     "laid_out",
-    "shard_partition",
-    "whole_partition",
 ]
 
 DeviceArray = Any  # CuPy's or NumPy's
@@ -154,58 +153,36 @@ class DevicePartition:
         return self.inside(column) if len(column) == self.size else column
 
 
-def whole_partition(graph: DeviceGraph, bound: BoundProgram) -> DevicePartition:
-    """Return a whole graph as a program's only partition.
+def graph_partition(graph: GraphView, bound: BoundProgram) -> DevicePartition:
+    """Return a whole graph, or a rank's shard of one, as a program's partition.
 
     Parameters
     ----------
-    graph : DeviceGraph
+    graph : GraphView
+        Its rows are laid out on the device once, and kept there.
     bound : BoundProgram
-        The program; its constants are by vertex number.
+        The program; its constants are by the graph's positions.
 
     Returns
     -------
     DevicePartition
         Edge attributes are copied to the device when first requested.
-    """
-    xp = device().xp
-    n = graph.size
-    return DevicePartition(
-        graph, vertices=n, owned=n, numbers=graph.numbers, constants=bound.constants,
-        edges=_attributes(graph, bound),
-        boundaries=[xp.empty(0, graph.numbers.dtype)], ghosts=[(n, n)],
-    )  # fmt: skip
-
-
-def shard_partition(shard: ShardGraph, bound: BoundProgram) -> DevicePartition:
-    """Return a rank's shard of a graph as a program's partition.
-
-    Parameters
-    ----------
-    shard : ShardGraph
-        Its rows are laid out on the device once, and kept there.
-    bound : BoundProgram
-        The program; its constants are by the shard's positions.
-
-    Returns
-    -------
-    DevicePartition
 
     Raises
     ------
     GraphMemoryError
         If it would not fit on the GPU; raised before anything is copied.
     """
-    graph, numbers, boundaries = shard.laid_out()
+    laid, numbers, boundaries = graph.laid_out()
     return DevicePartition(
-        graph,
-        vertices=shard.number_of_vertices,
-        owned=shard.owned,
+        laid,
+        vertices=graph.number_of_vertices,
+        owned=graph.owned,
         numbers=numbers,
         constants=bound.constants,
-        edges=_attributes(graph, bound),
+        edges=_attributes(laid, bound),
         boundaries=boundaries,
-        ghosts=shard.ghosts,
+        ghosts=graph.ghosts,
     )
 
 

@@ -9,8 +9,7 @@ from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
 from cugraph_ws.backends.cuda.partition import (
     DevicePartition,
-    shard_partition,
-    whole_partition,
+    graph_partition,
 )
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
@@ -72,10 +71,7 @@ def set_up(
         raise InputError(
             f"filter={options.filter!r}: {bound.program.name} has no frontier that is listed; leave it out"
         )
-    if graph.whole:
-        part = whole_partition(graph.on_device(), bound)
-    else:
-        part = shard_partition(graph, bound)
+    part = graph_partition(graph, bound)
     exchange: Exchange = NoExchange(options.exchange)
     if divided:
         exchange = _among_gpus(graph, part, bound, strategy, options)
