@@ -82,8 +82,8 @@ class _Turns:
 
     def wait(self) -> None:
         """Let rank 0 begin; return when all ranks have ended."""
-        self._workers[0].wake.release()
         try:
+            self._workers[0].wake.release()  # ranks may have ended before the next statement
             self._ended.acquire()
         except BaseException as error:  # Ctrl-C; each rank ends at its next collective
             self.error = error

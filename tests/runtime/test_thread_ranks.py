@@ -11,6 +11,7 @@ from contextvars import ContextVar
 import numpy as np
 import pytest
 
+from cugraph_ws.runtime import thread_ranks
 from cugraph_ws.runtime.communicator import RunAbandonedError
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
 
@@ -104,6 +105,37 @@ def test_an_interrupt_ends_all_ranks():
         ThreadRanks(3).call(work)
     assert sorted(ended) == [0, 1, 2]
     assert ThreadRanks(3).call(lambda comm: comm.allgather(comm.rank)) == [[0, 1, 2]] * 3
+
+
+def test_an_interrupt_before_the_caller_waits_ends_all_ranks(monkeypatch):
+    """Ranks run as soon as the first one is woken."""
+    ranks = ThreadRanks(2)
+    ranks.call(lambda comm: None)  # its threads are there
+    wake = thread_ranks._idle[os.getpid()][-1].wake
+    ended, begun = [], threading.Event()
+
+    class Interrupted:
+        acquire, locked = wake.acquire, wake.locked
+
+        def release(self):
+            wake.release()
+            monkeypatch.undo()
+            assert begun.wait(60)
+            raise KeyboardInterrupt
+
+    def work(comm):
+        comm.allgather(None)
+        begun.set()
+        try:
+            while True:
+                comm.allgather(None)
+        finally:
+            ended.append(comm.rank)
+
+    monkeypatch.setattr(thread_ranks._idle[os.getpid()][-1], "wake", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        ranks.call(work)
+    assert sorted(ended) == [0, 1]
 
 
 def test_an_interrupt_after_the_last_rank_has_ended_is_raised(monkeypatch):
