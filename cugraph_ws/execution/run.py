@@ -195,7 +195,7 @@ def _over_ranks(loop: VertexLoop, graph: GraphView, partitions: int) -> Loop:
         return loop if partitions == 1 else PartitionedLoop(loop, partitions)
     if partitions != 1:
         raise InputError(
-            f"partitions={partitions}: a graph on a cluster is in one partition for each worker; "
+            f"partitions={partitions}: a graph on a cluster has one partition on each worker; "
             "leave it out"
         )
     return CoalescingLoop(loop)

@@ -55,7 +55,9 @@ def set_up(
     """
     for name, value in options.given("gpu").items():
         what = "schedule" if name == "method" else "choice"
-        raise InputError(f"{name}={value!r} is a {what} of engine='cuda'; leave it out here")
+        raise InputError(
+            f"{name}={value!r} is a {what} of engine='cuda'; leave it out on engine='cpu'"
+        )
     plan = Plan(
         bound,
         graph.number_of_arcs,

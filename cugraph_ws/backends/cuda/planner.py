@@ -90,7 +90,7 @@ class CudaPlan:
         swaps = not gathers and reason is None
         if divided and direction == "push" and not swaps:
             raise InputError(
-                "direction='push': partitions gather on the GPU; use 'auto', 'pull' or 'gather'"
+                "direction='push': partitions cannot push on the GPU; use 'auto', 'pull' or 'gather'"
             )
         fused = fused and not divided
         self._batch, self._most = FIRST_BATCH, MOST
@@ -120,7 +120,9 @@ class CudaPlan:
         free_hand = in_place is None and not scheduled and not divided
         if direction in ("auto", "push") and not dense and free_hand:
             self.strategy = Strategy(
-                "worklist", f"only active vertices are heard, and {reason}", active_only=True
+                "worklist",
+                f"only messages of active vertices count, and {reason}",
+                active_only=True,
             )
             self._direction = "fused" if fused else "push"
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
