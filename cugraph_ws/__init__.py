@@ -20,7 +20,22 @@ from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, mu
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
 from cugraph_ws.algorithms.pagerank import PageRank, pagerank
 from cugraph_ws.algorithms.paths import shortest_path
+from cugraph_ws.algorithms.similarity import (
+    Similarity,
+    adamic_adar,
+    cosine,
+    jaccard,
+    overlap,
+    sorensen,
+)
 from cugraph_ws.algorithms.sssp import SSSP, sssp
+from cugraph_ws.algorithms.triangles import (
+    ClusteringCoefficient,
+    TriangleCount,
+    clustering_coefficient,
+    triangle_count,
+)
+from cugraph_ws.algorithms.truss import TrussNumber, k_truss, truss_number
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
 from cugraph_ws.dask.local import local_cluster
 from cugraph_ws.dask.probe import ClusterScan, cluster_scan
@@ -86,6 +101,7 @@ __all__ = [
     "CheckReport",
     "Circuit",
     "ClusterScan",
+    "ClusteringCoefficient",
     "ConvergenceError",
     "CoreNumber",
     "CugraphWsError",
@@ -105,10 +121,14 @@ __all__ = [
     "PageRank",
     "ProgramError",
     "Result",
+    "Similarity",
+    "TriangleCount",
+    "TrussNumber",
     "VertexProgram",
     "WeaklyConnectedComponents",
     "WidestPath",
     "WorkerLostError",
+    "adamic_adar",
     "aggregate",
     "any_message",
     "belief_propagation",
@@ -117,7 +137,9 @@ __all__ = [
     "check",
     "circuit",
     "cluster_scan",
+    "clustering_coefficient",
     "core_number",
+    "cosine",
     "distribution",
     "edge",
     "estimate_memory",
@@ -130,7 +152,9 @@ __all__ = [
     "in_weight",
     "int32",
     "int64",
+    "jaccard",
     "k_core",
+    "k_truss",
     "l1_norm",
     "like",
     "local_cluster",
@@ -143,12 +167,16 @@ __all__ = [
     "optional_vertex_set",
     "out_degree",
     "out_weight",
+    "overlap",
     "pagerank",
     "parameter",
     "predecessor",
     "run",
     "shortest_path",
+    "sorensen",
     "sssp",
+    "triangle_count",
+    "truss_number",
     "vertex_id",
     "vertex_parameter",
     "vertex_program",

@@ -24,7 +24,10 @@ from cugraph_ws.algorithms.matching import maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
+from cugraph_ws.algorithms.similarity import adamic_adar, cosine, jaccard, overlap, sorensen
 from cugraph_ws.algorithms.sssp import sssp
+from cugraph_ws.algorithms.triangles import clustering_coefficient, triangle_count
+from cugraph_ws.algorithms.truss import k_truss, truss_number
 from cugraph_ws.algorithms.widest_path import widest_path
 from cugraph_ws.execution.check import check
 from cugraph_ws.execution.run import run
@@ -72,21 +75,30 @@ class EdgeFrameAccessor:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
+    adamic_adar = _method(adamic_adar)
     belief_propagation = _method(belief_propagation)
     bfs = _method(bfs)
     check = _method(check)
     circuit = _method(circuit)
+    clustering_coefficient = _method(clustering_coefficient)
     core_number = _method(core_number)
+    cosine = _method(cosine)
     graph = _method(Graph, "edges")
     heat = _method(heat)
+    jaccard = _method(jaccard)
     k_core = _method(k_core)
+    k_truss = _method(k_truss)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
     multi_source_bfs = _method(multi_source_bfs)
     multi_source_sssp = _method(multi_source_sssp)
     neural_network = _method(neural_network)
+    overlap = _method(overlap)
     pagerank = _method(pagerank)
     run = _method(run)
+    sorensen = _method(sorensen)
     sssp = _method(sssp)
+    triangle_count = _method(triangle_count)
+    truss_number = _method(truss_number)
     weakly_connected_components = _method(weakly_connected_components)
     widest_path = _method(widest_path)
 

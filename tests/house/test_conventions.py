@@ -39,7 +39,9 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "circuit": (ws.circuit, {"sources": {"a": 1.0, "b": 0.0}}),
     "neural_network": (ws.neural_network, {"activation": {"a": 1.0, "b": 0.5, "c": 0, "d": 0}}),
     "k_core": (ws.k_core, {"k": 0}),
+    "k_truss": (ws.k_truss, {"k": 2}),
 }
+KEEP_WEIGHTS = ("k_core", "k_truss")  # in the result; they do not compute with them
 REQUIRE_WEIGHTS = ("heat", "neural_network")
 OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "bfs": (ws.bfs, {"start": "a"}),
@@ -48,6 +50,14 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "core_number": (ws.core_number, {}),
     "belief_propagation": (ws.belief_propagation, {"priors": PRIORS, "coupling": [[2, 1], [1, 2]]}),
     "maximal_bipartite_matching": (ws.maximal_bipartite_matching, {"left": ["a", "d"]}),
+    "triangle_count": (ws.triangle_count, {}),
+    "clustering_coefficient": (ws.clustering_coefficient, {}),
+    "truss_number": (ws.truss_number, {}),
+    "jaccard": (ws.jaccard, {}),
+    "overlap": (ws.overlap, {}),
+    "sorensen": (ws.sorensen, {}),
+    "cosine": (ws.cosine, {}),
+    "adamic_adar": (ws.adamic_adar, {}),
 }
 ALL = {**READERS, **OTHERS}
 
@@ -132,7 +142,7 @@ def test_a_named_column_that_is_missing_is_refused(name):
         function(EDGES, **given, weight="km")
 
 
-@pytest.mark.parametrize("name", [one for one in READERS if one != "k_core"])
+@pytest.mark.parametrize("name", [one for one in READERS if one not in KEEP_WEIGHTS])
 def test_a_weighted_graph_is_not_read_as_an_unweighted_one(name):
     function, given = READERS[name]
     with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
@@ -197,7 +207,7 @@ def test_the_graph_of_a_member_follows_the_rule():
 def test_source_and_destination_are_columns_everywhere(name):
     function, given = ALL[name]
     expected = function(EDGES, **given)
-    if name == "k_core":
+    if name in (*KEEP_WEIGHTS, "truss_number"):
         expected = expected.rename(columns={"source": "payer", "destination": "payee"})
     same(function(NAMED, **given, **ENDS), expected)
     same(getattr(NAMED.ws, name)(**given, **ENDS), expected)
