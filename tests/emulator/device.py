@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -162,6 +162,9 @@ class EmulatedDevice:
 
     def rejoin(self) -> None:
         self._apart.remove(threading.get_ident())
+
+    def here(self) -> Callable[[], AbstractContextManager[None]]:
+        return nullcontext
 
     def free_memory(self) -> int:
         return self.memory
