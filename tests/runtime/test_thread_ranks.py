@@ -92,10 +92,10 @@ def test_an_interrupt_ends_all_ranks():
     ended = []
 
     def work(comm):
-        comm.allgather(None)  # all have begun
-        if comm.rank == 1:
-            os.kill(os.getpid(), signal.SIGINT)
         try:
+            comm.allgather(None)  # all have begun
+            if comm.rank == 1:
+                os.kill(os.getpid(), signal.SIGINT)
             while True:
                 comm.allgather(None)
         finally:
@@ -124,9 +124,9 @@ def test_an_interrupt_before_the_caller_waits_ends_all_ranks(monkeypatch):
             raise KeyboardInterrupt
 
     def work(comm):
-        comm.allgather(None)
-        begun.set()
         try:
+            comm.allgather(None)
+            begun.set()
             while True:
                 comm.allgather(None)
         finally:
