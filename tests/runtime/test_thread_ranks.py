@@ -148,8 +148,8 @@ def test_an_interrupt_after_the_last_rank_has_ended_is_raised(monkeypatch):
             self._lock = plain()
             self.release, self._calls = self._lock.release, 0
 
-        def acquire(self):
-            self._lock.acquire()
+        def acquire(self, timeout=-1):
+            assert self._lock.acquire(timeout=timeout)
             self._calls += 1
             if self._calls == 2:  # the first one closes it
                 raise KeyboardInterrupt
