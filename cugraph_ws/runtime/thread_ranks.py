@@ -19,6 +19,9 @@ __all__ = ["ThreadCommunicator", "ThreadRanks"]
 
 Value = TypeVar("Value")
 
+# Seconds after which a waiting caller looks for signals: another thread may have received one.
+GLANCE = 0.1
+
 _idle: dict[int, list[_Worker]] = {}  # by process, since threads do not survive a fork
 
 
@@ -84,11 +87,12 @@ class _Turns:
         """Let rank 0 begin; return when all ranks have ended."""
         try:
             self._workers[0].wake.release()  # ranks may have ended before the next statement
-            self._ended.acquire()
+            while not self._ended.acquire(timeout=GLANCE):
+                pass
         except BaseException as error:  # Ctrl-C; each rank ends at its next collective
             self.error = error
-            if self._left:
-                self._ended.acquire()
+            while self._left and not self._ended.acquire(timeout=GLANCE):
+                pass
 
     def exchange(self, rank: int, value: Any) -> list[Any]:
         """Send a value to all ranks, and return the value of each; collective."""

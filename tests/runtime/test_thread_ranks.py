@@ -92,10 +92,10 @@ def test_an_interrupt_ends_all_ranks():
     ended = []
 
     def work(comm):
-        comm.allgather(None)  # all have begun
-        if comm.rank == 1:
-            os.kill(os.getpid(), signal.SIGINT)
         try:
+            comm.allgather(None)  # all have begun
+            if comm.rank == 1:
+                os.kill(os.getpid(), signal.SIGINT)
             while True:
                 comm.allgather(None)
         finally:
@@ -124,9 +124,9 @@ def test_an_interrupt_before_the_caller_waits_ends_all_ranks(monkeypatch):
             raise KeyboardInterrupt
 
     def work(comm):
-        comm.allgather(None)
-        begun.set()
         try:
+            comm.allgather(None)
+            begun.set()
             while True:
                 comm.allgather(None)
         finally:
@@ -148,8 +148,8 @@ def test_an_interrupt_after_the_last_rank_has_ended_is_raised(monkeypatch):
             self._lock = plain()
             self.release, self._calls = self._lock.release, 0
 
-        def acquire(self):
-            self._lock.acquire()
+        def acquire(self, timeout=-1):
+            assert self._lock.acquire(timeout=timeout)
             self._calls += 1
             if self._calls == 2:  # the first one closes it
                 raise KeyboardInterrupt
