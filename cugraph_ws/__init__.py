@@ -44,6 +44,14 @@ from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, mu
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
 from cugraph_ws.algorithms.pagerank import PageRank, pagerank
 from cugraph_ws.algorithms.paths import shortest_path
+from cugraph_ws.algorithms.similarity import (
+    Similarity,
+    adamic_adar,
+    cosine,
+    jaccard,
+    overlap,
+    sorensen,
+)
 from cugraph_ws.algorithms.spanning_tree import (
     SpanningForest,
     minimum_spanning_forest,
@@ -56,6 +64,13 @@ from cugraph_ws.algorithms.strong_components import (
 )
 from cugraph_ws.algorithms.subgraphs import ego_graph, subgraph
 from cugraph_ws.algorithms.topological_levels import TopologicalLevels, topological_levels
+from cugraph_ws.algorithms.triangles import (
+    ClusteringCoefficient,
+    TriangleCount,
+    clustering_coefficient,
+    triangle_count,
+)
+from cugraph_ws.algorithms.truss import TrussNumber, k_truss, truss_number
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
 from cugraph_ws.dask.local import local_cluster
 from cugraph_ws.dask.probe import ClusterScan, cluster_scan
@@ -123,6 +138,7 @@ __all__ = [
     "CheckReport",
     "Circuit",
     "ClusterScan",
+    "ClusteringCoefficient",
     "Coloring",
     "ConvergenceError",
     "CoreNumber",
@@ -147,13 +163,17 @@ __all__ = [
     "PageRank",
     "ProgramError",
     "Result",
+    "Similarity",
     "SpanningForest",
     "StronglyConnectedComponents",
     "TopologicalLevels",
+    "TriangleCount",
+    "TrussNumber",
     "VertexProgram",
     "WeaklyConnectedComponents",
     "WidestPath",
     "WorkerLostError",
+    "adamic_adar",
     "aggregate",
     "any_message",
     "belief_propagation",
@@ -164,8 +184,10 @@ __all__ = [
     "circuit",
     "closeness_centrality",
     "cluster_scan",
+    "clustering_coefficient",
     "coloring",
     "core_number",
+    "cosine",
     "degree",
     "degrees",
     "distribution",
@@ -185,7 +207,9 @@ __all__ = [
     "in_weight",
     "int32",
     "int64",
+    "jaccard",
     "k_core",
+    "k_truss",
     "katz_centrality",
     "l1_norm",
     "like",
@@ -202,15 +226,19 @@ __all__ = [
     "optional_vertex_set",
     "out_degree",
     "out_weight",
+    "overlap",
     "pagerank",
     "parameter",
     "predecessor",
     "run",
     "shortest_path",
+    "sorensen",
     "sssp",
     "strongly_connected_components",
     "subgraph",
     "topological_levels",
+    "triangle_count",
+    "truss_number",
     "vertex_id",
     "vertex_parameter",
     "vertex_program",

@@ -33,11 +33,14 @@ from cugraph_ws.algorithms.matching import maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
+from cugraph_ws.algorithms.similarity import adamic_adar, cosine, jaccard, overlap, sorensen
 from cugraph_ws.algorithms.spanning_tree import minimum_spanning_forest, minimum_spanning_tree
 from cugraph_ws.algorithms.sssp import sssp
 from cugraph_ws.algorithms.strong_components import strongly_connected_components
 from cugraph_ws.algorithms.subgraphs import ego_graph, subgraph
 from cugraph_ws.algorithms.topological_levels import topological_levels
+from cugraph_ws.algorithms.triangles import clustering_coefficient, triangle_count
+from cugraph_ws.algorithms.truss import k_truss, truss_number
 from cugraph_ws.algorithms.widest_path import widest_path
 from cugraph_ws.execution.check import check
 from cugraph_ws.execution.run import run
@@ -85,14 +88,17 @@ class EdgeFrameAccessor:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
+    adamic_adar = _method(adamic_adar)
     belief_propagation = _method(belief_propagation)
     betweenness_centrality = _method(betweenness_centrality)
     bfs = _method(bfs)
     check = _method(check)
     circuit = _method(circuit)
     closeness_centrality = _method(closeness_centrality)
+    clustering_coefficient = _method(clustering_coefficient)
     coloring = _method(coloring)
     core_number = _method(core_number)
+    cosine = _method(cosine)
     degree = _method(degree)
     degrees = _method(degrees)
     edge_betweenness_centrality = _method(edge_betweenness_centrality)
@@ -102,7 +108,9 @@ class EdgeFrameAccessor:
     harmonic_centrality = _method(harmonic_centrality)
     heat = _method(heat)
     hits = _method(hits)
+    jaccard = _method(jaccard)
     k_core = _method(k_core)
+    k_truss = _method(k_truss)
     katz_centrality = _method(katz_centrality)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
     maximal_independent_set = _method(maximal_independent_set)
@@ -111,12 +119,16 @@ class EdgeFrameAccessor:
     multi_source_bfs = _method(multi_source_bfs)
     multi_source_sssp = _method(multi_source_sssp)
     neural_network = _method(neural_network)
+    overlap = _method(overlap)
     pagerank = _method(pagerank)
     run = _method(run)
+    sorensen = _method(sorensen)
     sssp = _method(sssp)
     strongly_connected_components = _method(strongly_connected_components)
     subgraph = _method(subgraph)
     topological_levels = _method(topological_levels)
+    triangle_count = _method(triangle_count)
+    truss_number = _method(truss_number)
     weakly_connected_components = _method(weakly_connected_components)
     widest_path = _method(widest_path)
 

@@ -127,6 +127,29 @@ class Framed(ABC, Generic[FrameT]):
         self._open()
         return self._vertices.numbers(values, argument, on_device=on_device)
 
+    def vertex_pairs(self, data: Any, argument: str) -> tuple[Any, Any]:
+        """Return the numbers of pairs of vertices; on a shard, of its share of them; collective.
+
+        Parameters
+        ----------
+        data : frame
+            The ids in columns `first` and `second`.
+        argument : str
+            The caller's name for it, for errors.
+
+        Returns
+        -------
+        firsts, seconds : array of int64
+            Where the graph is: on the device, or the host.
+
+        Raises
+        ------
+        InputError
+            If it is not such a frame, or one is not a vertex of the graph.
+        """
+        self._open()
+        return self._vertices.pairs(data, argument)
+
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
         """Return a mask of the given vertices; collective.
 
@@ -347,6 +370,23 @@ class Framed(ABC, Generic[FrameT]):
         """
         self.check_edge_names()
         return self.frame_of_edges(*self._listed(keep, among))
+
+    @abstractmethod
+    def arc_ends(self) -> tuple[Any, Any]:
+        """Return sources and destinations of this rank's arcs, in the order of `edge_frame`'s `keep`.
+
+        Returns
+        -------
+        sources, destinations : array of int64, shape (arcs,)
+            Vertex numbers; on the device if the graph, not a shard, was built there.
+        """
+
+    @property
+    def end_names(self) -> tuple[str, str]:
+        """Names of a result's columns, or their prefixes, for the ends of edges."""
+        if len(self._source_names) == 1:
+            return self._source_names[0], self._destination_names[0]
+        return "source", "destination"
 
     @abstractmethod
     def edges_among(self, marks: Any) -> Any:

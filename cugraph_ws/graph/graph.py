@@ -351,6 +351,14 @@ class Graph(GraphView[FrameT]):
         laid = self.on_device()
         return laid, laid.numbers, [laid.numbers[:0]]
 
+    def arc_ends(self) -> tuple[Any, Any]:
+        """Return the sources and destinations of all arcs; see `Framed.arc_ends`."""
+        arcs: Arcs | DeviceArcs = self._open()
+        if isinstance(arcs, Arcs):
+            return arcs.csc.indices.astype(np.int64), arcs.csc.rows().astype(np.int64)
+        destinations, sources, _ = arcs.ordered()
+        return sources.astype(np.int64), destinations.astype(np.int64)
+
     def edges_among(self, marks: Any) -> FrameT:
         """Return the edges between marked vertices, as a frame; see `GraphView.edges_among`."""
         return self.edge_frame(among=marks if self.device_resident else as_host(marks))

@@ -47,7 +47,11 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "minimum_spanning_forest": (ws.minimum_spanning_forest, {}),
     "minimum_spanning_tree": (ws.minimum_spanning_tree, {}),
     "subgraph": (ws.subgraph, {"vertices": ["a", "b", "d"]}),
+    "k_truss": (ws.k_truss, {"k": 2}),
 }
+# In the result; they do not compute with them.
+KEEP_WEIGHTS = ("k_core", "k_truss", "edge_betweenness_centrality", "ego_graph", "subgraph")
+EDGE_FRAMES = (*KEEP_WEIGHTS, "truss_number", "minimum_spanning_forest", "minimum_spanning_tree")
 REQUIRE_WEIGHTS = ("heat", "neural_network")
 OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "bfs": (ws.bfs, {"start": "a"}),
@@ -65,18 +69,16 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "topological_levels": (ws.topological_levels, {}),
     "degrees": (ws.degrees, {}),
     "maximal_bipartite_matching": (ws.maximal_bipartite_matching, {"left": ["a", "d"]}),
+    "triangle_count": (ws.triangle_count, {}),
+    "clustering_coefficient": (ws.clustering_coefficient, {}),
+    "truss_number": (ws.truss_number, {}),
+    "jaccard": (ws.jaccard, {}),
+    "overlap": (ws.overlap, {}),
+    "sorensen": (ws.sorensen, {}),
+    "cosine": (ws.cosine, {}),
+    "adamic_adar": (ws.adamic_adar, {}),
 }
 ALL = {**READERS, **OTHERS}
-EDGE_FRAMES = (
-    "k_core", "edge_betweenness_centrality", "ego_graph", "minimum_spanning_forest",
-    "minimum_spanning_tree", "subgraph",
-)  # fmt: skip
-KEEPERS = (
-    "k_core",
-    "edge_betweenness_centrality",
-    "ego_graph",
-    "subgraph",
-)  # of weights that they do not need
 
 
 @ws.vertex_program
@@ -159,7 +161,7 @@ def test_a_named_column_that_is_missing_is_refused(name):
         function(EDGES, **given, weight="km")
 
 
-@pytest.mark.parametrize("name", [one for one in READERS if one not in KEEPERS])
+@pytest.mark.parametrize("name", [one for one in READERS if one not in KEEP_WEIGHTS])
 def test_a_weighted_graph_is_not_read_as_an_unweighted_one(name):
     function, given = READERS[name]
     with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
