@@ -541,11 +541,11 @@ COMMANDS = (
     neural_network_command,
     belief_propagation_command,
     matching_command,
+    *CENTRALITIES,
+    *STRUCTURE,
     triangle_count_command,
     clustering_coefficient_command,
     truss_number_command,
     k_truss_command,
     *SIMILARITY_COMMANDS,
-    *CENTRALITIES,
-    *STRUCTURE,
 )

@@ -39,7 +39,6 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "circuit": (ws.circuit, {"sources": {"a": 1.0, "b": 0.0}}),
     "neural_network": (ws.neural_network, {"activation": {"a": 1.0, "b": 0.5, "c": 0, "d": 0}}),
     "k_core": (ws.k_core, {"k": 0}),
-    "k_truss": (ws.k_truss, {"k": 2}),
     "eigenvector_centrality": (ws.eigenvector_centrality, {"nstart": 1.0, "tol": 0.01}),
     "katz_centrality": (ws.katz_centrality, {}),
     "edge_betweenness_centrality": (ws.edge_betweenness_centrality, {}),
@@ -48,7 +47,11 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "minimum_spanning_forest": (ws.minimum_spanning_forest, {}),
     "minimum_spanning_tree": (ws.minimum_spanning_tree, {}),
     "subgraph": (ws.subgraph, {"vertices": ["a", "b", "d"]}),
+    "k_truss": (ws.k_truss, {"k": 2}),
 }
+# In the result; they do not compute with them.
+KEEP_WEIGHTS = ("k_core", "k_truss", "edge_betweenness_centrality", "ego_graph", "subgraph")
+EDGE_FRAMES = (*KEEP_WEIGHTS, "truss_number", "minimum_spanning_forest", "minimum_spanning_tree")
 REQUIRE_WEIGHTS = ("heat", "neural_network")
 OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "bfs": (ws.bfs, {"start": "a"}),
@@ -76,12 +79,6 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "adamic_adar": (ws.adamic_adar, {}),
 }
 ALL = {**READERS, **OTHERS}
-EDGE_FRAMES = (
-    "k_core", "k_truss", "truss_number", "edge_betweenness_centrality", "ego_graph",
-    "minimum_spanning_forest", "minimum_spanning_tree", "subgraph",
-)  # fmt: skip
-# These keep weights, but do not compute with them.
-KEEPERS = ("k_core", "k_truss", "edge_betweenness_centrality", "ego_graph", "subgraph")
 
 
 @ws.vertex_program
@@ -164,7 +161,7 @@ def test_a_named_column_that_is_missing_is_refused(name):
         function(EDGES, **given, weight="km")
 
 
-@pytest.mark.parametrize("name", [one for one in READERS if one not in KEEPERS])
+@pytest.mark.parametrize("name", [one for one in READERS if one not in KEEP_WEIGHTS])
 def test_a_weighted_graph_is_not_read_as_an_unweighted_one(name):
     function, given = READERS[name]
     with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
