@@ -31,8 +31,8 @@ import pandas as pd
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components
+from cugraph_ws.backends.cuda import arc_shards, grouping, numbering, rows
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda import grouping, numbering, rows
 from cugraph_ws.backends.cuda import predecessors as forest
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
@@ -111,12 +111,10 @@ class _Noted(EmulatedKernels):
         super().__init__(inner.device, inner.space)
         self._note = note
 
-    def launch(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> None:
+    def launch(self, name: str, grid: int, block: int, *arguments: Any, **options: Any) -> None:
         """Note a launch, and run it."""
         self._note(name, arguments)
-        super().launch(name, grid, block, *arguments, cooperative=cooperative)
+        super().launch(name, grid, block, *arguments, **options)
 
 
 class Recorder(EmulatedDevice):
@@ -177,7 +175,7 @@ def _distinct(found: dict[Launch, None]) -> Iterator[Launch]:
         key = (one.name, one.kinds)
         if (
             not one.text
-            or one.name in ("superstep", "traverse", "relay", "virtual_warps")
+            or one.name in ("superstep", "gather_shards", "traverse", "relay", "virtual_warps")
             or key not in seen
         ):
             yield one
@@ -288,6 +286,12 @@ def _directed(program: Any, graph: Any, direction: Any) -> None:
     ws.run(program, graph, start=0, direction=direction, engine="cuda")
 
 
+def _run_over(program: Any, graph: ws.Graph, layout: Any, given: dict[str, Any]) -> None:
+    """Run a superstep over a layout."""
+    with patch.object(arc_shards, "LEAST", 0):
+        ws.run(program, graph, layout=layout, max_iter=1, engine="cuda", **given)
+
+
 def _run_programs(recorder: Recorder) -> None:
     """Run the library's programs, and those that stand for what users write."""
     edges = cases.stable(cases.medley((5, 2), 10))
@@ -297,6 +301,22 @@ def _run_programs(recorder: Recorder) -> None:
     runs: list[tuple[str, Callable[[], Any]]] = [
         ("PageRank", lambda: ws.run(ws.PageRank, bare, **once)),
         ("PageRank weighted", lambda: ws.run(ws.PageRank, graph, **once)),
+        *[
+            (f"{name} in {layout}", partial(_run_over, program, bare, layout, given))
+            for layout in ("gshards", "windows")
+            for name, program, given in (
+                ("PageRank", ws.PageRank, {}),
+                ("outbox", cases.Paths, {}),
+                ("tuples", cases.Pairs, {}),
+            )
+        ],
+        *[
+            (f"{name} in windows", partial(_run_over, program, graph, "windows", given))
+            for name, program, given in (
+                ("PageRank weighted", ws.PageRank, {}),
+                ("Heat", ws.Heat, {"temperature": 1.0, "fixed": [0]}),
+            )
+        ],
         ("PageRank to 1e-9", lambda: ws.run(ws.PageRank, graph, tol=1e-9, **once)),
         (
             "PageRank personalized",

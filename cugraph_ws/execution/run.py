@@ -308,6 +308,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
                     (step.bytes_sent, step.bytes_useful),
                     step.modes,
                     step.partitions or holders,
+                    step.layout,
                 )
                 if interrupts.pressed:
                     raise KeyboardInterrupt

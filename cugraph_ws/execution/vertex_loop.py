@@ -211,6 +211,7 @@ class VertexLoop:
             residuals=residuals,
             direction=choice.direction,
             filter=filters.get(choice.direction, "list"),
+            layout=self._plan.strategy.layout,
             bytes_sent=traffic.sent,
             bytes_useful=traffic.useful,
             partitions=self._options.partitions if self._options.partitions > 1 else 0,

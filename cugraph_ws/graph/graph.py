@@ -9,7 +9,7 @@ first needed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast, get_args
@@ -76,6 +76,10 @@ class GraphReport:
         For an undirected graph: pairs of vertices with edges that were given in both directions.
         If a frame lists every edge in both directions, each counts twice.  0 for a directed
         graph, and if `duplicates=` merged the edges.
+    layouts : dict of str to int
+        Bytes of each layout of the arcs that is held now, in the GPU's copy of the graph too:
+        `csc`, by destination; `csr`, by source; `gshards` and `windows`, see `run`.  Empty for a
+        graph on a cluster.
     """
 
     vertices: int
@@ -86,6 +90,7 @@ class GraphReport:
     renumbered: Renumbered
     bytes: int
     both_ways: int = 0
+    layouts: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         both_ways = f"{self.both_ways:,} pairs given both ways, " if self.both_ways else ""
@@ -582,7 +587,15 @@ class Graph(Queries, Generic[FrameT]):
             renumbered=numbering.renumbered,
             bytes=arcs.nbytes + numbering.nbytes + self._vertices.attribute_bytes,
             both_ways=arcs.both_ways,
+            layouts=self._layouts(),
         )
+
+    def _layouts(self) -> dict[str, int]:
+        """Return the bytes of each layout; also of a copy on the device that a run has made."""
+        found = dict(self._open().layouts)
+        for name, size in ({} if self._copy is None else self._copy.layouts).items():
+            found[name] = found.get(name, 0) + size
+        return found
 
     def _warn_of_edges_given_twice(self) -> None:
         """Warn if the frame of an undirected graph lists edges in both directions."""

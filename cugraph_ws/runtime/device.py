@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
+DECLARED = 4 << 10  # bytes of shared memory that a kernel may declare beside what a launch asks for
 FEW_PLACES = 4  # indices set one by one
 
 
@@ -55,13 +56,18 @@ class KernelModule(Protocol):
     """The kernels of one source file, or of one program."""
 
     def launch(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> None:
-        """Launch a kernel asynchronously; arguments are arrays, numbers, and tuples of them."""
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> None:  # fmt: skip
+        """Launch a kernel asynchronously; arguments are arrays, numbers, and tuples of them.
+
+        `shared` is in bytes: the shared memory of a block beside what the kernel declares.
+        """
 
     def prepare(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> Prepared:
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> Prepared:  # fmt: skip
         """Return an object that launches a kernel repeatedly with the same arguments."""
 
     def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
@@ -83,6 +89,8 @@ class Device(Protocol):
         Number of multiprocessors.
     cache : int
         Bytes of the L2 cache.
+    shared_memory : int
+        Bytes of shared memory that a launch may ask for, beside 4 KiB that the kernel declares.
     downloads : int
         Number of arrays copied by `to_host` so far.
     """
@@ -90,6 +98,7 @@ class Device(Protocol):
     xp: Any
     multiprocessors: int
     cache: int
+    shared_memory: int
     downloads: int
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
@@ -157,8 +166,10 @@ class _Launch:
         marshalled: Marshalled,
         cooperative: bool,
         stream: Callable[[], Any],
+        shared: int = 0,
     ) -> None:
         self._function = function
+        self._shared = shared
         self._shape = grid, block
         self._arguments = arguments  # kept alive: the parameters point into their memory
         self._cooperative = cooperative
@@ -172,6 +183,7 @@ class _Launch:
                 self._parameters.table,
                 self._stream().ptr,
                 cooperative=self._cooperative,
+                shared=self._shared,
             )
 
     def change(self, place: int, value: int) -> None:
@@ -201,18 +213,22 @@ class _Kernels:
         return found
 
     def launch(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> None:
-        self.prepare(name, grid, block, *arguments, cooperative=cooperative)()
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> None:  # fmt: skip
+        self.prepare(name, grid, block, *arguments, cooperative=cooperative, shared=shared)()
 
     def prepare(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> Prepared:
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> Prepared:  # fmt: skip
         given = marshal(arguments)
         function = self._load(name, given.kinds)[0] if grid else None
+        if function is not None and shared:
+            function.allow_shared(shared)
         return _Launch(
             function, grid, block, arguments, given, cooperative,
-            self._device.xp.cuda.get_current_stream,
+            self._device.xp.cuda.get_current_stream, shared,
         )  # fmt: skip
 
     def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
@@ -244,6 +260,7 @@ class CudaDevice:
         self.gpu = gpu
         self.multiprocessors = gpu.multiprocessors
         self.cache = gpu.cache
+        self.shared_memory = gpu.shared - DECLARED
         self.downloads = 0
         self._modules: dict[str, _Kernels] = {}
         self._programs: dict[tuple[str, str, tuple[str, ...]], _Kernels] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cugraph_ws.backends import layout_of
 from cugraph_ws.backends.cpu.executor import CpuExecutor
 from cugraph_ws.backends.planner import Plan
 from cugraph_ws.contract import Setup
@@ -53,6 +54,8 @@ def set_up(
     ------
     InputError
         If an option is for GPUs only, or for whole graphs only.
+    EngineError
+        If the layout is for GPUs only.
     """
     for name, value in options.given("gpu").items():
         what = "schedule" if name == "method" else "choice"
@@ -62,6 +65,8 @@ def set_up(
             f"partitions={options.partitions}: a graph on a cluster is in one partition for each worker; "
             "leave it out"
         )
+    if options.layout != "auto":
+        layout_of(options.layout, on_device=False)  # raises if there is none
     plan = Plan(
         bound,
         graph.number_of_arcs,
