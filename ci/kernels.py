@@ -31,9 +31,8 @@ import pandas as pd
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components
-from cugraph_ws.backends.cuda import arc_shards, grouping, numbering, rows
+from cugraph_ws.backends.cuda import arc_shards, grouping, numbering, predecessors, rows
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda import predecessors as forest
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
 from cugraph_ws.runtime.device import installed
@@ -43,9 +42,9 @@ from cugraph_ws.runtime.signature import Kind, kind_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-import crews
 import cuda_cases as cases
 import stand_in_cudf
+import thread_ranks
 from emulator.device import EmulatedDevice, EmulatedKernels, small_blocks
 
 __all__ = [
@@ -153,7 +152,9 @@ def launches() -> tuple[Launch, ...]:
         small_blocks(32),  # types are the same
         patch.object(device_graph, "ASKED_FIRST", 0),
         patch.object(numbering, "READ_IDS", 0),
-        patch.multiple(forest, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3, TIES_FROM=0, TIES_PART=1),
+        patch.multiple(
+            predecessors, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3, TIES_FROM=0, TIES_PART=1
+        ),
     ):
         _build_graphs()
         _run_loops()
@@ -212,22 +213,22 @@ def _build_graphs() -> None:
             frame = stand_in_cudf.DataFrame(ends.astype(kind).assign(w=edges.weight.astype(value)))
             for directed, weight in product((True, False), (None, "w")):
                 build_shard(SingleRank(), [(0, frame)], weight=weight, directed=directed)
-                crews.over_links(2, partial(_make_share, frame, weight, directed))
+                thread_ranks.over_links(2, partial(_make_share, frame, weight, directed))
     for kind in ("int32", "int64", "uint32"):
         with stand_in_cudf.installed():
             for named, directed in ((ends, False), (3 * ends + 1, True)):
                 frame = stand_in_cudf.DataFrame(named.astype(kind))
-                crews.over_links(2, partial(_use_share, frame, directed))
+                thread_ranks.over_links(2, partial(_use_share, frame, directed))
 
 
 def _make_share(frame: Any, weight: str | None, directed: bool, comm: Any) -> Any:
-    """Build a member's share of a graph."""
+    """Build a rank's share of a graph."""
     own = frame.iloc[comm.rank :: 2].reset_index(drop=True)
     return build_shard(comm, [(comm.rank, own)], weight=weight, directed=directed)
 
 
 def _use_share(frame: Any, directed: bool, comm: Any) -> None:
-    """Build a member's share of a graph, and ask it for what has kernels of its own."""
+    """Build a rank's share of a graph, and ask it for what has kernels of its own."""
     shard = _make_share(frame, None, directed, comm)
     start = int(frame["source"].iloc[0])
     found = ws.run(ws.BFS, shard, start=start, engine="cuda", max_iter=1)
@@ -235,8 +236,8 @@ def _use_share(frame: Any, directed: bool, comm: Any) -> None:
 
 
 def _join_share(graph: ws.Graph, comm: Any) -> None:
-    """Find the components of a graph from a member's share."""
-    ws.run(ws.WeaklyConnectedComponents(), crews.share(graph, comm), engine="cuda")
+    """Find the components of a graph from a rank's share."""
+    ws.run(ws.WeaklyConnectedComponents(), thread_ranks.share(graph, comm), engine="cuda")
 
 
 def _weighted(edges: Any, kind: Any, **options: Any) -> ws.Graph:
@@ -257,7 +258,7 @@ def _run_loops() -> None:
         ):
             ws.run(loop, graph, engine="cuda")
         with patch.object(components, "LEAST_SHOWN", 0):
-            crews.over_links(2, partial(_join_share, graph))
+            thread_ranks.over_links(2, partial(_join_share, graph))
         priors = pd.DataFrame({"vertex": left, "p0": 0.5 + left / 99.0, "p1": 0.5})
         for coupling in ("weight", [[3.0, 1.0], [1.0, 2.0]]):  # one for each edge; one for all
             loop = ws.BeliefPropagation(priors, coupling, max_iter=1)
@@ -388,9 +389,11 @@ def _run_programs(recorder: Recorder) -> None:
         runs += [
             (
                 f"{program.name} on GPUs of a cluster",
-                lambda program=program, given={**given, **way}: crews.over_links(
+                lambda program=program, given={**given, **way}: thread_ranks.over_links(
                     2,
-                    lambda comm: ws.run(program, crews.share(graph, comm), engine="cuda", **given),
+                    lambda comm: ws.run(
+                        program, thread_ranks.share(graph, comm), engine="cuda", **given
+                    ),
                 ),
             )
             for way in ({"max_iter": 3, "exchange": "vr"}, {"max_iter": 3, "exchange": "ms"})
@@ -400,9 +403,11 @@ def _run_programs(recorder: Recorder) -> None:
     runs.append(
         (
             "SSSP on GPUs of a cluster",
-            lambda: crews.over_links(
+            lambda: thread_ranks.over_links(
                 2,
-                lambda comm: ws.run(ws.SSSP, crews.share(chain, comm), start=0, engine="cuda"),
+                lambda comm: ws.run(
+                    ws.SSSP, thread_ranks.share(chain, comm), start=0, engine="cuda"
+                ),
             ),
         )
     )

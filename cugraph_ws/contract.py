@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "BoundaryUpdate",
     "Choice",
     "Conversion",
     "Counts",
@@ -23,7 +24,6 @@ __all__ = [
     "Executor",
     "Layout",
     "LayoutName",
-    "Parcel",
     "Planner",
     "Schedule",
     "Setup",
@@ -211,7 +211,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class BoundaryUpdate:
     """A message from one partition to another.
 
     Attributes
@@ -241,13 +241,13 @@ class Parcel:
         told = (self.places, self.active, self.bits)
         return [*self.fields, *(array for array in told if array is not None)]
 
-    def unfolded(self) -> Parcel:
+    def unfolded(self) -> BoundaryUpdate:
         """Return a message with bits as one with places, any other as it is."""
         if self.bits is None:
             return self
         places = np.flatnonzero(np.unpackbits(self.bits))
         fields = tuple(np.repeat(column, len(places)) for column in self.fields)
-        return Parcel(places, fields, None, self.useful)
+        return BoundaryUpdate(places, fields, None, self.useful)
 
     @property
     def nbytes(self) -> int:
@@ -259,7 +259,7 @@ class Parcel:
         """Bytes of the values of one vertex."""
         return sum(array.dtype.itemsize for array in self.fields)
 
-    def only(self, places: npt.NDArray[Any]) -> Parcel:
+    def only(self, places: npt.NDArray[Any]) -> BoundaryUpdate:
         """Return the part of a message about all vertices that concerns some of them.
 
         Parameters
@@ -269,7 +269,7 @@ class Parcel:
         """
         active = None if self.active is None else self.active[places]
         fields = tuple(column[places] for column in self.fields)
-        return Parcel(None, fields, active, self.useful)
+        return BoundaryUpdate(None, fields, active, self.useful)
 
 
 class Executor(Protocol):
@@ -281,11 +281,11 @@ class Executor(Protocol):
 
     Attributes
     ----------
-    tells_at_once : bool
+    knows_changes_early : bool
         Whether it knows what has changed when it packs, and can choose the shorter message.
     """
 
-    tells_at_once: bool
+    knows_changes_early: bool
 
     def start(self) -> None:
         """Initialise the state of every vertex, ghosts included, and find the active ones."""
@@ -297,35 +297,35 @@ class Executor(Protocol):
         """
 
     def pack(
-        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, forest: bool = False
-    ) -> Parcel:
+        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, trees: bool = False
+    ) -> BoundaryUpdate:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts.
 
         With `refine`, only vertices with ghosts out of date since the last superstep are sent:
         those that are active now, or, after a dense one, whose state has changed.  None, for
-        executors that `tells_at_once`, chooses whichever takes fewer bytes.  With `forest`, return
+        executors with `knows_changes_early`, chooses whichever takes fewer bytes.  With `trees`, return
         instead whether each vertex has a predecessor or is a root.
 
         An engine may return before the message is filled, and its length known; `seal` waits for
         it.
         """
 
-    def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+    def seal(self, updates: Sequence[BoundaryUpdate]) -> list[BoundaryUpdate]:
         """Return the messages packed since the last superstep, cut to what is filled.
 
         One wait serves all of them, and `counts`.
         """
 
-    def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
+    def unpack(self, first: int, last: int, update: BoundaryUpdate, *, trees: bool = False) -> None:
         """Update the ghosts at positions [first, last); those in the message become active."""
 
     def counts(self) -> Counts:
         """Return what the last superstep did, and the work left, ghosts' arcs included."""
 
-    def begin_forest(self) -> int:
+    def begin_trees(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
 
-    def grow_forest(self) -> int:
+    def grow_trees(self) -> int:
         """Attach undecided owned vertices to vertices attached since; return how many."""
 
     def predecessors(self) -> npt.NDArray[np.int64]:

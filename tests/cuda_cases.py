@@ -13,8 +13,7 @@ from shapes import build, vertex_frame
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda import predecessors as forest
-from cugraph_ws.backends.cuda import schedule
+from cugraph_ws.backends.cuda import predecessors, schedule
 
 __all__ = [
     "CASES",
@@ -461,8 +460,8 @@ def set_classes(monkeypatch: Any, *, block: int, hub: int, chunk: int, middle: i
     monkeypatch.setattr(schedule, "CHUNK", chunk)
     monkeypatch.setattr(schedule, "MIDDLE", middle)
     halves = [(max(1, middle >> order), 32 >> order) for order in range(5)]
-    monkeypatch.setattr(forest, "WIDEST", hub)
-    monkeypatch.setattr(forest, "CLASSES", (*halves, (1, 1)))
+    monkeypatch.setattr(predecessors, "WIDEST", hub)
+    monkeypatch.setattr(predecessors, "CLASSES", (*halves, (1, 1)))
 
 
 def _plain(column: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -1,4 +1,4 @@
-"""How much memory of the emulated GPU each member of a crew takes at most."""
+"""How much memory of the emulated GPU each rank of a crew takes at most."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from crews import ThreadCommunicator, ThreadLinks
 from emulator.device import EmulatedDevice
+from thread_ranks import ThreadCommunicator, ThreadLinks
 
-__all__ = ["LinkedCrew", "MeasuredDevice"]
+__all__ = ["LinkedCommunicator", "MeasuredDevice"]
 
 
 class _Ledger:
@@ -116,8 +116,8 @@ class _Links(ThreadLinks):
         super().post([[np.asarray(one) for one in box] for box in sent], taken)
 
 
-class LinkedCrew(ThreadCommunicator):
-    """A member of a crew of threads that has links too, over which large arrays go."""
+class LinkedCommunicator(ThreadCommunicator):
+    """A rank of a crew of threads that has links too, over which large arrays go."""
 
     def __init__(self, comm: ThreadCommunicator, ways: Any) -> None:
         super().__init__(comm.rank, comm.size, comm._board, comm._barrier)

@@ -9,19 +9,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from crews import ThreadCommunicator, together
+from thread_ranks import ThreadCommunicator, on_ranks
 
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.build import build_shard
 
 
 class Strict:
-    """A member that hears what processes would: copies that are read-only, and plain values."""
+    """A rank that hears what processes would: copies that are read-only, and plain values."""
 
     on_device = False
 
     def __init__(self, comm: ThreadCommunicator) -> None:
-        self.rank, self.size, self.wish, self._comm = comm.rank, comm.size, comm.wish, comm
+        self.rank, self.size, self.request, self._comm = comm.rank, comm.size, comm.request, comm
 
     def alltoall(self, boxes: Any) -> list[list[Any]]:
         for box in boxes:
@@ -57,7 +57,7 @@ def cut(frame: Any, pieces: int, seed: int = 0) -> list[Any]:
 
 
 def deal(pieces: list[Any], size: int, seed: int = 0) -> list[list[tuple[int, Any]]]:
-    """Deal pieces, with their places, to members at random; some may get none."""
+    """Deal pieces, with their places, to ranks at random; some may get none."""
     rng = np.random.default_rng(seed)
     hands: list[list[tuple[int, Any]]] = [[] for _ in range(size)]
     for place in rng.permutation(len(pieces)).tolist():
@@ -70,15 +70,15 @@ def build(
 ) -> list[Any]:
     """Let a crew build a graph, and do some work with it."""
 
-    def member(comm: ThreadCommunicator) -> Any:
+    def on_rank(comm: ThreadCommunicator) -> Any:
         shard = build_shard(Strict(comm), hands[comm.rank], *arguments, **options)
         return shard if work is None else work(shard)
 
-    return together(size, member)
+    return on_ranks(size, on_rank)
 
 
 def described(shard: Any) -> dict[str, Any]:
-    """Tell what a member knows, in vertex numbers; together."""
+    """Tell what a rank knows, in vertex numbers; together."""
     csc, csr = shard.csc, shard.csr
     positions = shard.positions
     return {
@@ -104,7 +104,7 @@ def described(shard: Any) -> dict[str, Any]:
 
 
 def stacked(frames: list[Any]) -> Any:
-    """Put members' result frames together, whose dtypes must be equal."""
+    """Put ranks' result frames together, whose dtypes must be equal."""
     if isinstance(frames[0], pd.DataFrame):
         assert len({tuple(map(str, frame.dtypes)) for frame in frames}) == 1
         return pd.concat(frames, ignore_index=True)

@@ -180,7 +180,7 @@ class BeliefPropagation:
             )
         coupling = self.coupling if matrix is None else matrix
         self._messages = self._backend.Messages(part, log_priors, coupling, self.damping)
-        self._messages.hear()
+        self._messages.add_up()
         self._residual = math.inf if self._arcs else 0.0
 
     @property
@@ -193,7 +193,7 @@ class BeliefPropagation:
         """Send all messages once, computed from the last step's, and update the beliefs."""
         halo, vertices = self._part.halo, self._part.graph.number_of_vertices
         change = self._messages.send()
-        self._messages.hear()
+        self._messages.add_up()
         self._residual = max(halo.comm.allgather(_number(change)))
         (sent,) = halo.totals()
         return Step(
@@ -247,7 +247,7 @@ class BeliefPropagation:
             against = saved[:, states:] if len(self.by_arc_state) > states else None
             messages.restore(saved[:, :states], against)
         self._residual = float(state["residual"][0])
-        messages.hear()
+        messages.add_up()
 
     def columns(self) -> dict[str, Array]:
         """Return the beliefs of each owned vertex; they sum to 1."""

@@ -174,13 +174,13 @@ def _walk(tree: _Tree, targets: Integers) -> tuple[Integers, Integers, Integers]
     """Return path, position and vertex of each row; paths are numbered as the targets."""
     path, vertex, ahead = np.arange(len(targets)), targets, targets
     paths, vertices = [path], [vertex]
-    while tree.graph.any_member(len(path) > 0):
+    while tree.graph.any_rank(len(path) > 0):
         vertex, ahead = tree.before(vertex), tree.before(tree.before(ahead))
         goes_on = vertex >= 0
         path, vertex, ahead = path[goes_on], vertex[goes_on], ahead[goes_on]
         # Floyd's cycle detection: the second walker is twice as fast, and they meet only in a
         # cycle.
-        if tree.graph.any_member(bool((vertex == ahead).any())):
+        if tree.graph.any_rank(bool((vertex == ahead).any())):
             raise InputError("result: the predecessors run in a circle; give a search's own result")
         paths.append(path)
         vertices.append(vertex)
@@ -198,7 +198,7 @@ def _tree_of_result(result: Result) -> _Tree:
             f"result: it has no column {PREDECESSOR!r}, it has {', '.join(result.arrays)}; run a "
             f"program that declares `{PREDECESSOR}: ws.predecessor`"
         )
-    if result.graph.any_member(len(predecessor.numbers) != result.graph.owned):
+    if result.graph.any_rank(len(predecessor.numbers) != result.graph.owned):
         raise InputError("result: it has the rows of several searches; give the rows of one")
     name = next((name for name in VALUES if name in result.arrays), None)
     column = np.zeros(len(predecessor.numbers)) if name is None else result.arrays[name]

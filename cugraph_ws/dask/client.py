@@ -22,23 +22,23 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, Future, get_client, wait
 from distributed.protocol.pickle import loads
 
-from cugraph_ws.dask.direct_start import Summons
+from cugraph_ws.dask.direct_start import DirectStart
 from cugraph_ws.dask.faults import BROKEN, PausedWorkers
-from cugraph_ws.dask.tasks import TOPIC, Duty, part_of, search_of, summary_of
+from cugraph_ws.dask.tasks import TOPIC, RankContext, part_of, search_of, summary_of
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 
 __all__ = [
-    "Crewed",
     "LeftBeforeError",
     "Piece",
+    "RankTasks",
     "ask_workers",
     "current_client",
     "placed",
-    "run_crew",
-    "submit_together",
+    "run_on_ranks",
+    "submit_tasks",
     "workers_of",
 ]
 
@@ -89,7 +89,7 @@ class Piece:
     worker: str | None = None
 
 
-def submit_together(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
+def submit_tasks(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
     """Submit tasks in one message, since a client waits ten milliseconds before it sends another.
 
     Parameters
@@ -134,7 +134,7 @@ def _hasten(client: Client) -> None:
     loop.add_callback(now)  # runs after the callback that queues the message
 
 
-class Crewed:
+class RankTasks:
     """The tasks of one run, one per rank.
 
     Parameters
@@ -143,7 +143,7 @@ class Crewed:
     addresses : sequence of str
         The workers, by rank.
     task : callable
-        What a rank executes; its first argument is a `Duty`.
+        What a rank executes; its first argument is a `RankContext`.
     arguments : sequence of tuple
         The further arguments, by rank; futures, also those in lists, are replaced by their values.
     name : str
@@ -155,7 +155,7 @@ class Crewed:
     frames : bool
         Whether the tasks return `Returned`.
     early : sequence of tuple, optional
-        The direct task start, by rank: a callable, and its arguments between the `Duty` and the
+        The direct task start, by rank: a callable, and its arguments between the `RankContext` and the
         worker.  It returns a function that does the task's work, or None; see `RankPlugin.call`.
     advice : str
         What to do if a worker is lost.
@@ -197,36 +197,38 @@ class Crewed:
             _equip(client)
         if frames:
             _EQUIPPED[client][self.run] = []
-        duties = [Duty(self.run, rank, self._addresses, nccl) for rank in range(len(addresses))]
-        keys = [f"{self.run}-{duty.rank}" for duty in duties]
-        self._summons: Summons | None = None  # while a direct reply may precede Dask's
+        contexts = [
+            RankContext(self.run, rank, self._addresses, nccl) for rank in range(len(addresses))
+        ]
+        keys = [f"{self.run}-{context.rank}" for context in contexts]
+        self._direct: DirectStart | None = None  # while a direct reply may precede Dask's
         if early is not None:
             work = [
-                partial(function, duty, *given)
-                for duty, (function, *given) in zip(duties, early, strict=True)
+                partial(function, context, *given)
+                for context, (function, *given) in zip(contexts, early, strict=True)
             ]
-            self._summons = Summons.of(client, self._addresses, keys, work)
-        if self._summons is not None and lasts > LONG:
+            self._direct = DirectStart.of(client, self._addresses, keys, work)
+        if self._direct is not None and lasts > LONG:
             with HeldInterrupts() as interrupts:
-                self._summons.wait(LATER)
+                self._direct.wait(LATER)
             self._unheard = "interrupt" if interrupts.pressed else None
         pieces = [
-            Piece(key, task, (duty, *given), address)
-            for key, duty, given, address in zip(
-                keys, duties, arguments, self._addresses, strict=True
+            Piece(key, task, (context, *given), address)
+            for key, context, given, address in zip(
+                keys, contexts, arguments, self._addresses, strict=True
             )
         ]
         # Submitted with the tasks, so that workers take partitions out without another request.
         references = [TaskRef(piece.key) for piece in pieces if frames]
         parts = self._parts(references, 0)
-        futures = submit_together(client, pieces + parts)
+        futures = submit_tasks(client, pieces + parts)
         self.futures, self.first = futures[: len(pieces)], futures[len(pieces) :]
 
     def parts(self, which: int) -> list[Future[Any]]:
         """Submit the tasks that take one frame out of the results, where these are."""
         if which == 0:
             return self.first
-        return submit_together(self._client, self._parts(self.futures, which))
+        return submit_tasks(self._client, self._parts(self.futures, which))
 
     def searches(self, number: int) -> list[Future[Any]]:
         """Split the first frame by search: the first search's rows of all ranks, then the second's.
@@ -242,7 +244,7 @@ class Crewed:
             for which in range(number)
             for rank, rows in enumerate(self.first)
         ]
-        return submit_together(self._client, pieces)
+        return submit_tasks(self._client, pieces)
 
     def _parts(self, returned: Sequence[Any], which: int) -> list[Piece]:
         """Return the tasks that take one frame out of each rank's result.
@@ -258,17 +260,19 @@ class Crewed:
     def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
         """Return the contents of `summary_of` for rank 0's result."""
         told = _EQUIPPED[self._client].get(self.run)
-        if self._summons is not None and self._summons.summary is not None:
-            told = [self._summons.summary]
+        if self._direct is not None and self._direct.summary is not None:
+            told = [self._direct.summary]
         if not told:
             told = [self._client.submit(summary_of, self.futures[0], pure=False).result()]
         summary: tuple[list[bytes], dict[str, Any], Any] = loads(told[0])
         return summary
 
-    def wish(self, wish: str) -> None:
+    def request(self, request: str) -> None:
         """Request that the run ends at its next collective; `join` repeats a lost request."""
-        heard = self._ask(self._addresses[:1], op="cugraph_ws_wish", run=self.run, wish=wish)
-        self._unheard = None if all(heard) else wish
+        heard = self._ask(
+            self._addresses[:1], op="cugraph_ws_request", run=self.run, request=request
+        )
+        self._unheard = None if all(heard) else request
 
     def join(self) -> list[Future[Any]]:
         """Wait until every rank is done.
@@ -292,7 +296,7 @@ class Crewed:
             while not done:
                 try:
                     if self._unheard is not None:
-                        self.wish(self._unheard)
+                        self.request(self._unheard)
                     done = self._look()
                     pressed = interrupts.pressed
                 except KeyboardInterrupt:
@@ -314,11 +318,11 @@ class Crewed:
     def _look(self) -> bool:
         """Wait a little; return whether all ranks are done; raise if a rank or worker failed."""
         waiting = [future for future in self.futures if not future.done()]
-        if waiting and self._summons is not None:
-            if self._summons.wait(self._seconds):
-                if self._summons.done:
+        if waiting and self._direct is not None:
+            if self._direct.wait(self._seconds):
+                if self._direct.done:
                     return True
-                self._summons = None  # wait for Dask's tasks instead
+                self._direct = None  # wait for Dask's tasks instead
                 return False
         elif waiting:
             with suppress(TimeoutError), self._client.as_current():  # wait() uses the current one
@@ -358,7 +362,7 @@ class Crewed:
     def _fail(self, lost: list[str], kind: type[WorkerLostError]) -> None:
         """End the remaining ranks, and raise the error that explains the failure."""
         lost = lost + self._forget_silent(lost)
-        self._give_up("another member failed", lost)
+        self._give_up("another rank failed", lost)
         try:
             self._explain(lost, kind)
         finally:
@@ -506,7 +510,7 @@ def _equip(client: Client) -> None:
     _EQUIPPED[client] = told
 
 
-def run_crew(
+def run_on_ranks(
     client: Client,
     addresses: Sequence[str],
     task: Callable[..., Any],
@@ -517,8 +521,10 @@ def run_crew(
     nccl: bool = False,
     advice: str = AGAIN,
 ) -> list[Future[Any]]:
-    """Run a task on every rank and wait; see `Crewed`."""
-    return Crewed(client, addresses, task, arguments, name, losses, nccl=nccl, advice=advice).join()
+    """Run a task on every rank and wait; see `RankTasks`."""
+    return RankTasks(
+        client, addresses, task, arguments, name, losses, nccl=nccl, advice=advice
+    ).join()
 
 
 def _broken(name: str, error: BaseException) -> WorkerLostError:

@@ -22,7 +22,7 @@ from distributed import Client
 from distributed.core import send_recv
 from distributed.protocol.pickle import dumps
 
-__all__ = ["Early", "EarlyStarts", "Summons"]
+__all__ = ["DirectStart", "Early", "EarlyStarts"]
 
 MOST = 1 << 16  # bytes of a call, above which only Dask's task is sent
 REACH = 1.0  # seconds in which a worker must accept a connection
@@ -100,7 +100,7 @@ class EarlyStarts:
 # --------------------------------------------------------------------------------- on the client
 
 
-class Summons:
+class DirectStart:
     """The requests that start one run's tasks directly, and the replies to them.
 
     Parameters
@@ -130,7 +130,7 @@ class Summons:
     @classmethod
     def of(
         cls, client: Client, addresses: Sequence[str], keys: Sequence[str], work: Sequence[Any]
-    ) -> Summons | None:
+    ) -> DirectStart | None:
         """Send the requests; return None if one is too long or a worker was not reached lately.
 
         Parameters

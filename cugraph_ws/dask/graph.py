@@ -26,12 +26,12 @@ from distributed.scheduler import KilledWorker
 
 from cugraph_ws.arguments import check_choice, check_columns
 from cugraph_ws.dask.client import (
-    Crewed,
     LeftBeforeError,
+    RankTasks,
     ask_workers,
     current_client,
     placed,
-    run_crew,
+    run_on_ranks,
     workers_of,
 )
 from cugraph_ws.dask.faults import (
@@ -45,11 +45,11 @@ from cugraph_ws.dask.probe import cluster_scan
 from cugraph_ws.dask.tasks import (
     Call,
     Carried,
-    build_member,
-    call_member,
+    build_rank,
+    call_rank,
     early_work,
     meta_of,
-    report_member,
+    report_rank,
 )
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.execution.options import Options
@@ -222,10 +222,10 @@ class ClusterGraph:
         if is_dask_frame(vertices):
             extra = _partitions(client, vertices)
             theirs = placed(client, extra, self._addresses)
-        self._shares = run_crew(
+        self._shares = run_on_ranks(
             client,
             self._addresses,
-            build_member,
+            build_rank,
             [
                 (
                     places,
@@ -354,10 +354,10 @@ class ClusterGraph:
     def _reported(self) -> GraphReport:
         assert self._shares is not None
         tasks = [(share.key, share) for share in self._shares]
-        told: GraphReport = run_crew(
+        told: GraphReport = run_on_ranks(
             self._client,
             self._addresses,
-            report_member,
+            report_rank,
             tasks,
             "report",
             self._held(),
@@ -453,10 +453,10 @@ class ClusterGraph:
         theirs = replace(options, progress=False)  # the client shows it
         calls = [Call(share.key, function, carried, theirs, topic) for share in shares]
         begun = time.perf_counter()
-        crewed = Crewed(
+        rank_tasks = RankTasks(
             client,
             self._addresses,
-            call_member,
+            call_rank,
             [
                 (call, share, {one: [metas[one], *some] for one, some in parts.items()})
                 for call, share, parts in zip(calls, shares, own, strict=True)
@@ -476,17 +476,17 @@ class ClusterGraph:
             lasts=self._took.get(name, 0.0) if self._nccl else 0.0,
         )
         try:
-            with _Listener(client, topic, shown, crewed):
-                crewed.join()
+            with _Listener(client, topic, shown, rank_tasks):
+                rank_tasks.join()
         except BaseException:
-            crewed.abandon()  # otherwise ranks would go on waiting for each other
-            crewed.release()  # otherwise the error's traceback would keep the tasks
+            rank_tasks.abandon()  # otherwise ranks would go on waiting for each other
+            rank_tasks.release()  # otherwise the error's traceback would keep the tasks
             raise
         self._took[name] = time.perf_counter() - begun
         try:
-            return self._assembled(crewed)
+            return self._assembled(rank_tasks)
         finally:
-            crewed.release()
+            rank_tasks.release()
 
     def _check_call(self, arguments: Mapping[str, Any]) -> None:
         """Refuse columns and vertices that are not the graph's, before the workers start."""
@@ -514,23 +514,23 @@ class ClusterGraph:
             return None
         return {rank: loads(one) for rank, one in zip(boxes, told, strict=True)}
 
-    def _assembled(self, crewed: Crewed) -> Any:
+    def _assembled(self, rank_tasks: RankTasks) -> Any:
         """Make Dask frames of the ranks' frames.
 
         Their partitions may still be pending; they are taken out of the results on the workers.
         """
-        schemas, facts, error = crewed.summary()
+        schemas, facts, error = rank_tasks.summary()
         frames = []
         for which, schema in enumerate(schemas):
             if (
                 schema not in self._metas
             ):  # cuDF's frames take longer to send than the rest of a call
-                asked = self._client.submit(meta_of, crewed.futures[0], which, pure=False)
+                asked = self._client.submit(meta_of, rank_tasks.futures[0], which, pure=False)
                 meta = asked.result()
                 kinds = {getattr(dtype, "kind", "O") for dtype in meta.dtypes}
                 self._metas[schema] = meta, "O" in kinds
             number = facts.get("searches", 0)  # the frame has the rows of one after the other
-            parts = crewed.searches(number) if number > 1 else crewed.parts(which)
+            parts = rank_tasks.searches(number) if number > 1 else rank_tasks.parts(which)
             frames.append(_frame(parts, *self._metas[schema]))
         facts.pop("searches", None)
         if "iterations" in facts:
@@ -551,10 +551,12 @@ def _release(futures: list[Future[Any]]) -> None:
 class _Listener:
     """Shows the progress that rank 0 reports, and sends the user's stop request to the run."""
 
-    def __init__(self, client: Client, topic: str | None, shown: Reporter, crewed: Crewed) -> None:
-        self._client, self._topic, self._crewed = client, topic, crewed
+    def __init__(
+        self, client: Client, topic: str | None, shown: Reporter, rank_tasks: RankTasks
+    ) -> None:
+        self._client, self._topic, self._rank_tasks = client, topic, rank_tasks
         self._reporter = shown
-        self._wished = False
+        self._requested = False
         self._error: BaseException | None = None  # of the user's callback
 
     def __enter__(self) -> _Listener:
@@ -578,14 +580,16 @@ class _Listener:
     def _show(self, event: tuple[float, dict[str, Any]]) -> None:
         _, told = event
         told.pop("worker", None)
-        if self._wished:
+        if self._requested:
             return
         try:
-            self._wished = not self._reporter.update(ProgressUpdate(**told))
+            self._requested = not self._reporter.update(ProgressUpdate(**told))
         except BaseException as error:
-            self._error, self._wished = error, True
-        if self._wished:
-            threading.Thread(target=self._crewed.wish, args=("callback",), daemon=True).start()
+            self._error, self._requested = error, True
+        if self._requested:
+            threading.Thread(
+                target=self._rank_tasks.request, args=("callback",), daemon=True
+            ).start()
 
 
 def _frame(parts: list[Future[Any]], meta: Any, objects: bool) -> Any:

@@ -32,7 +32,7 @@ from cugraph_ws.runtime.communicator import RunAbandonedError
 if TYPE_CHECKING:
     from cugraph_ws.dask.worker import DaskCommunicator
 
-__all__ = ["Lifelines"]
+__all__ = ["Heartbeat"]
 
 PATIENCE = 30.0  # seconds until all ranks are connected
 CALLED = 0.02  # seconds between two checks whether a rank asks over Dask instead
@@ -51,7 +51,7 @@ LEFT, BUSY, FREE = range(3)  # the rank has left the run; another run has its GP
 HEARD = 1024  # runs for which the state of GPUs is kept
 
 
-class Lifelines:
+class Heartbeat:
     """Connections to all other ranks of a communicator; making them is collective.
 
     Parameters
@@ -322,7 +322,7 @@ class Lifelines:
             RunAbandonedError if a rank has left the run and this one has not followed.
         """
         self._thread = threading.Thread(
-            target=self._look, args=(tell,), name="cugraph_ws lifelines", daemon=True
+            target=self._look, args=(tell,), name="cugraph_ws heartbeat", daemon=True
         )
         self._thread.start()
 
@@ -358,7 +358,7 @@ class Lifelines:
                     return self._gone(ranks[descriptor])
             if left and time.monotonic() >= until:
                 if left == self._run:
-                    return RunAbandonedError("another member has left the run")
+                    return RunAbandonedError("another rank has left the run")
                 left = b""
             pause = max(0.0, until - time.monotonic()) * 1e3 if left else None
             ready = [descriptor for descriptor, _ in poller.poll(pause)]

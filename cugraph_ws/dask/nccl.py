@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
-from cugraph_ws.dask.heartbeat import Lifelines
+from cugraph_ws.dask.heartbeat import Heartbeat
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.runtime.communicator import Communicator, Links, plain
 from cugraph_ws.runtime.device import device
@@ -73,8 +73,8 @@ class NcclLinks:
         self._lost: Exception | None = None  # why the links can no longer be used
         self._calling, self._ending = threading.Lock(), threading.Lock()
         self._links: Any = None
-        self._lifelines = Lifelines(comm, addresses)
-        self._lifelines.watch(self._fail)
+        self._heartbeat = Heartbeat(comm, addresses)
+        self._heartbeat.watch(self._fail)
         try:
             self._links = self._made(partial(nccl.NcclCommunicator, comm.size, name, comm.rank))
         except BaseException:
@@ -105,16 +105,16 @@ class NcclLinks:
     # ------------------------------------------------------------------------------------- runs
 
     def are_free(self, run: str, here: bool, is_called: Callable[[], bool]) -> bool | None:
-        """Return whether the GPUs of all ranks are free for a run; see `Lifelines.are_free`."""
-        return self._lifelines.are_free(run, here, is_called)
+        """Return whether the GPUs of all ranks are free for a run; see `Heartbeat.are_free`."""
+        return self._heartbeat.are_free(run, here, is_called)
 
     def begin(self, run: str) -> None:
         """Set the current run; collective."""
-        self._lifelines.begin(run)
+        self._heartbeat.begin(run)
 
     def end(self, *, failed: bool) -> None:
         """Leave the current run; if it has failed, other ranks stop waiting for this one."""
-        self._lifelines.end(failed=failed)
+        self._heartbeat.end(failed=failed)
 
     # ----------------------------------------------------------------------------------- arrays
 
@@ -153,7 +153,7 @@ class NcclLinks:
     def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
         """Send a message to each other rank, and return the message of each."""
         self._refuse_lost()
-        return self._lifelines.swap(texts, self._look)
+        return self._heartbeat.swap(texts, self._look)
 
     def _look(self) -> None:
         """Raise if a rank is lost or the run is abandoned."""
@@ -209,7 +209,7 @@ class NcclLinks:
     def close(self) -> None:
         """Close the heartbeat's connections and abort the NCCL communicator."""
         self.alive = False
-        self._lifelines.close()
+        self._heartbeat.close()
         self._abort()
 
 
@@ -235,9 +235,9 @@ class NcclCommunicator:
         self._comm, self.links = comm, links
 
     @property
-    def wish(self) -> str | None:
+    def request(self) -> str | None:
         """The stop request from outside the run, if there is one."""
-        return self._comm.wish
+        return self._comm.request
 
     @property
     def room(self) -> int | None:
@@ -248,17 +248,19 @@ class NcclCommunicator:
     def allgather(self, value: Any) -> list[Any]:
         """Send a small value to every rank, and return all values, by rank."""
         own = plain(value)
-        told = self._meet([(own, [])] * self.size)
+        told = self._exchange([(own, [])] * self.size)
         return [own if rank == self.rank else told[rank][0] for rank in range(self.size)]
 
     def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Send each rank its arrays, and return those received; arrays on the GPU arrive there."""
-        told = self._meet([(None, box) for box in boxes])
+        told = self._exchange([(None, box) for box in boxes])
         return [
             list(boxes[rank]) if rank == self.rank else told[rank][1] for rank in range(self.size)
         ]
 
-    def _meet(self, messages: Sequence[tuple[Any, Sequence[Any]]]) -> list[tuple[Any, list[Any]]]:
+    def _exchange(
+        self, messages: Sequence[tuple[Any, Sequence[Any]]]
+    ) -> list[tuple[Any, list[Any]]]:
         """Exchange messages, then the arrays that are not part of them."""
         letters = {
             rank: _Letter(value, box)

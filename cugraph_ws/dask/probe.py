@@ -116,15 +116,15 @@ def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = N
     >>> graph = ws.Graph(dask_edges, **scan.proposal)  # doctest: +SKIP
     """
     need_dask()
-    from cugraph_ws.dask.client import current_client, run_crew, workers_of
-    from cugraph_ws.dask.survey import survey_member
+    from cugraph_ws.dask.client import current_client, run_on_ranks, workers_of
+    from cugraph_ws.dask.survey import probe_rank
 
     client = current_client() if client is None else client
     addresses = workers_of(client, workers)
-    futures = run_crew(
+    futures = run_on_ranks(
         client,
         addresses,
-        survey_member,
+        probe_rank,
         [()] * len(addresses),
         "cluster_scan",
         ["what it was measuring"] * len(addresses),
@@ -145,7 +145,7 @@ def assess(addresses: Sequence[str], found: Sequence[Row]) -> ClusterScan:
     addresses : sequence of str
         The workers, by rank.
     found : sequence of mapping
-        The results of `survey_member`, by rank.
+        The results of `probe_rank`, by rank.
 
     Returns
     -------

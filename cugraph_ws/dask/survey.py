@@ -21,7 +21,7 @@ from distributed import Worker, get_worker
 
 from cugraph_ws.algorithms.pagerank import PageRank
 from cugraph_ws.dask.gpu_topology import gpu_wires
-from cugraph_ws.dask.tasks import Duty, at_work
+from cugraph_ws.dask.tasks import RankContext, at_work
 from cugraph_ws.dask.worker import DaskCommunicator
 from cugraph_ws.execution.options import Engine
 from cugraph_ws.execution.run import run
@@ -31,7 +31,7 @@ from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.driver import installed_gpus
 from cugraph_ws.runtime.memory import available_memory
 
-__all__ = ["engine_of", "pairs", "survey_member"]
+__all__ = ["engine_of", "pairs", "probe_rank"]
 
 SCALE = {"cpu": 16, "cuda": 20}  # of the R-MAT graph: 16 << scale arcs
 SECONDS = 0.5  # of the measurement of a worker's speed
@@ -42,12 +42,12 @@ FULL, EMPTY = 4, 16  # full and empty exchanges per link; the fastest counts
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-def survey_member(duty: Duty) -> dict[str, Any]:
+def probe_rank(context: RankContext) -> dict[str, Any]:
     """Describe this worker, and measure its links and its speed; collective.
 
     Parameters
     ----------
-    duty : Duty
+    context : RankContext
 
     Returns
     -------
@@ -55,10 +55,10 @@ def survey_member(duty: Duty) -> dict[str, Any]:
         `facts` (see `_describe`); `engine`; `arcs_per_second`; `links`, by rank the bytes per
         second (each way) and the seconds of an empty exchange; `wires`, by UUID of another GPU.
     """
-    with at_work(duty) as comm:
+    with at_work(context) as comm:
         facts = _describe(get_worker())
         everyone = comm.allgather(facts)
-        engine = engine_of(everyone, duty.rank)
+        engine = engine_of(everyone, context.rank)
         measure = _supersteps(engine)
         comm.allgather(None)  # wait, so as not to measure while other ranks compile
         links = _links(comm)

@@ -32,16 +32,16 @@ __all__ = [
     "TOPIC",
     "Call",
     "Carried",
-    "Duty",
+    "RankContext",
     "Returned",
     "at_work",
-    "build_member",
+    "build_rank",
     "call_early",
-    "call_member",
+    "call_rank",
     "early_work",
     "meta_of",
     "part_of",
-    "report_member",
+    "report_rank",
     "search_of",
     "summary_of",
 ]
@@ -56,7 +56,7 @@ ANSWER = 30.0  # seconds in which the scheduler must unpin a task
 
 
 @dataclass(frozen=True)
-class Duty:
+class RankContext:
     """The context of a rank.
 
     Attributes
@@ -110,12 +110,12 @@ class Returned:
 
 
 @contextmanager
-def at_work(duty: Duty) -> Iterator[Any]:
+def at_work(context: RankContext) -> Iterator[Any]:
     """Join a communicator outside the worker's thread pool, so that other tasks and runs go on.
 
     Parameters
     ----------
-    duty : Duty
+    context : RankContext
 
     Yields
     ------
@@ -123,14 +123,14 @@ def at_work(duty: Duty) -> Iterator[Any]:
     """
     worker = get_worker()
     here = worker.address
-    if here != duty.addresses[duty.rank]:
+    if here != context.addresses[context.rank]:
         raise WorkerLostError(
-            f"worker {duty.addresses[duty.rank]} is gone, and with it what it held of a graph or a "
+            f"worker {context.addresses[context.rank]} is gone, and with it what it held of a graph or a "
             "result; run the algorithm again, or go on from its checkpoint with resume="
         )
     secede()
     freeing = _unpinned(worker)
-    with _joined(worker, duty) as comm:
+    with _joined(worker, context) as comm:
         yield comm
     _wait_for(freeing, worker)
 
@@ -146,15 +146,15 @@ def _wait_for(freeing: Future[Any], worker: Worker) -> None:
 
 
 @contextmanager
-def _joined(worker: Worker, duty: Duty) -> Iterator[Any]:
+def _joined(worker: Worker, context: RankContext) -> Iterator[Any]:
     """Join a communicator on the current thread."""
     plugin = office(worker)
-    plugin.begin(duty.run)
+    plugin.begin(context.run)
     try:
         with threads_at_most(max(1, worker.state.nthreads)):  # the rest is for other workers
-            comm = DaskCommunicator(plugin, duty.run, duty.rank, duty.addresses)
-            if duty.nccl and comm.size > 1:
-                with plugin.links.lend(comm, duty.addresses, duty.run) as linked:
+            comm = DaskCommunicator(plugin, context.run, context.rank, context.addresses)
+            if context.nccl and comm.size > 1:
+                with plugin.links.lend(comm, context.addresses, context.run) as linked:
                     yield linked
             else:
                 yield comm
@@ -165,7 +165,7 @@ def _joined(worker: Worker, duty: Duty) -> Iterator[Any]:
             f"worker {worker.address} has run out of memory ({error}); use more workers, or larger ones"
         ) from error
     finally:
-        plugin.end(duty.run)
+        plugin.end(context.run)
 
 
 def _unpinned(worker: Worker) -> Future[Any]:
@@ -179,8 +179,8 @@ def _unpinned(worker: Worker) -> Future[Any]:
     return asyncio.run_coroutine_threadsafe(free, loop)
 
 
-def build_member(
-    duty: Duty,
+def build_rank(
+    context: RankContext,
     places: Sequence[int],
     frames: Sequence[Any],
     meta: Any,
@@ -192,7 +192,7 @@ def build_member(
 
     Parameters
     ----------
-    duty : Duty
+    context : RankContext
     places : sequence of int
         Indices of this rank's partitions in the edge frame.
     frames : sequence of DataFrame
@@ -212,7 +212,7 @@ def build_member(
         Facts about the shard for the client.
     """
     key = get_worker().get_current_task()
-    with at_work(duty) as comm:
+    with at_work(context) as comm:
         shard = build_shard(
             comm,
             list(zip(places, frames, strict=True)),
@@ -230,16 +230,16 @@ def build_member(
         "arcs": shard.own_arcs,
         "bytes": shard.nbytes,
         "both_ways": shard.own_both_ways,
-        "directory": shard._vertices.directory() if duty.rank == 0 else None,
+        "directory": shard._vertices.directory() if context.rank == 0 else None,
     }
 
 
-def report_member(duty: Duty, key: Any, share: Mapping[str, Any]) -> GraphReport:
+def report_rank(context: RankContext, key: Any, share: Mapping[str, Any]) -> GraphReport:
     """Return what the build of a graph did.
 
     Parameters
     ----------
-    duty : Duty
+    context : RankContext
     key : str
         The key of the task that built the shard.
     share : mapping
@@ -250,7 +250,7 @@ def report_member(duty: Duty, key: Any, share: Mapping[str, Any]) -> GraphReport
     GraphReport
         The same on all ranks.
     """
-    with at_work(duty) as comm:
+    with at_work(context) as comm:
         return _share(get_worker(), key, comm).report
 
 
@@ -279,14 +279,14 @@ class Call:
     topic: str | None
 
 
-def call_member(
-    duty: Duty, call: Call, share: Mapping[str, Any], parts: Mapping[str, Sequence[Any]]
+def call_rank(
+    context: RankContext, call: Call, share: Mapping[str, Any], parts: Mapping[str, Sequence[Any]]
 ) -> Returned:
     """Call a function on this rank's shard, or take over a call that a direct start began.
 
     Parameters
     ----------
-    duty : Duty
+    context : RankContext
     call : Call
     share : mapping
         The result of the task that built the shard; as an argument it keeps the shard.
@@ -302,23 +302,23 @@ def call_member(
     early = office().early.claim(key)
     if early is not None:
         return _taken_over(worker, early)
-    with at_work(duty) as comm:
+    with at_work(context) as comm:
         returned = _called(worker, comm, call, parts)
-    if duty.rank == 0:
+    if context.rank == 0:
         summary = summary_of(returned)
         if len(summary) <= TOLD:  # otherwise the client requests it
-            office().news[key] = TOPIC, {"run": duty.run, "summary": summary}
+            office().news[key] = TOPIC, {"run": context.run, "summary": summary}
     return returned
 
 
 def early_work(
-    duty: Duty, call: Call, keys: Mapping[str, Sequence[Any]], worker: Worker
+    context: RankContext, call: Call, keys: Mapping[str, Sequence[Any]], worker: Worker
 ) -> Callable[[], tuple[Returned, bytes | None]] | None:
     """Return the function that does `call_early` here; None if partitions are on other workers.
 
     Parameters
     ----------
-    duty : Duty
+    context : RankContext
     call : Call
     keys : mapping of str to sequence of key
         Partitioned arguments, by name: the keys of this rank's partitions.
@@ -329,13 +329,13 @@ def early_work(
     if not all(own and all(key in data for key in own) for own in keys.values()):
         return None
     parts = {name: [data[key] for key in own] for name, own in keys.items()}
-    return partial(call_early, duty, call, parts, worker)
+    return partial(call_early, context, call, parts, worker)
 
 
 def call_early(
-    duty: Duty, call: Call, parts: Mapping[str, Sequence[Any]], worker: Worker
+    context: RankContext, call: Call, parts: Mapping[str, Sequence[Any]], worker: Worker
 ) -> tuple[Returned, bytes | None]:
-    """Do what `call_member` does before its task has come, in a thread of its own.
+    """Do what `call_rank` does before its task has come, in a thread of its own.
 
     Returns
     -------
@@ -343,9 +343,9 @@ def call_early(
     summary : bytes or None
         See `summary_of`; None on ranks above 0.
     """
-    with _joined(worker, duty) as comm:
+    with _joined(worker, context) as comm:
         returned = _called(worker, comm, call, parts)
-    return returned, summary_of(returned) if duty.rank == 0 else None
+    return returned, summary_of(returned) if context.rank == 0 else None
 
 
 def _taken_over(worker: Worker, early: Early) -> Returned:

@@ -108,7 +108,7 @@ class RankPlugin(WorkerPlugin):
         self.programs: dict[bytes, Any] = {}
         self._changed = threading.Condition()
         self._mail: dict[tuple[str, int], dict[int, Any]] = {}
-        self._wishes: dict[str, str] = {}
+        self._requests: dict[str, str] = {}
         self._abandoned: dict[str, str] = {}
         self._begun: set[str] = set()  # runs with a rank at work here
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
@@ -116,7 +116,7 @@ class RankPlugin(WorkerPlugin):
         worker.handlers["cugraph_ws_post"] = self.receive
         worker.handlers["cugraph_ws_ping"] = self.ping
         worker.handlers["cugraph_ws_begun"] = self.has_begun
-        worker.handlers["cugraph_ws_wish"] = self.wish
+        worker.handlers["cugraph_ws_request"] = self.request
         worker.handlers["cugraph_ws_abandon"] = self.abandon
         worker.handlers["cugraph_ws_end"] = self.end
         worker.handlers["cugraph_ws_find"] = self.find
@@ -231,15 +231,15 @@ class RankPlugin(WorkerPlugin):
         """Return whether a rank of a run is at work here, or has been."""
         return run in self._begun or run in self._ended
 
-    def wish(self, run: str, wish: str) -> None:
+    def request(self, run: str, request: str) -> None:
         """Request that a run ends at its next collective."""
         with self._changed:
             if run not in self._ended:
-                self._wishes[run] = wish
+                self._requests[run] = request
 
-    def wished(self, run: str) -> str | None:
+    def requested(self, run: str) -> str | None:
         """Return the stop request for a run, if there is one."""
-        return self._wishes.get(run)
+        return self._requests.get(run)
 
     def abandon(self, run: str, reason: str) -> None:
         """Wake the rank here, which would wait for others in vain."""
@@ -255,7 +255,7 @@ class RankPlugin(WorkerPlugin):
                 self._ended.append(run)
             self._changed.notify_all()
             self._begun.discard(run)
-            self._wishes.pop(run, None)
+            self._requests.pop(run, None)
             self._abandoned.pop(run, None)
             for key in [key for key in self._mail if key[0] == run]:
                 del self._mail[key]
@@ -327,9 +327,9 @@ class DaskCommunicator:
         return self.size == 1
 
     @property
-    def wish(self) -> str | None:
+    def request(self) -> str | None:
         """The stop request from outside the run, if there is one."""
-        return self._plugin.wished(self._run)
+        return self._plugin.requested(self._run)
 
     @property
     def room(self) -> int | None:
@@ -366,7 +366,7 @@ class DaskCommunicator:
 
     def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Send each rank its arrays, and return those received, by rank."""
-        told = self._meet({rank: (boxes[rank], None) for rank in self._others})
+        told = self._exchange({rank: (boxes[rank], None) for rank in self._others})
         return [
             list(boxes[rank]) if rank == self.rank else list(told[rank][0])
             for rank in range(self.size)
@@ -375,7 +375,7 @@ class DaskCommunicator:
     def allgather(self, value: Any) -> list[Any]:
         """Send a small value to every rank, and return all values, by rank."""
         own = plain(value)
-        told = self._meet(dict.fromkeys(self._others, ((), own)))
+        told = self._exchange(dict.fromkeys(self._others, ((), own)))
         return [own if rank == self.rank else told[rank][1] for rank in range(self.size)]
 
     def swap(self, rank: int, arrays: Sequence[Any]) -> list[Any]:
@@ -398,9 +398,9 @@ class DaskCommunicator:
         if rank == self.rank:
             self._step += 1
             return list(arrays)
-        return list(self._meet({rank: (arrays, None)})[rank][0])
+        return list(self._exchange({rank: (arrays, None)})[rank][0])
 
-    def _meet(self, messages: Mapping[int, tuple[Sequence[Any], Any]]) -> dict[int, Any]:
+    def _exchange(self, messages: Mapping[int, tuple[Sequence[Any], Any]]) -> dict[int, Any]:
         """Send each rank its message, and wait for the message of each."""
         if not messages:
             return {}

@@ -91,7 +91,7 @@ class CoalescingLoop:
         if not self._moved and self._wants_to_move():
             self._move()
         if self._moved:
-            return self._hear()
+            return self._share_step()
         step = self._spread.step()
         for active, _ in step.history:
             if self._number:  # not the first superstep, in which all vertices may be active
@@ -240,7 +240,7 @@ class CoalescingLoop:
             ]
         return dict(zip(names, self._comm.alltoall(boxes)[0], strict=True))
 
-    def _hear(self) -> Step:
+    def _share_step(self) -> Step:
         """Run a step on rank 0; return its outcome on all ranks."""
         told: dict[str, Any] = {}
         if self._home is not None:

@@ -40,7 +40,7 @@ from cugraph_ws.runtime.interrupts import HeldInterrupts
 if TYPE_CHECKING:
     import os
 
-    from cugraph_ws.backends.planner import Filter, WantedDirection
+    from cugraph_ws.backends.planner import Filter, WantedDirection, WantedLayout
     from cugraph_ws.execution.options import Engine, Method
     from cugraph_ws.execution.progress import Progress
     from cugraph_ws.partition.refinement import ExchangeMethod
@@ -73,6 +73,7 @@ class Run(Protocol):
         predecessors: bool = True,
         partitions: int = 1,
         exchange: ExchangeMethod = "auto",
+        layout: WantedLayout = "auto",
         method: Method = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
         progress: Progress = False,
@@ -241,7 +242,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
         ask = StopVote(graph.comm).ask
     else:
         kept = Checkpoints(loop, graph, options.checkpoint, options.resume)
-        ask = _own_wish
+        ask = _own_request
     iterations, saved, residual = 0, 0, math.nan
     facts = kept.load()
     if facts:
@@ -250,7 +251,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
     trace = Trace()
     holders = graph.comm.size
     stopped: Stopped = "converged"
-    wish: str | None = None
+    request: str | None = None
     idle = 0  # consecutive supersteps without active vertices
     whole = True  # whether the state is that between two supersteps
 
@@ -279,12 +280,12 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
             while not loop.converged:
                 started = time.perf_counter()
                 if options.timeout is not None and started - begun > options.timeout:
-                    wish = wish or "timeout"
-                wish = ask(wish)
-                if wish == "interrupt":
+                    request = request or "timeout"
+                request = ask(request)
+                if request == "interrupt":
                     raise KeyboardInterrupt
-                if wish is not None:
-                    stopped = cast(Stopped, wish)
+                if request is not None:
+                    stopped = cast(Stopped, request)
                     break
                 if loop.diverged:
                     stopped = "diverged"
@@ -330,7 +331,7 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
                     seconds=now - begun,
                 )
                 if not report.update(update):
-                    wish = "callback"
+                    request = "callback"
                 if options.checkpoint is not None and iterations - saved >= options.every:
                     save()
                     saved = iterations
@@ -347,6 +348,6 @@ def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Re
     return result()
 
 
-def _own_wish(wish: str | None) -> str | None:
+def _own_request(request: str | None) -> str | None:
     """Return why a run on one machine ends: no other rank has to agree."""
-    return wish
+    return request

@@ -25,14 +25,14 @@ class StopVote:
         self._left = 1  # calls until the next vote
         self._asked = 0  # calls since the last vote
         self._met = time.perf_counter()
-        self._wish: str | None = None
+        self._request: str | None = None
 
-    def ask(self, wish: str | None) -> str | None:
+    def ask(self, request: str | None) -> str | None:
         """Return why the run ends now, or None; collective.
 
         Parameters
         ----------
-        wish : str or None
+        request : str or None
             This rank's request to end the run.  Only requests of rank 0 count; they are kept until
             the next vote.
 
@@ -41,7 +41,7 @@ class StopVote:
         str or None
             The same on all ranks.
         """
-        self._wish = self._wish or wish
+        self._request = self._request or request
         self._asked += 1
         self._left -= 1
         if self._left:
@@ -50,6 +50,8 @@ class StopVote:
         share = EVERY / max(now - self._met, 1e-6)
         # At most twice as long as the last one, since supersteps may become slow.
         pause = max(1, min(2 * self._asked, int(self._asked * share)))
-        wished, self._left = self._comm.allgather((self._wish or self._comm.wish, pause))[0]
+        requested, self._left = self._comm.allgather((self._request or self._comm.request, pause))[
+            0
+        ]
         self._asked, self._met = 0, now
-        return wished
+        return requested

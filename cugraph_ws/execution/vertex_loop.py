@@ -316,8 +316,8 @@ class VertexLoop:
         self._exchange.rest()
         shares = [executor.columns() for executor in self._executors]
         if self._predecessors:
-            missing = sum(one.begin_forest() for one in self._executors)
-            self._exchange.grow_forest(self._executors, missing)
+            missing = sum(one.begin_trees() for one in self._executors)
+            self._exchange.grow_trees(self._executors, missing)
             for share, executor in zip(shares, self._executors, strict=True):
                 share["_predecessor"] = executor.predecessors()
         return self._exchange.collect(shares)

@@ -29,7 +29,7 @@ from cugraph_ws.graph.duplicates import Merge, refuse_infinite
 from cugraph_ws.graph.edges import Duplicates, Loops, read_edges, refuse_repeated
 from cugraph_ws.graph.numbering import Renumbered
 from cugraph_ws.graph.vertices import id_columns
-from cugraph_ws.graph.view import Queries
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import is_dask_frame, provider
 from cugraph_ws.runtime.memory import format_bytes
@@ -101,7 +101,7 @@ class GraphReport:
         )
 
 
-class Graph(Queries, Generic[FrameT]):
+class Graph(GraphView, Generic[FrameT]):
     """A graph built from an edge frame.
 
     Vertices are numbered 0 … n-1 in the ascending order of their ids (lexicographic for several

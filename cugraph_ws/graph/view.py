@@ -23,14 +23,14 @@ from cugraph_ws.runtime.device import array_module, as_host, mark
 if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs
 
-__all__ = ["EXAMPLES", "Queries"]
+__all__ = ["EXAMPLES", "GraphView"]
 
 Array = npt.NDArray[Any]
 
 EXAMPLES = 4  # number of example vertices
 
 
-class Queries:
+class GraphView:
     """The reading part of `Graph`."""
 
     _arcs: Arcs | DeviceArcs | None
@@ -417,7 +417,7 @@ class Queries:
             as_host(column[places] if len(column) == self.length else column) for column in columns
         ]
 
-    def any_member(self, truth: bool) -> bool:
+    def any_rank(self, truth: bool) -> bool:
         """Tell whether a condition holds on any rank; collective.
 
         Parameters

@@ -35,7 +35,7 @@ from cugraph_ws.partition.numbering import number_rows_together
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.partition.shuffle import Route
+from cugraph_ws.partition.shuffle import Shuffle
 from cugraph_ws.partition.vertices import ShardVertices
 from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import array_module
@@ -162,16 +162,16 @@ def build_shard(
             _refuse_loops(comm, numbered_vertices, marks, ends[0], starts, first_rows)
         del marks
     places = [part.place[0] for part in parts.own]
-    route = Route(ends[0], ends[1], starts, places, self_loops == "keep", directed)
+    shuffle = Shuffle(ends[0], ends[1], starts, places, self_loops == "keep", directed)
     del parts, extra
-    cuts = balanced_cuts(comm, size, route.targets(), weights)
-    arcs = route.aim(comm, cuts)
+    cuts = balanced_cuts(comm, size, shuffle.targets(), weights)
+    arcs = shuffle.aim(comm, cuts)
     owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
     numbered_vertices.move(cuts)
-    came = {name: route.send(comm, values.pop(name)) for name in carried}
-    sources, destinations = (one.astype(np.int64) for one in route.send_ends(comm))
-    del route, ends
+    came = {name: shuffle.send(comm, values.pop(name)) for name in carried}
+    sources, destinations = (one.astype(np.int64) for one in shuffle.send_ends(comm))
+    del shuffle, ends
     shard = ShardGraph(
         comm,
         cuts,

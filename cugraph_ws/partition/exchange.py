@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.contract import Choice, Counts, Executor, Parcel
+from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
 from cugraph_ws.partition.local_exchange import Exchange, Traffic
 from cugraph_ws.partition.refinement import ExchangeMethod, Sender
 from cugraph_ws.partition.shard import ShardGraph
@@ -69,22 +69,22 @@ class RankExchange(Exchange):
         """Update ghosts after a superstep; return the counts of all ranks, and the traffic."""
         (executor,) = executors
         packed = self._sender.pack(executor)
-        parcels = self._sender.seal(executor, packed)
+        updates = self._sender.seal(executor, packed)
         counts = executor.counts()
         if self._on_host and choice.direction != "gather":
             arcs = sum(
                 _arcs_of(
-                    parcel.only(self._sender.boundaries[peer])
+                    update.only(self._sender.boundaries[peer])
                     if self._sender.everything
-                    else parcel,
+                    else update,
                     self._arcs_there[peer],
                 )
-                for peer, parcel in parcels.items()
+                for peer, update in updates.items()
             )
             counts = replace(counts, arcs=counts.arcs + arcs)
-        head = _pack_counts(counts, Traffic.of(parcels.values()))
+        head = _pack_counts(counts, Traffic.of(updates.values()))
         boxes = self._comm.alltoall(
-            [[*head, *_pack(parcels.get(peer))] for peer in range(self._comm.size)]
+            [[*head, *_pack(updates.get(peer))] for peer in range(self._comm.size)]
         )
         everyone = []
         for peer, box in enumerate(boxes):
@@ -94,25 +94,25 @@ class RankExchange(Exchange):
         sent, useful = (sum(some) for some in zip(*(one for _, one in everyone), strict=True))
         return merged, Traffic(sent, useful)
 
-    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+    def update_trees(self, executors: Sequence[Executor]) -> None:
         """Update which ghosts have been reached by the tree growth."""
         (executor,) = executors
-        packed = self._sender.pack(executor, forest=True)
-        parcels = self._sender.seal(executor, packed, forest=True)
-        boxes = self._comm.alltoall([_pack(parcels.get(peer)) for peer in range(self._comm.size)])
+        packed = self._sender.pack(executor, trees=True)
+        updates = self._sender.seal(executor, packed, trees=True)
+        boxes = self._comm.alltoall([_pack(updates.get(peer)) for peer in range(self._comm.size)])
         for peer, box in enumerate(boxes):
-            self._take(executor, peer, _unpack(box), forest=True)
+            self._take(executor, peer, _unpack(box), trees=True)
 
     def _take(
-        self, executor: Executor, peer: int, parcel: Parcel | None, *, forest: bool = False
+        self, executor: Executor, peer: int, update: BoundaryUpdate | None, *, trees: bool = False
     ) -> None:
         """Update the ghosts that one rank owns from its message."""
         first, last = self._ghosts[peer]
-        if parcel is None or first == last:
+        if update is None or first == last:
             return
-        if self._sender.everything and not forest:
-            parcel = parcel.only(self._theirs[peer])
-        executor.unpack(first, last, parcel, forest=forest)
+        if self._sender.everything and not trees:
+            update = update.only(self._theirs[peer])
+        executor.unpack(first, last, update, trees=trees)
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
         """Return the counts of all ranks, including ghosts' arcs."""
@@ -132,31 +132,31 @@ class RankExchange(Exchange):
         return shares[0]
 
 
-def _arcs_of(parcel: Parcel, arcs: Array) -> int:
+def _arcs_of(update: BoundaryUpdate, arcs: Array) -> int:
     """Count the out-arcs of the ghosts that a message makes active on its receiver."""
-    parcel = parcel.unfolded()
-    which = parcel.places if parcel.places is not None else parcel.active
+    update = update.unfolded()
+    which = update.places if update.places is not None else update.active
     return int(arcs.sum() if which is None else arcs[which].sum())
 
 
-def _pack(parcel: Parcel | None) -> list[Array]:
+def _pack(update: BoundaryUpdate | None) -> list[Array]:
     """Encode a message as arrays: flags, places, activity, bits, fields; an absent one is empty."""
-    if parcel is None:
+    if update is None:
         return []
     none = np.empty(0, np.int64)
-    optional = [parcel.places, parcel.active, parcel.bits]
-    flags = np.array([*(one is not None for one in optional), parcel.useful])
-    return [flags, *(none if one is None else one for one in optional), *parcel.fields]
+    optional = [update.places, update.active, update.bits]
+    flags = np.array([*(one is not None for one in optional), update.useful])
+    return [flags, *(none if one is None else one for one in optional), *update.fields]
 
 
-def _unpack(box: Sequence[Array]) -> Parcel | None:
+def _unpack(box: Sequence[Array]) -> BoundaryUpdate | None:
     if not box:
         return None
     flags, *optional = box[:4]
     places, active, bits = (
         one if there else None for one, there in zip(optional, flags, strict=False)
     )
-    return Parcel(places, tuple(box[4:]), active, int(flags[3]), bits)
+    return BoundaryUpdate(places, tuple(box[4:]), active, int(flags[3]), bits)
 
 
 def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.contract import Choice, Counts, Executor, Parcel
+from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
 from cugraph_ws.partition.partition import Partition
 from cugraph_ws.partition.refinement import ExchangeMethod, Sender
 from cugraph_ws.runtime.device import array_module
@@ -32,13 +32,13 @@ class Traffic(NamedTuple):
     useful: int = 0
 
     @classmethod
-    def of(cls, parcels: Iterable[Parcel]) -> Traffic:
+    def of(cls, updates: Iterable[BoundaryUpdate]) -> Traffic:
         """Return the traffic of messages."""
-        listed = list(parcels)
+        listed = list(updates)
         return cls(
-            sum(parcel.nbytes for parcel in listed),
+            sum(update.nbytes for update in listed),
             # if one value stands for many vertices, all its bytes are useful
-            sum(min(parcel.useful * parcel.width, parcel.nbytes) for parcel in listed),
+            sum(min(update.useful * update.width, update.nbytes) for update in listed),
         )
 
 
@@ -63,10 +63,10 @@ class Exchange(Protocol):
             Of all partitions.
         """
 
-    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+    def update_trees(self, executors: Sequence[Executor]) -> None:
         """Update which ghosts have been reached by the tree growth."""
 
-    def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
+    def grow_trees(self, executors: Sequence[Executor], missing: int) -> None:
         """Find missing predecessors by growing trees along tight arcs, across partitions.
 
         Parameters
@@ -79,8 +79,8 @@ class Exchange(Protocol):
         missing = self.total(missing)
         grown = missing
         while missing and grown:
-            self.deliver_forest(executors)
-            grown = self.total(sum(one.grow_forest() for one in executors))
+            self.update_trees(executors)
+            grown = self.total(sum(one.grow_trees() for one in executors))
             missing -= grown
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
@@ -142,31 +142,31 @@ class LocalExchange(Exchange):
         traffic = self._deliver(executors)
         return self.merge([executor.counts() for executor in executors]), traffic
 
-    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+    def update_trees(self, executors: Sequence[Executor]) -> None:
         """Update which ghosts have been reached by the tree growth."""
-        self._deliver(executors, forest=True)
+        self._deliver(executors, trees=True)
 
-    def _deliver(self, executors: Sequence[Executor], *, forest: bool = False) -> Traffic:
+    def _deliver(self, executors: Sequence[Executor], *, trees: bool = False) -> Traffic:
         """Update ghosts and mark active ones; return the traffic."""
         if len(executors) == 1:
             return Traffic()  # a whole graph has no boundary
         packed = [
-            sender.pack(executor, forest=forest)
+            sender.pack(executor, trees=trees)
             for sender, executor in zip(self._senders, executors, strict=True)
         ]
         sent = [
-            (place, peer, parcel)
+            (place, peer, update)
             for place, (sender, executor) in enumerate(zip(self._senders, executors, strict=True))
-            for peer, parcel in sender.seal(executor, packed[place], forest=forest).items()
+            for peer, update in sender.seal(executor, packed[place], trees=trees).items()
         ]
-        for place, peer, parcel in sent:
+        for place, peer, update in sent:
             first, last = self._partitions[peer].ghosts[place]
             boundary = self._senders[place].boundaries[peer]
             if len(boundary):
-                whole = self._senders[place].everything and not forest
-                taken = parcel.only(boundary) if whole else parcel
-                executors[peer].unpack(first, last, taken, forest=forest)
-        return Traffic.of(parcel for _, _, parcel in sent)
+                whole = self._senders[place].everything and not trees
+                taken = update.only(boundary) if whole else update
+                executors[peer].unpack(first, last, taken, trees=trees)
+        return Traffic.of(update for _, _, update in sent)
 
     def merge(self, counts: Sequence[Counts]) -> Counts:
         """Return the counts of all partitions."""

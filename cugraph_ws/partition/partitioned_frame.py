@@ -122,7 +122,7 @@ class Parts:
         parts = [Part(frame, key, first_rows[key]) for key, frame in zip(keys, frames, strict=True)]
         if self.meta is None and not everything:
             raise InputError(
-                f"{argument}: no member has a partition; give one of them an empty frame"
+                f"{argument}: no rank has a partition; give one of them an empty frame"
             )
         self.own = [one for one in parts if len(one.frame)]
         leader = self._comm.size if self.meta is not None else everything[0][1]

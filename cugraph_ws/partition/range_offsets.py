@@ -116,13 +116,13 @@ def cuts_of_buckets(
     return cuts
 
 
-def check_weights(weights: Sequence[float] | None, members: int) -> None:
+def check_weights(weights: Sequence[float] | None, ranks: int) -> None:
     """Raise InputError unless there is one finite weight of at least 0 for each rank, not all 0.
 
     Parameters
     ----------
     weights : sequence of float or None
-    members : int
+    ranks : int
 
     Raises
     ------
@@ -131,9 +131,9 @@ def check_weights(weights: Sequence[float] | None, members: int) -> None:
     """
     if weights is None:
         return
-    right = len(weights) == members and all(0 <= one < float("inf") for one in weights)
+    right = len(weights) == ranks and all(0 <= one < float("inf") for one in weights)
     if not right or not sum(weights):
         raise InputError(
-            f"weights={list(weights)!r}: give {members} finite numbers, one for each member, none below 0 "
+            f"weights={list(weights)!r}: give {ranks} finite numbers, one for each rank, none below 0 "
             f"and not all of them 0"
         )

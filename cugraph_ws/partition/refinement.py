@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cugraph_ws.contract import Executor, Parcel
+from cugraph_ws.contract import BoundaryUpdate, Executor
 from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.device import array_module
 
@@ -79,21 +79,21 @@ class Refinement:
         """
         return self._refines.get(peer, self.first)
 
-    def learn(self, peer: int, parcel: Parcel, boundary: int) -> None:
+    def learn(self, peer: int, update: BoundaryUpdate, boundary: int) -> None:
         """Record how many vertices a superstep changed, for the next choice.
 
         Parameters
         ----------
         peer : int
             The peer's index.
-        parcel : Parcel
+        update : BoundaryUpdate
             The sealed message.
         boundary : int
             Number of the partition's vertices that the peer holds as ghosts.
         """
         if self.free:
-            self._refines[peer] = self.listed(parcel.useful, parcel.width) < self.whole(
-                boundary, parcel.width
+            self._refines[peer] = self.listed(update.useful, update.width) < self.whole(
+                boundary, update.width
             )
 
     def listed(self, number: Any, width: int) -> Any:
@@ -154,19 +154,19 @@ class Sender:
         return self._chosen.everything
 
     def pack(
-        self, executor: Executor, *, forest: bool = False, refines: Sequence[bool] | None = None
-    ) -> dict[int, Parcel]:
+        self, executor: Executor, *, trees: bool = False, refines: Sequence[bool] | None = None
+    ) -> dict[int, BoundaryUpdate]:
         """Return the message for each peer, not yet sealed.
 
         `refines` says for each peer whether only changed vertices are sent.  Without it, the choice
         depends on the messages sealed before.
         """
-        if self._chosen.everything and not forest:
+        if self._chosen.everything and not trees:
             if not self._owned:
                 return {}
-            parcel = executor.pack(self._all(), refine=False)
-            return {peer: parcel for peer in range(len(self.boundaries)) if peer != self._place}
-        exact = self._chosen.free and executor.tells_at_once
+            update = executor.pack(self._all(), refine=False)
+            return {peer: update for peer in range(len(self.boundaries)) if peer != self._place}
+        exact = self._chosen.free and executor.knows_changes_early
 
         def refine(peer: int) -> bool | None:
             if refines is not None:
@@ -174,19 +174,19 @@ class Sender:
             return None if exact else self._chosen.refines(peer)
 
         return {
-            peer: executor.pack(boundary, refine=refine(peer), forest=forest)
+            peer: executor.pack(boundary, refine=refine(peer), trees=trees)
             for peer, boundary in enumerate(self.boundaries)
             if len(boundary)
         }
 
     def seal(
-        self, executor: Executor, packed: dict[int, Parcel], *, forest: bool = False
-    ) -> dict[int, Parcel]:
+        self, executor: Executor, packed: dict[int, BoundaryUpdate], *, trees: bool = False
+    ) -> dict[int, BoundaryUpdate]:
         """Return the messages cut to their filled length."""
         sealed = dict(zip(packed, executor.seal(list(packed.values())), strict=True))
-        if not forest:
-            for peer, parcel in sealed.items():
-                self._chosen.learn(peer, parcel, len(self.boundaries[peer]))
+        if not trees:
+            for peer, update in sealed.items():
+                self._chosen.learn(peer, update, len(self.boundaries[peer]))
         return sealed
 
     def _all(self) -> Any:

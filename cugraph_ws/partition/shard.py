@@ -493,7 +493,7 @@ class ShardGraph(Graph):
         in_order(self.comm, [([self.low + (bad or 0)], look)])
 
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
-        """Mark vertices, by position; collective; see `Queries.members`."""
+        """Mark vertices, by position; collective; see `GraphView.members`."""
         places = self.place(self.numbers(values, argument))
         marks = array_module(on_device).zeros(self.length, np.bool_)
         mark(marks, places[places >= 0])
@@ -525,7 +525,7 @@ class ShardGraph(Graph):
             for which, column in enumerate(columns)
         ]
 
-    def any_member(self, truth: bool) -> bool:
+    def any_rank(self, truth: bool) -> bool:
         """Tell whether a condition is true on any rank; collective."""
         return any(self.comm.allgather(bool(truth)))
 
@@ -536,7 +536,7 @@ class ShardGraph(Graph):
         return text
 
     def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
-        """Return the ids of any vertices as text; collective; see `Queries.describe_vertices`."""
+        """Return the ids of any vertices as text; collective; see `GraphView.describe_vertices`."""
         return [self._vertices.describe(number) for number in numbers]
 
     def value_columns(

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from cugraph_ws.runtime.communicator import Communicator
 
-__all__ = ["Route"]
+__all__ = ["Shuffle"]
 
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
 
 
-class Route:
+class Shuffle:
     """The shuffle of one rank's arcs: which rank each is sent to, and in which order.
 
     Every rank receives arcs in the order of the whole frame's rows.  An undirected edge is two

@@ -175,7 +175,7 @@ def bind(
         if isinstance(declared, Parameter)
     )
     key = (tuple(state), kinds, missing, kinds_here, uniform, telling, plain)
-    if graph.any_member(key not in program.memory):
+    if graph.any_rank(key not in program.memory):
         examples = graph.examples(*constants)
         trial = Trial(
             program, tuple(state), kinds, examples, uniform, values, graph.number_of_vertices
@@ -429,7 +429,7 @@ def _constant(
         values, there = graph.vertex_values(
             given, name, dtype, default=default, on_device=on_device
         )
-        if isinstance(declared, Constant) and graph.any_member(not bool(there.all())):
+        if isinstance(declared, Constant) and graph.any_rank(not bool(there.all())):
             known = _graph_constant(declared.source, graph, weight, on_device=on_device)
             values = xp.where(there, values, known)
     cast = xp.ascontiguousarray(values).astype(dtype, copy=False)

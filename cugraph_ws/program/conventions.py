@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.columns import AUTO, WEIGHT, column_names, is_auto, weight_column
-from cugraph_ws.graph.view import Queries
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.declarations import Constant
 from cugraph_ws.program.decorator import VertexProgram
 
@@ -203,4 +203,4 @@ def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
 
 def _is_graph(graph: Any) -> bool:
     """Tell whether an object is a built graph, local or on a cluster."""
-    return isinstance(graph, Queries) or bool(getattr(graph, "is_spread", False))
+    return isinstance(graph, GraphView) or bool(getattr(graph, "is_spread", False))

@@ -41,7 +41,7 @@ class Communicator(Protocol):
         """Whether arrays sent from the GPU are received on the GPU."""
 
     @property
-    def wish(self) -> str | None:
+    def request(self) -> str | None:
         """A request from outside to end the run: "interrupt" or "callback"; else None."""
 
     def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
@@ -120,7 +120,7 @@ class SingleRank:
     rank = 0
     size = 1
     on_device = True
-    wish: str | None = None
+    request: str | None = None
 
     def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Return this rank's arrays."""

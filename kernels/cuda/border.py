@@ -55,7 +55,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 from cugraph_ws.kernels.cuda.refine import fill_box, of_entry
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
-__all__ = ["find_unlike", "pack_news", "sweep", "tell_frontier", "wake", "wake_alike"]
+__all__ = ["find_unlike", "pack_news", "sweep", "wake", "wake_alike", "write_frontier_header"]
 
 HALF = 0.5  # more than a length is told of vertices whose values are all alike; whoever reads it as whole is right
 
@@ -195,7 +195,7 @@ def sweep(control: Any, words: Any, bitmap: Any) -> None:
 
 
 @kernel
-def tell_frontier(
+def write_frontier_header(
     control: Any, records: Any, lengths: Any, unlike: Any, slots: Any, header: Any
 ) -> None:
     """Write what a superstep did and, behind it, all lengths into a header, which others will read.

@@ -71,7 +71,7 @@ from cugraph_ws.kernels.cuda.rows import (
     take_rows,
 )
 
-__all__ = ["branch", "hear_attached", "list_attached", "tell_attached", "tell_levels"]
+__all__ = ["branch", "list_attached", "mark_levels", "pack_attached", "unpack_attached"]
 
 
 @inline
@@ -132,7 +132,7 @@ def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control
 
 
 @kernel
-def tell_attached(
+def pack_attached(
     positions: Any, count: Any, bits: Any, found: Any, told: Any, control: Any, attached: Any,
     slot: Any,
 ) -> None:  # fmt: skip
@@ -150,7 +150,7 @@ def tell_attached(
 
 
 @kernel
-def hear_attached(
+def unpack_attached(
     ghosts: Any, count: Any, told: Any, levels: Any, offsets: Any, lists: Any, control: Any
 ) -> None:
     """Give level 0 to the ghosts of which it is told, list them behind the others, count their out-arcs."""
@@ -392,7 +392,7 @@ def branch(
 
 
 @kernel
-def tell_levels(vertices: Any, bits: Any, levels: Any, found: Any) -> None:
+def mark_levels(vertices: Any, bits: Any, levels: Any, found: Any) -> None:
     """Take the words apart: the level of each vertex that was found, and by whom."""
     for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
         word = found[vertex]

@@ -8,7 +8,7 @@ SIMD-efficient graph processing on GPUs", PACT 2015, Section IV).  The paper's w
 length is all that has to travel.
 
 Where GPUs meet without their hosts, what a superstep did and the lengths go into a header, and the
-aggregates are added up out of those of all members.
+aggregates are added up out of those of all ranks.
 
 `old` and `new` are what the program's messages are computed from, before the superstep and now: some
 of the state's fields, or the outbox.
@@ -38,7 +38,15 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
-__all__ = ["agree", "fill_box", "of_entry", "pack_all", "pack_changed", "tell", "unpack"]
+__all__ = [
+    "fill_box",
+    "of_entry",
+    "pack_all",
+    "pack_changed",
+    "sum_headers",
+    "unpack",
+    "write_header",
+]
 
 
 @inline
@@ -148,7 +156,7 @@ def unpack(
 
 
 @kernel
-def tell(
+def write_header(
     control: Any, records: Any, lengths: Any, slots: Any, header: Any, owned: Any, size: Any,
     flags: Any,
 ) -> None:  # fmt: skip
@@ -171,10 +179,10 @@ def tell(
 
 
 @kernel
-def agree(headers: Any, words: Any, members: Any, sums: Any) -> None:
-    """Add up the aggregates of all members, by rank; each has a header of `words` numbers."""
+def sum_headers(headers: Any, words: Any, ranks: Any, sums: Any) -> None:
+    """Add up the aggregates of all ranks, by rank; each has a header of `words` numbers."""
     for term in range(block() * threads() + thread(), TERMS, blocks() * threads()):
         everyone = headers[FIGURES + term]
-        for member in range(1, members):
-            everyone += headers[member * words + FIGURES + term]
+        for rank in range(1, ranks):
+            everyone += headers[rank * words + FIGURES + term]
         sums[term] = everyone

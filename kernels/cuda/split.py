@@ -1,8 +1,8 @@
-"""Arcs split by the member they go to, and by the round in which they go.
+"""Arcs split by the rank they go to, and by the round in which they go.
 
 An edge between two vertices is one arc, or with `both` two, as in `build`.  Arcs are gone through in
 tiles, each by one warp from its first arc to its last, so that those of a kind stay in their order.
-A kind is a round and a member: round × members + member.
+A kind is a round and a rank: round × ranks + rank.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ def mark_bits(column: Any, low: Any, rows: Any, bits: Any) -> None:
 @kernel
 def mark_kinds(
     columns: Any, both: Any, slots: Any, loops: Any, low: Any, span: Any, kind_of: Any,
-    members: Any, classes: Any, tile: Any, first_tile: Any, tiles: Any, kinds: Any, counts: Any,
+    ranks: Any, classes: Any, tile: Any, first_tile: Any, tiles: Any, kinds: Any, counts: Any,
     marks: Any,
 ) -> None:  # fmt: skip
     """Write the kind of each arc: `classes` for none, as for self-loops without `loops`.
 
     `kind_of` has the kinds of arcs to the integers from `low` on.  `counts[kind × tiles + tile]` is
     raised by the arcs of that kind in a tile, of which the first is `first_tile`.  Of the bits `marks`,
-    `span` for each member, those of its arcs' sources are set.
+    `span` for each rank, those of its arcs' sources are set.
     """
     units = (slots + tile - 1) // tile
     below = np.uint32((np.int64(1) << lane()) - 1)
@@ -111,10 +111,10 @@ def mark_kinds(
                     if back:
                         head, tail = tail, head
                     kind = np.int32(load_once(kind_of, head - low))
-                    member = np.int64(kind)
-                    while member >= members:  # a few rounds at most
-                        member -= members
-                    mark(marks, member * span + tail - low)
+                    rank = np.int64(kind)
+                    while rank >= ranks:  # a few rounds at most
+                        rank -= ranks
+                    mark(marks, rank * span + tail - low)
                 kinds[slot] = kind
             alike = match(FULL, kind)
             if kind < classes and (alike & below) == 0:

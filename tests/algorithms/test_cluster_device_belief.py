@@ -1,4 +1,4 @@
-"""Belief propagation on members' GPUs, emulated: the beliefs of one machine."""
+"""Belief propagation on ranks' GPUs, emulated: the beliefs of one machine."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import over_links, share, together, with_ordered_ghosts
 from emulator.device import emulated
 from shapes import SHAPES, build, hub, random_edges, undirected
 from test_cluster_device_loops import Slower, built, frame_of
 from test_cluster_loops import EVEN, SKEWED, beliefs_of, with_strengths
+from thread_ranks import on_ranks, over_links, share, with_ordered_ghosts
 from verify import Edges
 
 import cugraph_ws as ws
@@ -55,7 +55,7 @@ def check(edges: Edges, size: int, coupled: bool, steps: int = 4) -> None:
 
     with build(edges) as graph:
         whole = ws.run(loop(), graph, engine="cpu")
-        results = together(size, work)
+        results = on_ranks(size, work)
     for name, one in whole.arrays.items():
         found = np.concatenate([arrays[name] for arrays, _ in results])
         np.testing.assert_allclose(found, one, **EQUAL)
@@ -80,7 +80,7 @@ def test_every_shape(name: str, directed: bool) -> None:
     check(edges, 2 + place % 2, coupled=place % 4 < 2, steps=3)
 
 
-def test_more_members_than_vertices_and_long_rows() -> None:
+def test_more_ranks_than_vertices_and_long_rows() -> None:
     check(random_edges(4, 9, seed=1), 6, coupled=True, steps=2)
     check(undirected(hub(70)), 2, coupled=False, steps=2)
 
@@ -108,7 +108,7 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
 
     with ws.Graph(frame, **options) as graph:
         whole = ws.belief_propagation(graph, priors, "w", **given)
-    for parts in (over_links(2, work),) if wide else (together(3, by_host),):
+    for parts in (over_links(2, work),) if wide else (on_ranks(3, by_host),):
         assert all(type(one) is stand_in_cudf.DataFrame for one in parts)
         joined = pd.concat(parts, ignore_index=True)
         assert list(joined) == list(whole)
@@ -130,7 +130,7 @@ def test_what_cannot_be_used_is_refused_by_all() -> None:
                 loop.start(share(graph, comm), on_device=True)
             return str(caught.value)
 
-        return set(together(3, work))
+        return set(on_ranks(3, work))
 
     with build(edges) as graph:
         for make in (
@@ -147,7 +147,7 @@ def test_what_cannot_be_used_is_refused_by_all() -> None:
 def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], directed: bool, tmp_path: Any
 ) -> None:
-    """Of three members after three steps, for two members; parallel edges among theirs."""
+    """Of three ranks after three steps, for two ranks; parallel edges among theirs."""
     path, shape = tmp_path / "state.parquet", random_edges(16, 60, seed=5)
     edges = with_strengths(shape if directed else undirected(shape))
     make = beliefs_of(edges, coupling_for(edges, directed == (engines[0] == "cuda")), 3)
@@ -168,8 +168,8 @@ def test_checkpoints_go_from_engine_to_engine(
         loop = make()
         loop.max_iter = 5
         whole = ws.run(loop, graph, engine="cpu")
-        together(3, begin)
-        results = together(2, resume)
+        on_ranks(3, begin)
+        results = on_ranks(2, resume)
     assert {one.iterations for one in results} == {5}
     for name, one in whole.arrays.items():
         found = np.concatenate([result.arrays[name] for result in results])

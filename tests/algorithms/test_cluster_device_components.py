@@ -1,4 +1,4 @@
-"""Components on members' GPUs, emulated: what is told of labels in each round, and what no longer is."""
+"""Components on ranks' GPUs, emulated: what is told of labels in each round, and what no longer is."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
-from crews import ThreadCommunicator, over_links, share, together
 from emulator.device import emulated
 from shapes import SHAPES, build, random_edges, rmat, undirected
 from test_cluster_device_loops import Slower, path
+from thread_ranks import ThreadCommunicator, on_ranks, over_links, share
 from verify import Array, Edges
 
 import cugraph_ws as ws
@@ -37,11 +37,11 @@ def never_contracted(monkeypatch: pytest.MonkeyPatch) -> None:
 def driven(
     edges: Edges,
     cuts: Sequence[int],
-    meet: Callable[..., Any] = together,
+    meet: Callable[..., Any] = on_ranks,
     *,
     turned: bool = False,
 ) -> Any:
-    """Return the labels, and the steps that every member reports; perhaps with all rows at hand."""
+    """Return the labels, and the steps that every rank reports; perhaps with all rows at hand."""
 
     def work(comm: Any) -> Any:
         loop = ws.WeaklyConnectedComponents()
@@ -55,20 +55,20 @@ def driven(
         return np.asarray(loop.columns()["labels"].numbers), steps
 
     with build(edges) as graph:
-        members = meet(len(cuts) - 1, work)
-    assert all(steps == members[0][1] for _, steps in members)
-    return np.concatenate([labels for labels, _ in members]), members[0][1]
+        ranks = meet(len(cuts) - 1, work)
+    assert all(steps == ranks[0][1] for _, steps in ranks)
+    return np.concatenate([labels for labels, _ in ranks]), ranks[0][1]
 
 
 class Oracle:
-    """What members hold, and what their trees are called; rounds are done vertex by vertex.
+    """What ranks hold, and what their trees are called; rounds are done vertex by vertex.
 
     Attributes
     ----------
     ends : dict of (rank, rank) to ndarray
-        What two members both hold and one of them owns.
+        What two ranks both hold and one of them owns.
     trees, labels : list of ndarray
-        Each member's, by vertex.
+        Each rank's, by vertex.
     """
 
     def __init__(self, edges: Edges, cuts: Sequence[int]) -> None:
@@ -100,7 +100,7 @@ class Oracle:
         )
 
     def round(self) -> int:
-        """Let every label go one member farther; return how many ends may be known better."""
+        """Let every label go one rank farther; return how many ends may be known better."""
         shown = [one.copy() for one in self.labels]
         for a, b in self.ends:
             for here, there in ((a, b), (b, a)):
@@ -133,7 +133,7 @@ def moved(edges: Edges, by: int) -> Edges:
 
 
 def chain(size: int, block: int) -> Edges:
-    """Return edges each of which joins members next to each other: 0 goes from the first to the last."""
+    """Return edges each of which joins ranks next to each other: 0 goes from the first to the last."""
     firsts = block * np.arange(size)
     return Edges(firsts[1:], firsts[:-1], block * size)
 
@@ -155,7 +155,7 @@ def even(n: int, size: int) -> list[int]:
 GIANT = rmat(6, 4, seed=2)
 CASES: dict[str, tuple[Edges, list[int]]] = {
     "giant": (GIANT, even(64, 2)),
-    "giant, three members": (GIANT, even(64, 3)),
+    "giant, three ranks": (GIANT, even(64, 3)),
     "giant, undirected": (undirected(GIANT), even(64, 3)),
     "giant without 0": (moved(GIANT, 3), even(67, 3)),
     "0 in a small component": (
@@ -164,7 +164,7 @@ CASES: dict[str, tuple[Edges, list[int]]] = {
         ),
         even(66, 3),
     ),
-    "0 in a small component across members": (
+    "0 in a small component across ranks": (
         Edges(
             np.append(GIANT.source + 1, 0), np.append(GIANT.destination + 1, 65), GIANT.n + 2
         ),
@@ -173,11 +173,11 @@ CASES: dict[str, tuple[Edges, list[int]]] = {
     "far": (chain(4, 5), even(20, 4)),
     "far, beside the giant": (beside(GIANT, chain(4, 16)), even(128, 4)),
     "far from 0, beside others": (beside(chain(4, 16), GIANT), even(128, 4)),
-    "members without vertices": (GIANT, [0, 0, 20, 20, 64, 64]),
-    "members without boundaries": (Edges(np.array([1, 5]), np.array([0, 2]), 9), [0, 3, 6, 9]),
+    "ranks without vertices": (GIANT, [0, 0, 20, 20, 64, 64]),
+    "ranks without boundaries": (Edges(np.array([1, 5]), np.array([0, 2]), 9), [0, 3, 6, 9]),
     "a whole byte": (Edges(np.arange(8, 16), np.zeros(8, np.int64), 16), [0, 8, 16]),
     "a byte and a bit": (Edges(np.arange(8, 17), np.zeros(9, np.int64), 17), [0, 8, 17]),
-    "one member": (GIANT, [0, 64]),
+    "one rank": (GIANT, [0, 64]),
     "two components": (SHAPES["two components"], [0, 2, 4, 7]),
 } | {
     f"sparse {seed}": (
@@ -217,7 +217,7 @@ def test_places_of_bits_that_are_set(
 
 @pytest.mark.parametrize("turned", [False, True], ids=["in-neighbours", "both"])
 @pytest.mark.parametrize("name", CASES)
-def test_largest_trees_that_members_show_each_other(
+def test_largest_trees_that_ranks_show_each_other(
     name: str, turned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The labels are the same, whichever vertices are taken for one component before they are linked."""
@@ -228,7 +228,7 @@ def test_largest_trees_that_members_show_each_other(
 
 
 def test_ghosts_are_taken_into_the_largest_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 300 vertices that one member joins, the other one joins few, and need not join the others."""
+    """Of 300 vertices that one rank joins, the other one joins few, and need not join the others."""
     ring, own = np.arange(300), np.arange(300, 340)
     rng = np.random.default_rng(1)
     seen = rng.integers(0, 300, 400)
@@ -275,18 +275,18 @@ def test_a_giant_component_with_vertex_0_is_told_by_bits() -> None:
     assert rounds > 3
     assert counts["far"][2] > 3
     assert counts["a whole byte"][0] == 8
-    assert counts["members without boundaries"][0] == 1
+    assert counts["ranks without boundaries"][0] == 1
 
 
 @pytest.mark.usefixtures("never_contracted")
-@pytest.mark.parametrize("name", ["giant, three members", "far, beside the giant", "sparse 3"])
+@pytest.mark.parametrize("name", ["giant, three ranks", "far, beside the giant", "sparse 3"])
 @pytest.mark.parametrize("way", ["links", "host"])
 def test_by_whatever_way_the_mail_goes(name: str, way: str) -> None:
     def by_host(size: int, work: Callable[[Any], Any]) -> list[Any]:
         def slowly(comm: ThreadCommunicator) -> Any:
             return work(Slower(comm.rank, comm.size, comm._board, comm._barrier))
 
-        return together(size, slowly)
+        return on_ranks(size, slowly)
 
     edges, cuts = CASES[name]
     labels, steps = driven(edges, cuts, over_links if way == "links" else by_host)
@@ -349,7 +349,7 @@ def test_contraction_after_ends_have_been_settled(
 
 
 class Counting(ThreadCommunicator):
-    """A member that counts the meetings it comes to."""
+    """A rank that counts the meetings it comes to."""
 
     meetings = 0
 
@@ -360,22 +360,22 @@ class Counting(ThreadCommunicator):
 
 @pytest.mark.usefixtures("never_contracted")
 @pytest.mark.parametrize("name", ["giant", "far, beside the giant"])
-def test_members_meet_twice_a_round(name: str) -> None:
+def test_ranks_meet_twice_a_round(name: str) -> None:
     """To exchange labels, and to add up what is not known everywhere."""
     edges, cuts = CASES[name]
 
     def work(comm: ThreadCommunicator) -> Any:
         loop, meetings = ws.WeaklyConnectedComponents(), []
-        member = Counting(comm.rank, comm.size, comm._board, comm._barrier)
-        loop.start(share(graph, member, cuts), on_device=True)
+        counting = Counting(comm.rank, comm.size, comm._board, comm._barrier)
+        loop.start(share(graph, counting, cuts), on_device=True)
         while not loop.converged:
-            before = member.meetings
+            before = counting.meetings
             loop.step()
-            meetings.append(member.meetings - before)
+            meetings.append(counting.meetings - before)
         return meetings
 
     with build(edges) as graph:
-        for meetings in together(len(cuts) - 1, work):
+        for meetings in on_ranks(len(cuts) - 1, work):
             assert set(meetings) == {2}
 
 
@@ -384,16 +384,16 @@ def test_nobody_is_met_where_nobody_else_is() -> None:
 
     def work(comm: ThreadCommunicator) -> Any:
         loop = ws.WeaklyConnectedComponents()
-        member = Counting(comm.rank, comm.size, comm._board, comm._barrier)
-        loop.start(share(graph, member), on_device=True)
-        before, steps = member.meetings, 0
+        counting = Counting(comm.rank, comm.size, comm._board, comm._barrier)
+        loop.start(share(graph, counting), on_device=True)
+        before, steps = counting.meetings, 0
         while not loop.converged:
             loop.step()
             steps += 1
-        return np.asarray(loop.columns()["labels"].numbers), steps, member.meetings - before
+        return np.asarray(loop.columns()["labels"].numbers), steps, counting.meetings - before
 
     with build(edges) as graph:
-        ((labels, steps, meetings),) = together(1, work)
+        ((labels, steps, meetings),) = on_ranks(1, work)
         np.testing.assert_array_equal(labels, oracles.components(edges))
     assert (steps, meetings) == (1, 0)
 

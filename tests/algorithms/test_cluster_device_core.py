@@ -1,4 +1,4 @@
-"""Core numbers on members' GPUs, emulated: the answers, and the steps, of members without one."""
+"""Core numbers on ranks' GPUs, emulated: the answers, and the steps, of ranks without one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import over_links, share, together, with_ordered_ghosts
 from emulator.device import emulated
 from shapes import SHAPES, build, hub, random_edges, rmat, undirected
 from test_cluster_device_loops import Slower, assert_same, built, frame_of
+from thread_ranks import on_ranks, over_links, share, with_ordered_ghosts
 from verify import Edges
 
 import cugraph_ws as ws
@@ -64,7 +64,7 @@ BATTERY = {
     + [("medley", kind) for kind in KINDS[1:]],
 )
 def test_every_shape_in_the_steps_of_the_host(name: str, degree_type: Any) -> None:
-    """Members without vertices among them; ghosts in either order."""
+    """Ranks without vertices among them; ghosts in either order."""
     edges = BATTERY[name]
     size, ordered = (3, True) if degree_type == "both" else (2, False)
     if degree_type == "in" and len(name) % 2:
@@ -78,14 +78,14 @@ def test_every_shape_in_the_steps_of_the_host(name: str, degree_type: Any) -> No
         return driven(one, degree_type, "cpu"), driven(other, degree_type)
 
     with build(edges) as graph:
-        for (expected, steps), (found, taken) in together(size, work):
+        for (expected, steps), (found, taken) in on_ranks(size, work):
             assert found.dtype == np.int64
             assert np.array_equal(found, expected)
             assert np.array_equal(taken, steps)
 
 
 @pytest.mark.parametrize("degree_type", KINDS)
-def test_more_members_than_vertices(degree_type: Any) -> None:
+def test_more_ranks_than_vertices(degree_type: Any) -> None:
     check_alone(random_edges(4, 9, seed=1), 6, degree_type)
 
 
@@ -96,7 +96,7 @@ def test_rows_of_several_pieces() -> None:
 def check_alone(edges: Edges, size: int, degree_type: Any) -> None:
     with build(edges) as graph:
         expected = ws.run(ws.CoreNumber(degree_type), graph, engine="cpu")
-        parts = together(size, lambda comm: driven(share(graph, comm), degree_type)[0])
+        parts = on_ranks(size, lambda comm: driven(share(graph, comm), degree_type)[0])
     assert np.array_equal(np.concatenate(parts), expected.arrays["core_number"])
 
 
@@ -133,7 +133,7 @@ def test_mail_by_the_host_and_engines_by_name() -> None:
         shard = built(frame, Slower(comm.rank, comm.size, comm._board, comm._barrier))
         return ws.core_number(shard), ws.k_core(shard, engine="cpu")
 
-    numbers, edges = zip(*together(2, work), strict=True)
+    numbers, edges = zip(*on_ranks(2, work), strict=True)
     assert_same(list(numbers), expected)
     assert_same(list(edges), core)
 
@@ -156,7 +156,7 @@ def test_edges_of_a_core_of_one_gpu() -> None:
 def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], degree_type: Any, tmp_path: Any
 ) -> None:
-    """Of three members with news that has not been passed on, for two members."""
+    """Of three ranks with news that has not been passed on, for two ranks."""
     path = tmp_path / "state.parquet"
 
     def begin(comm: Any) -> int:
@@ -177,8 +177,8 @@ def test_checkpoints_go_from_engine_to_engine(
 
     with build(random_edges(30, 90, seed=5)) as graph:
         expected = ws.run(ws.CoreNumber(degree_type), graph, engine="cpu")
-        begun = set(together(3, begin))
-        parts = together(2, resume)
+        begun = set(on_ranks(3, begin))
+        parts = on_ranks(2, resume)
     assert np.array_equal(
         np.concatenate([numbers for numbers, _ in parts]), expected.arrays["core_number"]
     )

@@ -1,4 +1,4 @@
-"""Loops of their own on members' GPUs, emulated: the answers of one machine."""
+"""Loops of their own on ranks' GPUs, emulated: the answers of one machine."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import oracles
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import ThreadCommunicator, share, together
 from emulator.device import emulated
 from shapes import SHAPES, build, random_edges, rmat, undirected
-from test_cluster_crew import over_links
+from test_cluster_ranks import over_links
+from thread_ranks import ThreadCommunicator, on_ranks, share
 from verify import Edges
 
 import cugraph_ws as ws
@@ -32,7 +32,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def parts_of(frame: pd.DataFrame, comm: Any) -> list[tuple[int, Any]]:
-    """Return a member's partitions, of which there are four; they are dealt out in turn."""
+    """Return a rank's partitions, of which there are four; they are dealt out in turn."""
     cuts = np.linspace(0, len(frame), 5).astype(int)
     return [
         (place, stand_in_cudf.DataFrame(frame.iloc[cuts[place] : cuts[place + 1]]))
@@ -110,7 +110,7 @@ def test_labels_are_those_of_the_whole_graph(
         assert isinstance(shard, DeviceShard)
         return ws.weakly_connected_components(shard)
 
-    assert_same(together(size, work), whole)
+    assert_same(on_ranks(size, work), whole)
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -125,7 +125,7 @@ def test_shares_that_were_built_on_the_host(directed: bool) -> None:
         assert not isinstance(shard, DeviceShard)
         return ws.weakly_connected_components(shard)
 
-    assert_same(together(3, work), whole)
+    assert_same(on_ranks(3, work), whole)
 
 
 @pytest.mark.parametrize("dtype", ["text", "uint64"])
@@ -134,7 +134,7 @@ def test_ids_that_are_kept_on_the_host(dtype: str) -> None:
     text = {name: frame[name].map("v{:03}".format) for name in frame}
     frame = frame.assign(**text) if dtype == "text" else frame.astype(np.uint64) + np.uint64(2**63)
     whole = expected(frame)
-    found = together(2, lambda comm: ws.weakly_connected_components(built(frame, comm)))
+    found = on_ranks(2, lambda comm: ws.weakly_connected_components(built(frame, comm)))
     assert_same(found, whole)
 
 
@@ -151,13 +151,13 @@ def test_wide_integers(narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
             assert shard.laid_out()[1].dtype == np.int64
         return ws.weakly_connected_components(shard)
 
-    assert_same(together(3, work), whole)
+    assert_same(on_ranks(3, work), whole)
 
 
 @pytest.mark.parametrize("turn", [lambda edges: edges, undirected], ids=["directed", "undirected"])
 @pytest.mark.parametrize("name", ["path", "random sparse", "all isolated"])
 def test_shares_of_any_kind_of_frame(name: str, turn: Any) -> None:
-    """Empty members, isolated vertices, frames of pandas."""
+    """Empty ranks, isolated vertices, frames of pandas."""
     edges = turn(SHAPES[name])
     cuts = np.array([0, 0, edges.n // 3, edges.n // 3, edges.n, edges.n])
 
@@ -167,12 +167,12 @@ def test_shares_of_any_kind_of_frame(name: str, turn: Any) -> None:
         return np.asarray(result.arrays["labels"].numbers)
 
     with build(edges) as graph:
-        labels = np.concatenate(together(5, work))
+        labels = np.concatenate(on_ranks(5, work))
     assert np.array_equal(labels, oracles.components(edges))
 
 
 class Slower(ThreadCommunicator):
-    """A member whose mail comes by the host."""
+    """A rank whose mail comes by the host."""
 
     on_device = False
 
@@ -186,12 +186,12 @@ def driven(frame: pd.DataFrame, comm: Any, **options: Any) -> tuple[Any, list[An
     return loop.columns()["labels"].numbers, steps
 
 
-def test_a_path_that_crosses_members_all_the_time_takes_few_steps() -> None:
+def test_a_path_that_crosses_ranks_all_the_time_takes_few_steps() -> None:
     frame = frame_of(path(120, 2))
-    shares = together(2, lambda comm: driven(frame, comm, weights=[1.0, 1.0]))
+    shares = on_ranks(2, lambda comm: driven(frame, comm, weights=[1.0, 1.0]))
     assert not np.concatenate([labels for labels, _ in shares]).any()
     told = [[(one.direction, one.active) for one in steps] for _, steps in shares]
-    assert told[0] == told[1]  # all members report the same
+    assert told[0] == told[1]  # all ranks report the same
     directions = [direction for direction, _ in told[0]]
     assert directions[0] == "link"
     assert directions[-1] == "contract"
@@ -199,9 +199,9 @@ def test_a_path_that_crosses_members_all_the_time_takes_few_steps() -> None:
     assert told[0][-1][1] == 0
 
 
-def test_two_rounds_are_enough_where_members_meet_at_once() -> None:
+def test_two_rounds_are_enough_where_ranks_meet_at_once() -> None:
     frame = frame_of(rmat(6, 3, seed=2))
-    (_, steps), _ = together(2, lambda comm: driven(frame, comm))
+    (_, steps), _ = on_ranks(2, lambda comm: driven(frame, comm))
     assert [one.direction for one in steps] in (["link"], ["link", "spread"])
     assert steps[0].bytes_sent > 0
     assert steps[0].edges >= len(frame)
@@ -218,7 +218,7 @@ def test_mail_by_nccl_and_by_the_host() -> None:
         return driven(frame, Slower(comm.rank, comm.size, comm._board, comm._barrier))[0]
 
     numbers = np.unique(frame)
-    for labels in (over_links(2, by_nccl), together(2, by_host)):
+    for labels in (over_links(2, by_nccl), on_ranks(2, by_host)):
         assert np.array_equal(numbers[np.concatenate(labels)], whole)
 
 
@@ -231,7 +231,7 @@ def test_the_cpu_engine_computes_on_the_host(monkeypatch: pytest.MonkeyPatch) ->
         shard = built(frame, comm)
         return ws.weakly_connected_components(shard, engine="cpu")
 
-    assert_same(together(2, work), whole)
+    assert_same(on_ranks(2, work), whole)
 
 
 @pytest.mark.parametrize("engines", [("cuda", "cpu"), ("cpu", "cuda"), ("cuda", "cuda")])
@@ -253,11 +253,11 @@ def test_checkpoints_go_from_engine_to_engine(
     def second(comm: ThreadCommunicator) -> Any:
         return run(comm, engines[1], resume=file)
 
-    begun = together(2, first)
+    begun = on_ranks(2, first)
     assert {one.converged for one in begun} == {steps == 99}
     for one in begun:  # labels so far are those of vertices of the component
         assert len(one.arrays["labels"].numbers) == 18
-    ended = together(3, second)
+    ended = on_ranks(3, second)
     assert not np.concatenate([np.asarray(one.arrays["labels"].numbers) for one in ended]).any()
     if steps == 99:
         assert {one.iterations for one in ended} == {begun[0].iterations}

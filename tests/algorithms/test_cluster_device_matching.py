@@ -1,4 +1,4 @@
-"""Matchings on members' GPUs, emulated: the answers, and the rounds, of members without one."""
+"""Matchings on ranks' GPUs, emulated: the answers, and the rounds, of ranks without one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import over_links, share, together, with_ordered_ghosts
 from emulator.device import emulated
 from shapes import SHAPES, build, edge_frame, hub, random_edges, rmat, undirected, vertex_frame
 from test_cluster_device_loops import Slower, built, frame_of
 from test_cluster_loops import sides
+from thread_ranks import on_ranks, over_links, share, with_ordered_ghosts
 from verify import Edges
 
 import cugraph_ws as ws
@@ -51,7 +51,7 @@ NAMES = (
     [(name, place % 2 == 0) for place, name in enumerate(NAMES)] + [("random", False)],
 )
 def test_every_shape_in_the_rounds_of_the_host(name: str, directed: bool) -> None:
-    """Members without vertices among them; ghosts in either order."""
+    """Ranks without vertices among them; ghosts in either order."""
     edges = sides(SHAPES[name] if directed else undirected(SHAPES[name]))
     size = 2 + NAMES.index(name) // 2 % 2
     cuts = np.array([0, edges.n // 3, edges.n // 3, edges.n])[-size - 1 :]
@@ -63,18 +63,18 @@ def test_every_shape_in_the_rounds_of_the_host(name: str, directed: bool) -> Non
         return driven(edges, one, "cpu"), driven(edges, other, "cuda")
 
     with build(edges) as graph:
-        for (expected, rounds), (found, taken) in together(size, work):
+        for (expected, rounds), (found, taken) in on_ranks(size, work):
             assert np.array_equal(found, expected)
             assert np.array_equal(taken, rounds)
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-def test_more_members_than_vertices_and_long_rows(directed: bool) -> None:
+def test_more_ranks_than_vertices_and_long_rows(directed: bool) -> None:
     for shape, size in ((random_edges(4, 9, seed=1), 6), (hub(40), 2)):
         edges = sides(shape if directed else undirected(shape))
         with build(edges) as graph:
             expected = ws.run(loop_for(edges), graph, engine="cpu").arrays["mate"].numbers
-            parts = together(
+            parts = on_ranks(
                 size, lambda comm, e=edges, g=graph: driven(e, share(g, comm), "cuda")[0]
             )
         assert np.array_equal(np.concatenate(parts), expected)
@@ -99,7 +99,7 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
     with ws.Graph(frame, directed=directed) as graph:
         whole = ws.maximal_bipartite_matching(graph, left)
     assert whole["mate"].notna().any()
-    for parts in (over_links(2, work),) if wide else (together(3, by_host),):
+    for parts in (over_links(2, work),) if wide else (on_ranks(3, by_host),):
         joined = [one["mate"] for one in parts]
         assert np.concatenate([one["vertex"] for one in parts]).tolist() == present.tolist()
         mates = [None if value is pd.NA else value for one in joined for value in one]
@@ -117,7 +117,7 @@ def test_an_edge_within_a_side_is_refused_by_all(directed: bool) -> None:
         return str(caught.value)
 
     with build(edges) as graph:
-        messages = together(3, refusal)
+        messages = on_ranks(3, refusal)
         with pytest.raises(ws.InputError) as caught:
             ws.run(ws.MaximalBipartiteMatching([0, 2, 4]), graph, engine="cuda")
     assert set(messages) == {str(caught.value)}
@@ -133,7 +133,7 @@ def test_sides_by_an_attribute() -> None:
             loop = ws.MaximalBipartiteMatching("side")
             return ws.run(loop, share(graph, comm), engine="cuda").arrays["mate"].numbers
 
-        found = np.concatenate(together(2, work))
+        found = np.concatenate(on_ranks(2, work))
     assert np.array_equal(found, whole.arrays["mate"].numbers)
 
 
@@ -144,7 +144,7 @@ def test_sides_by_an_attribute() -> None:
 def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], directed: bool, tmp_path: Any
 ) -> None:
-    """Of three members after a round, for two members."""
+    """Of three ranks after a round, for two ranks."""
     path, shape = tmp_path / "state.parquet", random_edges(40, 130, seed=5)
     edges = sides(shape if directed else undirected(shape))
 
@@ -161,8 +161,8 @@ def test_checkpoints_go_from_engine_to_engine(
 
     with build(edges) as graph:
         whole = ws.run(loop_for(edges), graph, engine="cpu")
-        together(3, begin)
-        parts = together(2, resume)
+        on_ranks(3, begin)
+        parts = on_ranks(2, resume)
     found = np.concatenate([mates for mates, _ in parts])
     assert np.array_equal(found, whole.arrays["mate"].numbers)
     assert {rounds for _, rounds in parts} == {whole.iterations}

@@ -1,4 +1,4 @@
-"""Searches from many sources on members' GPUs, emulated: the answers of one machine."""
+"""Searches from many sources on ranks' GPUs, emulated: the answers of one machine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import over_links, share, together, with_ordered_ghosts
 from emulator.device import emulated
 from shapes import SHAPES, build, grid, random_edges, rmat, undirected
 from test_cluster_device_loops import Slower, built, frame_of
+from thread_ranks import on_ranks, over_links, share, with_ordered_ghosts
 from verify import Edges
 
 import cugraph_ws as ws
@@ -55,7 +55,7 @@ def check(edges: Edges, program: Any, sources: list[int], size: int, **options: 
 
     with build(edges) as graph:
         whole = ws.run(loop_of(program, sources, **options), graph, engine="cuda")
-        results = together(size, work)
+        results = on_ranks(size, work)
     expected = columns_of(whole, len(sources))
     found = [columns_of(one, len(sources)) for one in results]
     for name, column in expected.items():
@@ -78,13 +78,13 @@ def test_every_shape(name: str) -> None:
     check(edges, program, list(range(0, edges.n, 1 + edges.n // 3)), 2 + place % 2)
 
 
-def test_ties_across_members() -> None:
+def test_ties_across_ranks() -> None:
     """Some are decided in one search when those before them are decided in another."""
     check(undirected(random_edges(13, 61, seed=9, weights="ties")), ws.SSSP, [8, 10, 8, 9], 2)
 
 
 def test_limits_and_sources_without_end() -> None:
-    """Depths and lengths; a source twice; more sources than a word has bits, and members than vertices."""
+    """Depths and lengths; a source twice; more sources than a word has bits, and ranks than vertices."""
     check(grid(3, 4, drop=0.1, seed=9), ws.BFS, [0, 7, 7], 2, max_iter=2)
     check(grid(3, 4, drop=0.1, seed=9), ws.SSSP, [3, 0], 3, cutoff=1.5)
     check(random_edges(5, 12, seed=3), ws.BFS, [0, 1], 7, max_iter=0)
@@ -93,7 +93,7 @@ def test_limits_and_sources_without_end() -> None:
     assert results[0].trace["active"].tolist() == [3, 0]
 
 
-def test_members_tell_of_a_superstep_what_one_gpu_does() -> None:
+def test_ranks_tell_of_a_superstep_what_one_gpu_does() -> None:
     edges = rmat(4, 3, seed=7)
     with build(edges) as graph:
         loop = loop_of(ws.BFS, [0, 3])
@@ -105,7 +105,7 @@ def test_members_tell_of_a_superstep_what_one_gpu_does() -> None:
 
 @pytest.mark.parametrize(("weight", "wide"), [("w", True), (None, False)])
 def test_frames_on_gpus(weight: str | None, wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of ids with gaps, over links and by the host; weights with ties across members."""
+    """Of ids with gaps, over links and by the host; weights with ties across ranks."""
     if wide:
         monkeypatch.setattr(grouping, "INT32_NUMBERS", 0)
     edges = random_edges(16, 40, seed=31, weights="ties")
@@ -121,7 +121,7 @@ def test_frames_on_gpus(weight: str | None, wide: bool, monkeypatch: pytest.Monk
 
     with ws.Graph(frame, **options) as graph:
         whole = ws.multi_source_sssp(graph, sources, 9.0, engine="cuda")
-    for parts in (over_links(2, work),) if wide else (together(2, by_host),):
+    for parts in (over_links(2, work),) if wide else (on_ranks(2, by_host),):
         rows = [len(one) // 3 for one in parts]
         blocks = [
             one.iloc[place * count : (place + 1) * count]
@@ -143,14 +143,14 @@ def test_no_sources_and_unknown_ones() -> None:
             ws.multi_source_bfs(shard, [99])
         return len(ws.multi_source_bfs(shard, []))
 
-    assert together(2, work) == [0, 0]
+    assert on_ranks(2, work) == [0, 0]
 
 
 @pytest.mark.parametrize("engines", [("cuda", "cpu"), ("cpu", "cuda")])
 def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of three members after a step, for two members."""
+    """Of three ranks after a step, for two ranks."""
     monkeypatch.setattr(on_device, "MOST_WIDTH", 2)
     edges, path, sources = random_edges(12, 26, seed=5), tmp_path / "state.parquet", [5, 0, 9]
 
@@ -168,8 +168,8 @@ def test_checkpoints_go_from_engine_to_engine(
 
     with build(edges) as graph:
         whole = ws.run(loop_of(ws.SSSP, sources, engine="python"), graph, engine="cuda")
-        together(3, begin)
-        results = together(2, resume)
+        on_ranks(3, begin)
+        results = on_ranks(2, resume)
     found = [columns_of(one, 3) for one in results]
     for name, column in columns_of(whole, 3).items():
         assert np.array_equal(np.concatenate([one[name] for one in found], axis=1), column), name

@@ -1,4 +1,4 @@
-"""Loops of their own on a crew: the answers of one machine, for any number of members and any cuts."""
+"""Loops of their own on a crew: the answers of one machine, for any number of ranks and any cuts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from crews import ThreadCommunicator, share, together
 from emulator.device import emulated
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,8 +25,9 @@ from shapes import (
     undirected,
     vertex_frame,
 )
+from thread_ranks import ThreadCommunicator, on_ranks, share
 from verify import Array, Edges, check_matching
-from whole import build as crew_build
+from whole import build as build_on_ranks
 from whole import cut, deal
 
 import cugraph_ws as ws
@@ -46,15 +46,15 @@ CREWS = (1, 2, 3, 7)
 
 
 def cuts_of(n: int, size: int, seed: int) -> Array:
-    """Cut at random: some members have much, and some nothing."""
+    """Cut at random: some ranks have much, and some nothing."""
     inner = np.sort(np.random.default_rng(seed).integers(0, n + 1, size - 1))
     return np.concatenate([[0], inner, [n]])
 
 
-def on_crew(graph: Any, size: int, work: Callable[[ShardGraph], Any], seed: int = 0) -> list[Any]:
-    """Do the same on every member's share of a graph."""
+def on_shards(graph: Any, size: int, work: Callable[[ShardGraph], Any], seed: int = 0) -> list[Any]:
+    """Do the same on every rank's share of a graph."""
     cuts = cuts_of(graph.number_of_vertices, size, seed)
-    return together(size, lambda comm: work(share(graph, comm, cuts)))
+    return on_ranks(size, lambda comm: work(share(graph, comm, cuts)))
 
 
 def values(one: Any) -> Array:
@@ -81,7 +81,7 @@ def finish(
 def found_by(
     graph: Any, size: int, make: Callable[[], Any], seed: int = 0, *, on_device: bool = False
 ) -> dict[str, Array]:
-    shares = on_crew(graph, size, finish(make, on_device=on_device), seed)
+    shares = on_shards(graph, size, finish(make, on_device=on_device), seed)
     return {name: np.concatenate([one[name] for one in shares]) for name in shares[0]}
 
 
@@ -160,7 +160,7 @@ def drawn_edges(drawn: Any) -> tuple[Edges, list[int]]:
 def drawn_result(edges: Edges, cuts: list[int], make: Callable[[], Any]) -> dict[str, Array]:
     with build(edges) as graph:
         size = len(cuts) - 1
-        shares = together(size, lambda comm: finish(make)(share(graph, comm, cuts)))
+        shares = on_ranks(size, lambda comm: finish(make)(share(graph, comm, cuts)))
     return {name: np.concatenate([one[name] for one in shares]) for name in shares[0]}
 
 
@@ -207,7 +207,7 @@ def steps_of(graph: Any, size: int) -> tuple[Array, list[Any]]:
             steps.append(loop.step())
         return loop.columns()["labels"].numbers, steps
 
-    shares = on_crew(graph, size, work)
+    shares = on_shards(graph, size, work)
     return np.concatenate([labels for labels, _ in shares]), shares[0][1]
 
 
@@ -250,7 +250,9 @@ def ends_of(first: Edges, second: Edges) -> list[tuple[Array, Array]]:
 def test_labels_of_the_end_are_not_looked_for_again(tmp_path):
     path = tmp_path / "state.parquet"
     with build(SHAPES["random sparse"]) as graph:
-        on_crew(graph, 3, lambda shard: ws.run(WeaklyConnectedComponents(), shard, checkpoint=path))
+        on_shards(
+            graph, 3, lambda shard: ws.run(WeaklyConnectedComponents(), shard, checkpoint=path)
+        )
 
         def resume(shard: ShardGraph) -> Any:
             loop = WeaklyConnectedComponents()
@@ -259,7 +261,7 @@ def test_labels_of_the_end_are_not_looked_for_again(tmp_path):
             assert loop.converged
             return loop.columns()["labels"].numbers
 
-        labels = np.concatenate(on_crew(graph, 2, resume, seed=3))
+        labels = np.concatenate(on_shards(graph, 2, resume, seed=3))
     assert np.array_equal(labels, oracles.components(SHAPES["random sparse"]))
 
 
@@ -303,13 +305,13 @@ def test_beliefs_on_every_shape(tiny_shape, directed, size, coupled):
     make = beliefs_of(edges, coupling, 3)
     with build(edges) as graph:
         expected = alone(graph, make)
-        shares = on_crew(graph, size, some_steps(make, 12), seed=size)
+        shares = on_shards(graph, size, some_steps(make, 12), seed=size)
     for name, one in expected.items():
         found = np.concatenate([part[name] for part in shares])
         np.testing.assert_allclose(found, one, rtol=1e-9, atol=1e-300)
 
 
-def test_the_residual_is_that_of_all_members():
+def test_the_residual_is_that_of_all_ranks():
     edges = with_strengths(SHAPES["random"])
     make = beliefs_of(edges, "weight", 2)
 
@@ -319,7 +321,7 @@ def test_the_residual_is_that_of_all_members():
         return [loop.step().residual for _ in range(6)]
 
     with build(edges) as graph:
-        rows = on_crew(graph, 3, residuals)
+        rows = on_shards(graph, 3, residuals)
         trace = column(ws.run(make(), graph).trace, "residual")[:6]
     for row in rows:
         np.testing.assert_allclose(row, trace, rtol=1e-9)
@@ -335,7 +337,7 @@ def test_beliefs_are_to_the_last_bit_those_of_one_rank(monkeypatch, directed, co
     make = beliefs_of(edges, (SKEWED if directed else EVEN) if coupled else "weight", 3)
     with build(edges) as graph:
         expected = alone(graph, make)
-        shares = on_crew(graph, 3, some_steps(make, 12), seed=4)
+        shares = on_shards(graph, 3, some_steps(make, 12), seed=4)
     for name, one in expected.items():
         assert np.array_equal(np.concatenate([part[name] for part in shares]), one)
 
@@ -343,14 +345,14 @@ def test_beliefs_are_to_the_last_bit_those_of_one_rank(monkeypatch, directed, co
 def test_a_strength_that_cannot_be_used_is_refused():
     edges = replace(SHAPES["path"], weight=np.full(49, 1000.0))
     with build(edges) as graph, pytest.raises(ws.InputError, match="a strength is 1000"):
-        on_crew(graph, 2, finish(beliefs_of(edges, "weight", 2)))
+        on_shards(graph, 2, finish(beliefs_of(edges, "weight", 2)))
 
 
 def test_priors_that_cannot_be_used_are_refused():
     edges = SHAPES["short path"]
     priors = pd.DataFrame({"vertex": [7], "a": [0.0], "b": [0.0]})
     with build(edges) as graph, pytest.raises(ws.InputError, match="vertex 7 has"):
-        on_crew(graph, 3, finish(lambda: BeliefPropagation(priors, np.ones((2, 2)))))
+        on_shards(graph, 3, finish(lambda: BeliefPropagation(priors, np.ones((2, 2)))))
 
 
 # Matching: sides
@@ -366,7 +368,7 @@ def test_an_edge_within_a_side_is_refused_by_all(directed):
                 MaximalBipartiteMatching([0, 2, 4]).start(shard)
             return str(caught.value)
 
-        messages = on_crew(graph, 3, refusal)
+        messages = on_shards(graph, 3, refusal)
         with pytest.raises(ws.InputError) as caught:
             ws.run(MaximalBipartiteMatching([0, 2, 4]), graph)
     assert set(messages) == {str(caught.value)}
@@ -386,12 +388,12 @@ def test_sides_by_an_attribute():
 
 
 def frames_of(graph: Any, size: int, work: Callable[[ShardGraph], Any]) -> pd.DataFrame:
-    return pd.concat(on_crew(graph, size, work, seed=size), ignore_index=True)
+    return pd.concat(on_shards(graph, size, work, seed=size), ignore_index=True)
 
 
 @pytest.mark.parametrize("size", [2, 7])
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-def test_members_return_their_own_rows(size, directed):
+def test_ranks_return_their_own_rows(size, directed):
     edges = SHAPES["random"] if directed else undirected(SHAPES["random"])
     functions: list[Callable[[Any], Any]] = [
         ws.weakly_connected_components,
@@ -417,7 +419,7 @@ def test_searches_from_many_sources(size, directed, search):
     sources = [5, 0, 59, 5]
     with build(edges) as graph:
         expected = search(graph, sources, 6)
-        parts = on_crew(graph, size, lambda shard: search(shard, sources, 6), seed=size)
+        parts = on_shards(graph, size, lambda shard: search(shard, sources, 6), seed=size)
     blocks = [
         part.iloc[place * (len(part) // 4) : (place + 1) * (len(part) // 4)]
         for place in range(4)
@@ -434,11 +436,11 @@ def test_no_sources_and_unknown_ones():
     with build(SHAPES["random"]) as graph:
         assert len(frames_of(graph, 3, lambda shard: ws.multi_source_bfs(shard, []))) == 0
         with pytest.raises(ws.InputError, match="starts"):
-            on_crew(graph, 3, lambda shard: ws.multi_source_bfs(shard, [0, 99]))
+            on_shards(graph, 3, lambda shard: ws.multi_source_bfs(shard, [0, 99]))
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
-def test_paths_are_walked_across_members(size):
+def test_paths_are_walked_across_ranks(size):
     edges = grid(9, 9, drop=0.2, seed=4)
     targets = [80, 3, 44, 3, 0]
     with build(edges) as graph:
@@ -461,7 +463,7 @@ def test_paths_of_several_searches_are_refused_by_all():
             with pytest.raises(ws.InputError, match="several searches"):
                 ws.shortest_path(result, 3)
 
-        on_crew(graph, 3, walk)
+        on_shards(graph, 3, walk)
 
 
 def test_loops_made_for_a_gpu_take_shares():
@@ -479,7 +481,7 @@ def test_loops_made_for_a_gpu_take_shares():
         np.testing.assert_array_equal(found["mate"], alone(graph, make)["mate"])
 
 
-# Checkpoints: taken by three members, gone on from by two
+# Checkpoints: taken by three ranks, gone on from by two
 
 
 CASES: dict[str, Callable[[Edges], Callable[[], Any]]] = {
@@ -496,7 +498,7 @@ CASES: dict[str, Callable[[Edges], Callable[[], Any]]] = {
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("after", [1, 2, 3])
 @pytest.mark.parametrize("case", CASES)
-def test_another_number_of_members_goes_on(monkeypatch, tmp_path, case, after, directed):
+def test_another_number_of_ranks_goes_on(monkeypatch, tmp_path, case, after, directed):
     monkeypatch.setattr(components, "SHARED", 0)
     edges = SHAPES["random"] if directed else undirected(SHAPES["random"])
     if case == "components":
@@ -522,8 +524,8 @@ def test_another_number_of_members_goes_on(monkeypatch, tmp_path, case, after, d
 
     with build(edges) as graph:
         expected = ws.run(make(), graph)
-        begun = on_crew(graph, 3, begin, seed=1)
-        parts = on_crew(graph, 2, resume, seed=2)
+        begun = on_shards(graph, 3, begin, seed=1)
+        parts = on_shards(graph, 2, resume, seed=2)
     assert len({iterations for iterations, _ in parts}) == 1
     if case in ("beliefs", "strengths", "searches"):  # each step is the same for any crew
         assert begun == [after] * 3
@@ -573,10 +575,10 @@ def test_a_single_rank_goes_on_with_vertices_that_wait_and_several_after_it(tmp_
 
     with emulated(), build(edges) as graph:
         expected = alone(graph, CoreNumber)["core_number"]
-        assert on_crew(graph, 3, begin, seed=1)[0] > 0
-        (found,) = on_crew(graph, 1, save_again)
+        assert on_shards(graph, 3, begin, seed=1)[0] > 0
+        (found,) = on_shards(graph, 1, save_again)
         np.testing.assert_array_equal(found, expected)
-        parts = on_crew(graph, 3, resume, seed=2)
+        parts = on_shards(graph, 3, resume, seed=2)
     np.testing.assert_array_equal(np.concatenate(parts), expected)
 
 
@@ -593,10 +595,10 @@ def values_of(one: Any) -> Array:
 def test_only_what_has_changed_is_sent():
     edges = undirected(SHAPES["path"])
 
-    def work(crew_shard: ShardGraph) -> tuple[list[int], list[int]]:
-        halo = Part(crew_shard, on_device=False).halo
-        column_ = crew_shard.positions.copy()
-        changed = np.zeros(crew_shard.owned, np.bool_)
+    def work(rank_shard: ShardGraph) -> tuple[list[int], list[int]]:
+        halo = Part(rank_shard, on_device=False).halo
+        column_ = rank_shard.positions.copy()
+        changed = np.zeros(rank_shard.owned, np.bool_)
         nothing = halo.update_changed(changed[halo.ends], lambda own: [column_[own]])
         quiet = halo.totals(1)
         changed[0] = True
@@ -606,12 +608,12 @@ def test_only_what_has_changed_is_sent():
         assert nothing == []
         for ghosts, (told,) in came:
             np.testing.assert_array_equal(told, 99)
-            assert (ghosts >= crew_shard.owned).all()
+            assert (ghosts >= rank_shard.owned).all()
         return quiet, loud
 
     with build(edges) as graph:
-        shown = together(2, lambda comm: work(share(graph, comm)))
-    # The first vertex of the second member is the only one of them that another holds.
+        shown = on_ranks(2, lambda comm: work(share(graph, comm)))
+    # The first vertex of the second rank is the only one of them that another holds.
     assert shown == [([2, 0], [2, 4 + 8])] * 2
 
 
@@ -633,7 +635,7 @@ def test_what_is_reduced_may_be_overwritten_at_once():
         assert not any(np.shares_memory(column_, one) for one in sent)
 
     with build(SHAPES["cycle"]) as graph:
-        together(2, work)
+        on_ranks(2, work)
     assert sum(map(len, sent)) > 0
 
 
@@ -645,18 +647,18 @@ def test_rows_come_to_their_owners_in_the_order_of_the_senders():
         return [one.tolist() for one in halo.send_to_owners(numbers, numbers * 10 + comm.rank)]
 
     with build(SHAPES["short path"]) as graph:
-        first, second, third = together(3, work)
+        first, second, third = on_ranks(3, work)
     assert first == [[0, 3] * 3, [0, 30, 1, 31, 2, 32]]
     assert second == [[], []]
     assert third == [[9, 4] * 3, list(itertools.chain(*([90 + r, 40 + r] for r in range(3))))]
 
 
-# Graphs that a crew has built itself, whose members know their own ids alone
+# Graphs that a crew has built itself, whose ranks know their own ids alone
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("size", [1, 3])
-def test_graphs_built_by_a_crew(size, directed):
+def test_graphs_built_by_a_group(size, directed):
     generator = np.random.default_rng(12)
     left, right = generator.integers(0, 9, 40), generator.integers(0, 9, 40)
     ends = {"source": [f"left {one}" for one in left], "destination": [f"r {one}" for one in right]}
@@ -679,7 +681,7 @@ def test_graphs_built_by_a_crew(size, directed):
     }
 
     def spread(graph: Any) -> Any:
-        """Give each member of a crew some rows of the priors."""
+        """Give each rank of a crew some rows of the priors."""
         if not isinstance(graph, ShardGraph):
             return priors
         return Partitions([priors.iloc[graph.comm.rank :: graph.comm.size]])
@@ -687,7 +689,7 @@ def test_graphs_built_by_a_crew(size, directed):
     graph = ws.Graph(edges, weight="weight", directed=directed)
     hands = deal(cut(edges, 4), size)
     with graph:
-        parts = crew_build(
+        parts = build_on_ranks(
             size,
             hands,
             weight="weight",
@@ -699,7 +701,7 @@ def test_graphs_built_by_a_crew(size, directed):
             pd.testing.assert_frame_equal(found, function(graph), check_index_type=False)
 
 
-def test_all_members_refuse_what_one_cannot_use():
+def test_all_ranks_refuse_what_one_cannot_use():
     edges = replace(SHAPES["path"], weight=np.where(np.arange(49) == 40, 1000.0, 1.0))
     priors = pd.DataFrame({"vertex": [7], "a": [0.0], "b": [0.0]})
     with build(edges) as graph:
@@ -711,7 +713,7 @@ def test_all_members_refuse_what_one_cannot_use():
                 BeliefPropagation(priors, np.ones((2, 2))).start(shard)
             return str(strength.value), str(prior.value)
 
-        told = on_crew(graph, 3, refusals)
+        told = on_shards(graph, 3, refusals)
     assert len(set(told)) == 1
     assert "a strength is 1000" in told[0][0]
     assert "vertex 7 has" in told[0][1]

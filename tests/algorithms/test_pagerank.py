@@ -11,7 +11,6 @@ import oracles
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import share, together
 from emulator.device import emulated
 from pagerank_cases import CASES, PageRankCase
 from shapes import (
@@ -25,6 +24,7 @@ from shapes import (
     undirected,
     vertex_frame,
 )
+from thread_ranks import on_ranks, share
 from verify import Array, Edges, check_pagerank
 
 import cugraph_ws as ws
@@ -148,7 +148,7 @@ def test_the_ranks_of_other_libraries_on_a_cluster():
     for case in CASES:
         with graph_of_case(case) as graph:
             found = pd.concat(
-                together(
+                on_ranks(
                     2,
                     lambda comm, graph=graph, case=case: ws.pagerank(
                         share(graph, comm), **TIGHT, **case.arguments
@@ -181,7 +181,7 @@ def test_out_weights_that_are_left_out_are_those_of_the_graph():
     found = rank(edges, precomputed_vertex_out_weight=one)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
     with build(edges) as graph:
-        parts = together(
+        parts = on_ranks(
             2,
             lambda comm: ws.pagerank(
                 share(graph, comm), precomputed_vertex_out_weight=one, **TIGHT
@@ -198,7 +198,7 @@ def test_shares_may_add_up_to_more_than_a_float_holds(argument):
     expected = rank(edges, **{argument: values(edges, shares)})
     np.testing.assert_allclose(rank(edges, **{argument: huge}), expected, rtol=0, atol=1e-11)
     with build(edges) as graph:
-        parts = together(
+        parts = on_ranks(
             2, lambda comm: ws.pagerank(share(graph, comm), **{argument: huge}, **TIGHT)
         )
     np.testing.assert_allclose(pd.concat(parts)["pagerank"], expected, rtol=0, atol=1e-11)

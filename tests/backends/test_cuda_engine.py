@@ -31,7 +31,7 @@ from shapes import SHAPES, column, grid, hub, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda import predecessors
 from cugraph_ws.backends.cuda.planner import FIRST_BATCH
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.runtime import device as devices
@@ -182,8 +182,8 @@ def grown(monkeypatch, how: str) -> dict[str, str]:
         if name == "direction":
             options[name] = value
         else:
-            monkeypatch.setattr(forest, name, value)
-    monkeypatch.setattr(forest, "FRONTIER_BLOCK", 64)
+            monkeypatch.setattr(predecessors, name, value)
+    monkeypatch.setattr(predecessors, "FRONTIER_BLOCK", 64)
     return options
 
 
@@ -246,7 +246,7 @@ def test_predecessors_of_a_tie_far_from_the_start(how, monkeypatch):
 )
 def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
     """Vertices whose rows are shared out in pieces, and one behind, whatever a launch's share."""
-    monkeypatch.setattr(forest, "LEVELS_A_LAUNCH", most)
+    monkeypatch.setattr(predecessors, "LEVELS_A_LAUNCH", most)
     options = grown(monkeypatch, how)
     many = layout.PIECE + 1
     middle = np.arange(1, many + 1)

@@ -9,20 +9,20 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from crews import over_links, share
 from cuda_cases import Case, graph_of
 from emulator.device import EmulatedKernels, emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import random_edges
-from test_cuda_border import check
 from test_cuda_frontier import tuned
+from test_cuda_partitioned_frontier import check
 from test_device_exchange import Silent
+from thread_ranks import over_links, share
 from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import exchange as device_exchange
-from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda import predecessors
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.kernels.cuda.layout import AHEAD, CODELESS, COUNT, STEPS
 
@@ -37,7 +37,7 @@ ALONE = {
 }
 WIDEST = Case("widest paths", ws.WidestPath, {"source": [0]})
 SHORTEST = Case("shortest paths", ws.SSSP, {"source": [0]})
-# Of 12 vertices on two members or three, in which order a chain goes through them.
+# Of 12 vertices on two ranks or three, in which order a chain goes through them.
 CHAINS = {
     "a border with every link": [0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11],
     "there and back": [0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11],
@@ -51,7 +51,7 @@ LINKS = slice(None, -1), slice(1, None)  # of a chain: from whom, and to whom
 
 @pytest.fixture(autouse=True)
 def several_blocks_and_looks(monkeypatch):
-    monkeypatch.setattr(forest, "FRONTIER_BLOCK", 64)
+    monkeypatch.setattr(predecessors, "FRONTIER_BLOCK", 64)
     monkeypatch.setattr(device_exchange, "LEVELS", 2)
 
 
@@ -126,10 +126,10 @@ class Stairs:
 
 
 class Notes:
-    """What members launch, and what of a forest they send."""
+    """What ranks launch, and what of a forest they send."""
 
     def __init__(self, monkeypatch):
-        self.names = defaultdict(list)  # by member's thread
+        self.names = defaultdict(list)  # by rank's thread
         self.listed = defaultdict(list)  # vertices and ghosts from which levels of branches started
         self.arcs = defaultdict(list)  # how many arcs the launch was told that they have
         self.expected_arcs = defaultdict(list)
@@ -175,7 +175,7 @@ def test_many_ties(case, alone, monkeypatch):
     turn = list(ALONE).index(alone)
     kind = "if"[(turn + (case is WIDEST)) % 2]
     for name, value in ALONE[alone].items():
-        monkeypatch.setattr(forest, name, value)
+        monkeypatch.setattr(predecessors, name, value)
     place = 2 * turn + (kind == "f")
     with graph_of(ties(24, 110, 6 + place, kind)) as graph, tuned():
         notes = Notes(monkeypatch)
@@ -183,7 +183,7 @@ def test_many_ties(case, alone, monkeypatch):
     assert notes.launches("branch") > 0
 
 
-@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize(
     "case",
     [
@@ -193,24 +193,24 @@ def test_many_ties(case, alone, monkeypatch):
     ],
     ids=lambda case: case.name,
 )
-def test_levels_of_any_kind(case, members):
+def test_levels_of_any_kind(case, ranks):
     """By ones; by more than there are supersteps; two that lead to the same."""
     with graph_of(random_edges(40, 90, seed=8)) as graph, tuned():
-        found = check(case, graph, members, seed=members)
+        found = check(case, graph, ranks, seed=ranks)
     assert found.iterations > 3
 
 
-@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("tied", [False, True])
-def test_rows_of_all_lengths(tied, members, monkeypatch):
+def test_rows_of_all_lengths(tied, ranks, monkeypatch):
     """Each class of in-degrees has its number of threads; of each row the least number is chosen.
 
     By levels everyone in a row is better than who has it, by widths that are all alike everyone is as good.
     """
     degrees = np.r_[1:36, 62:67, 126:131, 138:143]
     for name, value in {"WIDEST": 140, **(ALONG_TIES if tied else {})}.items():
-        monkeypatch.setattr(forest, name, value)
-    generator = np.random.default_rng(members)
+        monkeypatch.setattr(predecessors, name, value)
+    generator = np.random.default_rng(ranks)
     most = degrees[-1]
     names = generator.permutation(1 + most + len(degrees))
     start, middle, ends = names[0], names[1 : most + 1], names[most + 1 :]
@@ -225,13 +225,13 @@ def test_rows_of_all_lengths(tied, members, monkeypatch):
     weights = np.ones(len(source))
     with graph_of(Edges(source, destination, len(names), weights)) as graph, tuned():
         notes = Notes(monkeypatch)
-        found = check(case, graph, members)
-    assert notes.launches("list_ties") == tied * members
+        found = check(case, graph, ranks)
+    assert notes.launches("list_ties") == tied * ranks
     chosen = found.frame.set_index("vertex")["predecessor"]
     for end, row in zip(ends, rows, strict=True):
-        if end in chosen.index:  # with the first member
+        if end in chosen.index:  # with the first rank
             assert chosen[end] == row.min()
-    assert len(chosen) == len(names) or members > 1
+    assert len(chosen) == len(names) or ranks > 1
 
 
 STATES = {
@@ -242,29 +242,29 @@ STATES = {
 
 
 @pytest.mark.parametrize("case", [WIDEST, SHORTEST], ids=lambda case: case.name)
-@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("kind", STATES)
-def test_states_with_codes_and_without(kind, case, members, monkeypatch):
+def test_states_with_codes_and_without(kind, case, ranks, monkeypatch):
     """A byte says whole states from 0 to 253 and infinite ones; others are read whole."""
     states = np.array(STATES[kind])
     if case is WIDEST:
         states = np.array([-3, *states])
     hubs, leaves = np.arange(1, 2 * len(states) + 1), np.arange(len(states)) + 2 * len(states) + 1
-    names = np.concatenate([[0], np.random.default_rng(members).permutation(leaves[-1]) + 1])
+    names = np.concatenate([[0], np.random.default_rng(ranks).permutation(leaves[-1]) + 1])
     above = np.repeat(states, 2)  # of pairs of hubs, one of which is chosen by their leaf
     below = np.ones_like(above) if case is SHORTEST else above - 1
     source, destination = np.concatenate([0 * hubs, hubs]), np.concatenate([hubs, leaves.repeat(2)])
     lengths = np.concatenate([above, below])
     with graph_of(Edges(names[source], names[destination], len(names), lengths)) as graph, tuned():
         notes = Notes(monkeypatch)
-        check(case, graph, members)
+        check(case, graph, ranks)
         found = case.run(graph, engine="python").arrays
     values = found["distance" if case is SHORTEST else "width"].values[names]
     assert np.array_equal(values[hubs], above)
     assert np.array_equal(
         found["predecessor"].numbers[names[leaves]], names[hubs].reshape(-1, 2).min(1)
     )
-    if members == 1 and kind != "integers":
+    if ranks == 1 and kind != "integers":
         assert notes.codeless == {kind == "mostly others"}
 
 
@@ -274,15 +274,15 @@ def test_states_with_codes_and_without(kind, case, members, monkeypatch):
 )
 def test_a_chain_over_borders(way, direction, monkeypatch):
     """No link has a weight, so that there is a level of the forest for each."""
-    members = 2 + list(CHAINS).index(way) % 2
-    if direction in ("auto", "push") and members == 2:
+    ranks = 2 + list(CHAINS).index(way) % 2
+    if direction in ("auto", "push") and ranks == 2:
         for name, value in ALONG_TIES.items():
-            monkeypatch.setattr(forest, name, value)
+            monkeypatch.setattr(predecessors, name, value)
     order = CHAINS[way]
     with graph_of(chain(order)) as graph, tuned():
-        found = check(SHORTEST, graph, members, direction=direction)
+        found = check(SHORTEST, graph, ranks, direction=direction)
         if direction != "auto":
-            check(WIDEST, graph, 5 - members, direction=direction)
+            check(WIDEST, graph, 5 - ranks, direction=direction)
     first = found.arrays["predecessor"].numbers
     before = dict(zip(order[1:], order[:-1], strict=True))
     assert first.tolist() == [before.get(vertex, -1) for vertex in range(len(first))]
@@ -297,22 +297,22 @@ def test_a_chain_over_borders(way, direction, monkeypatch):
         ((0, 0, 0, 24), "gather"),
     ],
 )
-def test_members_without_vertices(cuts, direction):
+def test_ranks_without_vertices(cuts, direction):
     with graph_of(ties(24, 110, 3, "f")) as graph, tuned():
         check(WIDEST, graph, 3, cuts, direction=direction)
         check(SHORTEST, graph, 3, cuts, direction=direction)
 
 
 def test_vertices_without_arcs_to_others():
-    """The second member's vertices wait for each other, the third's for nobody."""
+    """The second rank's vertices wait for each other, the third's for nobody."""
     edges = Edges(np.array([0, 2, 3, 4, 6]), np.array([1, 3, 4, 2, 7]), 9, np.zeros(5))
     with graph_of(edges) as graph, tuned():
         check(Case("", ws.SSSP, {"source": [0, 2, 6]}), graph, 3, (0, 2, 6, 9))
 
 
 @pytest.mark.parametrize("rank", range(3))
-def test_only_one_member_waits(rank, monkeypatch):
-    """Paths tie within one member's share; what it is told comes from those who do not wait."""
+def test_only_one_rank_waits(rank, monkeypatch):
+    """Paths tie within one rank's share; what it is told comes from those who do not wait."""
     source, target = np.arange(11), np.arange(1, 12)
     weight = np.where(target // 4 == rank, 0.0, 1.0)
     with graph_of(Edges(source, target, 12, weight)) as graph, tuned():
@@ -328,7 +328,7 @@ def test_nobody_waits(monkeypatch):
         check(SHORTEST, graph, 3)
     assert notes.launches("plant") == 3
     assert not notes.told
-    for name in ("grow", "branch", "list_attached", "tell_levels"):
+    for name in ("grow", "branch", "list_attached", "mark_levels"):
         assert notes.launches(name) == 0
 
 
@@ -348,9 +348,9 @@ def test_random_partitions(ends, inner, seed, direction, alone, kind):
     cuts = (0, *sorted(inner), 10)
     case = Case("", (ws.SSSP, ws.WidestPath)[seed % 2], {"source": [seed]})
     with pytest.MonkeyPatch.context() as patch, graph_of(edges) as graph, tuned():
-        patch.setattr(forest, "FRONTIER_BLOCK", 64)
+        patch.setattr(predecessors, "FRONTIER_BLOCK", 64)
         for name, value in ALONE[alone].items():
-            patch.setattr(forest, name, value)
+            patch.setattr(predecessors, name, value)
         check(case, graph, len(cuts) - 1, cuts, seed=seed, direction=direction)
 
 
@@ -360,8 +360,8 @@ def test_random_partitions(ends, inner, seed, direction, alone, kind):
 @pytest.mark.parametrize("most", [1, 1000])
 def test_branches_follow_tight_arcs_into_who_waits(most, monkeypatch):
     """Or all arcs, where there are more of those than there is room for."""
-    monkeypatch.setattr(forest, "TIES_FROM", 0)
-    monkeypatch.setattr(forest, "TIES_PART", most)
+    monkeypatch.setattr(predecessors, "TIES_FROM", 0)
+    monkeypatch.setattr(predecessors, "TIES_PART", most)
     edges, followed = ties(60, 300, 5, "f"), []
     launch = EmulatedKernels.launch
 
@@ -388,24 +388,24 @@ def test_branches_follow_tight_arcs_into_who_waits(most, monkeypatch):
     assert followed == [(int(most == 1), expected)]
 
 
-@pytest.mark.parametrize("members", [2, 3])
-def test_each_row_is_read_once(members, monkeypatch):
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_each_row_is_read_once(ranks, monkeypatch):
     """Those attached, and ghosts of which that was told, start one level each."""
     with graph_of(ties(30, 150, 2, "f")) as graph, tuned():
         notes = Notes(monkeypatch)
-        check(WIDEST, graph, members)
+        check(WIDEST, graph, ranks)
     assert notes.launches("grow") == 0
-    assert notes.launches("tell_levels") == notes.launches("list_attached") == members
+    assert notes.launches("mark_levels") == notes.launches("list_attached") == ranks
     assert notes.arcs == notes.expected_arcs
     for listed in notes.listed.values():
         assert sum(len(rows) > 0 for rows in listed) > 1
         rows = np.concatenate(listed)
-        assert len(rows) > 30 // members, "with ghosts"
+        assert len(rows) > 30 // ranks, "with ghosts"
         assert len(np.unique(rows)) == len(rows)
 
 
 def test_who_is_done_tells_nothing_twice(monkeypatch):
-    """The first member waits for nobody any more while the second has half of its chain before it."""
+    """The first rank waits for nobody any more while the second has half of its chain before it."""
     with graph_of(chain(range(12))) as graph, tuned():
         notes = Notes(monkeypatch)
         check(SHORTEST, graph, 2)
@@ -425,7 +425,7 @@ def test_who_has_no_rows_of_out_neighbours_grows_otherwise(monkeypatch):
 
 def drop_after(levels, monkeypatch):
     """Have it looked after so many levels who is attached, whichever way ties are followed."""
-    monkeypatch.setattr(forest, "DROPPED", levels)
+    monkeypatch.setattr(predecessors, "DROPPED", levels)
     monkeypatch.setattr(device_exchange, "LEVELS", levels)
 
 
@@ -438,7 +438,7 @@ def last_look(level, dropped):
     ("direction", "dropped"), [*((one, 1) for one in DIRECTIONS), ("auto", 2), ("auto", 4)]
 )
 def test_who_was_attached_is_not_told_of_again(direction, dropped, monkeypatch):
-    """Each vertex of a chain is the other member's ghost, and one is attached a level."""
+    """Each vertex of a chain is the other rank's ghost, and one is attached a level."""
     drop_after(dropped, monkeypatch)
     order = CHAINS["a border with every link"]
     with graph_of(chain(order)) as graph, tuned():
@@ -471,32 +471,32 @@ def levels_of(found, edges):
 
 
 @pytest.mark.parametrize("dropped", [1, 4])
-@pytest.mark.parametrize("members", [2, 3])
-def test_less_and_less_is_told(members, dropped, monkeypatch):
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_less_and_less_is_told(ranks, dropped, monkeypatch):
     """At first of the whole boundary, then of those who were not attached when last looked through."""
     drop_after(dropped, monkeypatch)
     edges = ties(30, 60, 6, "f")
-    cuts = [30 * rank // members for rank in range(members + 1)]
-    owner = np.repeat(np.arange(members), np.diff(cuts))
+    cuts = [30 * rank // ranks for rank in range(ranks + 1)]
+    owner = np.repeat(np.arange(ranks), np.diff(cuts))
     with graph_of(edges) as graph, tuned(), emulated():
         notes = Notes(monkeypatch)
         found = over_links(
-            members,
+            ranks,
             lambda comm: ws.run(ws.WidestPath, share(graph, comm, cuts), source=[0], engine="cuda"),
         )
     levels = levels_of(found, edges)
     assert levels.max() > 2
     crossing = np.column_stack([edges.source, owner[edges.destination]])
     read, readers = np.unique(crossing[owner[edges.source] != owner[edges.destination]], axis=0).T
-    for rank in range(members):
+    for rank in range(ranks):
         for level, told in enumerate(notes.told[rank]):
             left = (owner[read] == rank) & (levels[read] >= last_look(level, dropped))
-            assert told == np.bincount(readers[left], minlength=members).tolist()
+            assert told == np.bincount(readers[left], minlength=ranks).tolist()
     assert sum(notes.told[0][-1]) < sum(notes.told[0][0])
 
 
 def test_the_host_looks_after_many_levels(monkeypatch):
-    """Then it waits once, for all members' counts; it reads nothing else.
+    """Then it waits once, for all ranks' counts; it reads nothing else.
 
     Of two chains over the border one begins on each side, so that every level attaches a vertex there.
     """
@@ -504,7 +504,7 @@ def test_the_host_looks_after_many_levels(monkeypatch):
     monkeypatch.setattr(device_exchange, "LEVELS", 4)
     waits, downloads = {}, {}
     for length in (4, 4, 6):  # the first time a program is looked at together
-        sides = np.arange(4 * length).reshape(2, 2, length)  # by member, then by chain
+        sides = np.arange(4 * length).reshape(2, 2, length)  # by rank, then by chain
         orders = [sides[:, 0].T.ravel(), sides[::-1, 1].T.ravel()]
         source, target = (np.concatenate([one[ends] for one in orders]) for ends in LINKS)
         edges = Edges(source, target, 4 * length, np.zeros(len(source)))

@@ -12,15 +12,15 @@ from emulator.device import EmulatedKernels, emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import SHAPES, hub, random_edges, rmat, undirected
-from test_cuda_border import check as check_members
 from test_cuda_forest import Stairs, Threes
 from test_cuda_frontier import check as check_whole
 from test_cuda_frontier import tuned
+from test_cuda_partitioned_frontier import check as check_members
 from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda import predecessors
 from cugraph_ws.backends.cuda.codegen import reads_states_alone
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.kernels.cuda.layout import CODES, COUNT, STEPS
@@ -58,17 +58,17 @@ BATTERY = {
 def few_arcs():
     with (
         patch.object(device_graph, "ASKED_FIRST", 0),
-        patch.multiple(forest, FRONTIER_BLOCK=64, MANY_ARCS=0, WORTH=0, WIDEST=40),
+        patch.multiple(predecessors, FRONTIER_BLOCK=64, MANY_ARCS=0, WORTH=0, WIDEST=40),
     ):
         yield
 
 
-def check(case, graph, members, seed=0):
+def check(case, graph, ranks, seed=0):
     """Compare a run on the whole graph, or over links, with the reference."""
-    if members == 1:
+    if ranks == 1:
         check_whole(case, graph, seed, direction="auto")
     else:
-        check_members(case, graph, members, seed=seed)
+        check_members(case, graph, ranks, seed=seed)
 
 
 class Notes:
@@ -92,13 +92,13 @@ class Notes:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_programs(setting, case, monkeypatch):
-    """On one, two or three members each."""
+    """On one, two or three ranks each."""
     notes = Notes(monkeypatch)
     place = list(SETTINGS).index(setting)
-    members = 1 + (place + CASES.index(case)) % 3
+    ranks = 1 + (place + CASES.index(case)) % 3
     edges = undirected(medley()) if place % 2 else medley()
-    with graph_of(edges) as graph, tuned(), patch.multiple(forest, **SETTINGS[setting]):
-        check(case, graph, members, seed=place)
+    with graph_of(edges) as graph, tuned(), patch.multiple(predecessors, **SETTINGS[setting]):
+        check(case, graph, ranks, seed=place)
     assert "choose_of_least" in notes.names
     if "given" in setting:
         assert (("branch", -1) in notes.names) == ("nobody" not in setting)
@@ -106,12 +106,12 @@ def test_programs(setting, case, monkeypatch):
 
 @pytest.mark.parametrize("name", BATTERY)
 def test_every_shape(name):
-    """With two of the settings, on one member or two."""
+    """With two of the settings, on one rank or two."""
     place = list(BATTERY).index(name)
     with graph_of(BATTERY[name]) as graph, tuned():
         for turn in range(2 if graph.number_of_vertices else 0):
             setting = list(SETTINGS)[(place + 3 * turn) % len(SETTINGS)]
-            with patch.multiple(forest, **SETTINGS[setting]):
+            with patch.multiple(predecessors, **SETTINGS[setting]):
                 check(LEVELS, graph, 1 + (place + turn) % 2, seed=place)
 
 
@@ -126,7 +126,7 @@ def test_random_graphs(ends, seed, setting):
     with (
         graph_of(Edges(source, destination, 12)) as graph,
         tuned(ALONE=seed % 2),
-        patch.multiple(forest, **SETTINGS[setting]),
+        patch.multiple(predecessors, **SETTINGS[setting]),
     ):
         check(CASES[seed % len(CASES)], graph, 1 + seed % 2, seed=seed)
 
@@ -185,9 +185,9 @@ def test_one_is_asked_where_one_is_enough(monkeypatch):
 @pytest.mark.parametrize(("worth", "gives"), [(1500, True), (15_000, False)])
 def test_arcs_are_reckoned_by_those_that_were_counted(worth, gives, monkeypatch):
     """Of one vertex in four: 300 whom one gives its number have 3,300 arcs in."""
-    monkeypatch.setattr(forest, "SAMPLE", 75)
-    monkeypatch.setattr(forest, "WORTH", worth)
-    monkeypatch.setattr(forest, "WIDEST", 1000)
+    monkeypatch.setattr(predecessors, "SAMPLE", 75)
+    monkeypatch.setattr(predecessors, "WORTH", worth)
+    monkeypatch.setattr(predecessors, "WIDEST", 1000)
     generator = np.random.default_rng(5)
     leaves = np.arange(1, 301)
     among = generator.permutation(np.tile(leaves, 10))
@@ -223,8 +223,8 @@ def reckoned(counts, step, giving, worth):
 def test_who_gives_is_reckoned(seed, worth, monkeypatch):
     """Of any numbers of arcs; whatever comes out, predecessors are the same."""
     generator = np.random.default_rng(seed)
-    monkeypatch.setattr(forest, "GIVING", seed)
-    monkeypatch.setattr(forest, "WORTH", worth)
+    monkeypatch.setattr(predecessors, "GIVING", seed)
+    monkeypatch.setattr(predecessors, "WORTH", worth)
     launch = EmulatedKernels.launch
     told = []
 
@@ -289,7 +289,7 @@ def test_all_arcs_are_read_the_first_time(monkeypatch):
 
 def test_few_arcs_are_all_read(monkeypatch):
     notes = Notes(monkeypatch)
-    monkeypatch.setattr(forest, "MANY_ARCS", 1 << 24)
+    monkeypatch.setattr(predecessors, "MANY_ARCS", 1 << 24)
     with graph_of(medley()) as graph, tuned(), emulated():
         ws.run(ws.BFS, graph, start=0, engine="cuda")
     assert set(notes.names) == {"choose"}

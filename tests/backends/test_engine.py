@@ -33,7 +33,7 @@ import cugraph_ws as ws
 from cugraph_ws.backends import planner as plan
 from cugraph_ws.backends.cpu import context
 from cugraph_ws.backends.cpu import executor as cpu
-from cugraph_ws.contract import Parcel, choose_engine
+from cugraph_ws.contract import BoundaryUpdate, choose_engine
 from cugraph_ws.partition.partition import split
 from cugraph_ws.partition.refinement import Refinement
 from cugraph_ws.program.binding import bind
@@ -218,17 +218,17 @@ def test_by_itself_the_exchange_sends_the_less(program, given):
 
 
 def test_the_exchange_follows_what_changes():
-    """By itself a parcel is the subset while most of it changes, then refined."""
+    """By itself an update is the subset while most of it changes, then refined."""
     chosen = Refinement("auto", dense=True)
     assert not chosen.refines(1)
     field = (np.zeros(10),)
     for useful, refined in ((10, False), (6, True), (7, False), (0, True)):
-        chosen.learn(1, Parcel(None, field, None, useful), 10)
+        chosen.learn(1, BoundaryUpdate(None, field, None, useful), 10)
         assert chosen.refines(1) is refined, "12 bytes for each of those against 80"
         assert not chosen.refines(2), "each peer by itself"
     with_flags = Refinement("auto")
     assert with_flags.refines(0)
-    with_flags.learn(0, Parcel(None, field, np.ones(10, bool), 7), 10)
+    with_flags.learn(0, BoundaryUpdate(None, field, np.ones(10, bool), 7), 10)
     assert with_flags.refines(0), "84 bytes against 90"
     assert [Refinement(one).refines(0) for one in ("vr", "ms", "all")] == [True, False, False]
     assert Refinement("all").everything

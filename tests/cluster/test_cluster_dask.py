@@ -38,8 +38,8 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.dask import graph, local
-from cugraph_ws.dask.client import SPLIT, Crewed
-from cugraph_ws.dask.direct_start import Summons
+from cugraph_ws.dask.client import SPLIT, RankTasks
+from cugraph_ws.dask.direct_start import DirectStart
 from cugraph_ws.runtime import device as devices
 from cugraph_ws.runtime import driver
 
@@ -377,7 +377,7 @@ def test_columns_are_checked_before_anything_is_sent(pair, monkeypatch, options,
     def sent(*given: Any, **named: Any) -> None:
         raise AssertionError("something was sent")
 
-    for name in ("_partitions", "run_crew", "placed", "workers_of"):
+    for name in ("_partitions", "run_on_ranks", "placed", "workers_of"):
         monkeypatch.setattr(f"cugraph_ws.dask.graph.{name}", sent)
     with pytest.raises(ws.InputError, match=told):
         ws.Graph(spread_edges(SKEWED), **options)
@@ -515,23 +515,23 @@ def test_ctrl_c_is_not_lost(pair, monkeypatch):
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    look, ask = Crewed._look, Crewed._ask
+    look, ask = RankTasks._look, RankTasks._ask
     pressing, unheard = [], []
 
-    def looking(self: Crewed) -> bool:
+    def looking(self: RankTasks) -> bool:
         pressing.clear()
         return look(self)
 
-    def asking(self: Crewed, addresses: Any, **message: Any) -> list[bool]:
-        if message["op"] == "cugraph_ws_wish" and not unheard:
-            unheard.append(message["wish"])
+    def asking(self: RankTasks, addresses: Any, **message: Any) -> list[bool]:
+        if message["op"] == "cugraph_ws_request" and not unheard:
+            unheard.append(message["request"])
             return [False]
         return ask(self, addresses, **message)
 
     with on_workers(SKEWED) as graph:
         pressing.append(Pressing())
-        monkeypatch.setattr(Crewed, "_look", looking)
-        monkeypatch.setattr(Crewed, "_ask", asking)
+        monkeypatch.setattr(RankTasks, "_look", looking)
+        monkeypatch.setattr(RankTasks, "_ask", asking)
         with pytest.raises(ws.Interrupted):
             ws.run(Endless, graph, timeout=60.0)
     assert unheard == ["interrupt"]
@@ -686,7 +686,7 @@ def test_memory_is_flat_over_runs(pair):
 
 
 def test_a_call_is_one_message_and_asks_nothing(pair, monkeypatch):
-    """What follows the members' tasks goes with them, and what they returned comes by itself."""
+    """What follows the ranks' tasks goes with them, and what they returned comes by itself."""
     with on_workers(SKEWED) as graph:
         first = ws.bfs(graph, 0)  # its columns are known from now on
         sent = []
@@ -709,15 +709,17 @@ def test_a_call_is_one_message_and_asks_nothing(pair, monkeypatch):
 
 
 def told_at_most(number: int) -> None:
-    from cugraph_ws.dask import tasks as members
+    from cugraph_ws.dask import tasks as rank_tasks
 
-    members.TOLD = number
+    rank_tasks.TOLD = number
 
 
 def test_what_is_too_long_to_be_told_is_asked_for(pair, monkeypatch):
     from cugraph_ws.dask.tasks import TOLD
 
-    monkeypatch.setattr(Summons, "of", classmethod(lambda *_: None))  # who asks is told all of it
+    monkeypatch.setattr(
+        DirectStart, "of", classmethod(lambda *_: None)
+    )  # who asks is told all of it
 
     with on_workers(SKEWED) as graph, build(SKEWED) as whole:
         pair.client.run(told_at_most, 0)
@@ -894,7 +896,7 @@ def test_a_graph_whose_worker_is_killed_between_calls_is_built_again(monkeypatch
 
 
 def test_other_tasks_in_the_only_thread_do_no_harm(pair):
-    """Members leave the pool: tasks go on beside them, and they beside tasks."""
+    """Ranks leave the pool: tasks go on beside them, and they beside tasks."""
     with on_workers(SKEWED) as graph:
         with build(SKEWED) as whole:
             expected = ws.bfs(whole, 0)

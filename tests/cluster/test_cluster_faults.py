@@ -87,12 +87,12 @@ def leftovers(dask_worker: Worker) -> dict[str, Any]:
     """Return what a worker holds of graphs and runs."""
     plugin = dask_worker.plugins.get("cugraph_ws")
     if plugin is None:
-        return {"shares": 0, "mail": 0, "abandoned": 0, "wishes": 0, "early": 0}
+        return {"shares": 0, "mail": 0, "abandoned": 0, "requests": 0, "early": 0}
     return {
         "shares": len(plugin.shards),
         "mail": len(plugin._mail),
         "abandoned": len(plugin._abandoned),
-        "wishes": len(plugin._wishes),
+        "requests": len(plugin._requests),
         "early": len(plugin.early._begun),
     }
 
@@ -101,7 +101,7 @@ def is_clean(crowd: Workers, shares: int) -> bool:
     told = crowd.client.run(leftovers)
     return all(
         one["shares"] <= shares
-        and not one["mail"] + one["abandoned"] + one["wishes"] + one["early"]
+        and not one["mail"] + one["abandoned"] + one["requests"] + one["early"]
         for one in told.values()
     )
 
@@ -196,7 +196,7 @@ def test_nothing_is_left_with_the_survivors(crowd, graph, tree):
     eventually(lambda: is_clean(crowd, shares=1))
 
 
-def member(crowd: Workers, graph: Any, rank: int) -> str:
+def rank(crowd: Workers, graph: Any, rank: int) -> str:
     """Return the address of a worker that has a share of the graph, while all workers are there."""
     crowd.wait_for(SIZE)
     ws.run(Endless, graph, max_iter=1)
@@ -221,13 +221,13 @@ def superstep_of(dask_worker: Worker, seconds: float = 0.0, fails: bool = False)
 
 @pytest.mark.parametrize("rank", [0, 2])
 def test_a_slow_worker_only_slows(crowd, graph, ranks, rank):
-    slow = member(crowd, graph, rank)
+    slow = rank(crowd, graph, rank)
     crowd.client.run(superstep_of, seconds=3.0, workers=[slow])
     assert_same(ws.run(ws.PageRank, graph, **LONG).frame, ranks, rtol=1e-9)
 
 
 def test_a_worker_that_stops_for_a_while_only_slows(crowd, graph, ranks):
-    paused = member(crowd, graph, 1)
+    paused = rank(crowd, graph, 1)
     crowd.signal(paused, signal.SIGSTOP)
     timer = threading.Timer(3.0, crowd.signal, (paused, signal.SIGCONT))
     timer.start()
@@ -241,7 +241,7 @@ def test_a_worker_that_stops_for_a_while_only_slows(crowd, graph, ranks):
     ("rank", "delay"), [(0, 0.5), (1, 0.5), (-1, 0.0)], ids=["the first", "another", "before a run"]
 )
 def test_a_worker_that_stays_stopped_is_lost(crowd, graph, ranks, rank, delay):
-    stopped = member(crowd, graph, rank)
+    stopped = rank(crowd, graph, rank)
     process = crowd.pids()[stopped]
     timer = threading.Timer(delay, os.kill, (process, signal.SIGSTOP))
     timer.start()
@@ -263,7 +263,7 @@ def test_a_worker_that_stays_stopped_is_lost(crowd, graph, ranks, rank, delay):
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_worker_without_memory_is_named(crowd, graph, tree, rank):
-    full = member(crowd, graph, rank)
+    full = rank(crowd, graph, rank)
     assert_same(ws.bfs(graph, 0), tree)
     crowd.client.run(superstep_of, fails=True, workers=[full])
     begun = time.monotonic()

@@ -76,24 +76,24 @@ def die_at(dask_worker: Worker, meeting: int) -> None:
     """Have this worker's process end at one of the meetings of its next build."""
     from cugraph_ws.dask.worker import DaskCommunicator
 
-    usual = DaskCommunicator._meet
+    usual = DaskCommunicator._exchange
 
     def meet(self: DaskCommunicator, mail: Any) -> Any:
         if "cugraph_ws-graph-" in self._run and self._step >= meeting:
             os.kill(os.getpid(), signal.SIGKILL)
         return usual(self, mail)
 
-    DaskCommunicator._meet = meet  # type: ignore[method-assign]
+    DaskCommunicator._exchange = meet  # type: ignore[method-assign]
 
 
 def die_with_rows(dask_worker: Worker) -> None:
     """Have this worker's process end when its rows of a result are asked for."""
-    from cugraph_ws.dask import tasks as members
+    from cugraph_ws.dask import tasks as rank_tasks
 
     def part_of(*given: Any) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    members.part_of = part_of
+    rank_tasks.part_of = part_of
 
 
 def frame(partitions: int = 4) -> Any:
@@ -207,7 +207,7 @@ class TestResults:
         self, crowd, ranks, tmp_path, monkeypatch
     ):
         """The worker that has the summary dies before the client has asked for it."""
-        usual, killed = driver.Crewed.summary, []
+        usual, killed = driver.RankTasks.summary, []
 
         def summary(self: Any) -> Any:
             if not killed:
@@ -215,11 +215,11 @@ class TestResults:
                 crowd.signal(killed[0])
                 eventually(lambda: are_gone(crowd, killed))
                 driver._EQUIPPED[self._client][self.run].clear()
-                self._summons = None
+                self._direct = None
             return usual(self)
 
         crowd.wait_for(SIZE)
-        monkeypatch.setattr(driver.Crewed, "summary", summary)
+        monkeypatch.setattr(driver.RankTasks, "summary", summary)
         found = ws.pagerank(frame(), weight="weight", checkpoint=tmp_path / "state")
         assert_same(found, ranks, rtol=1e-9)
         assert killed
@@ -283,13 +283,13 @@ class TestClosing:
             ws.bfs(graph, 0)
 
     def test_a_client_that_closes_in_a_build(self, crowd, other, monkeypatch):
-        usual = driver.Crewed.join
+        usual = driver.RankTasks.join
 
         def join(self: Any) -> Any:
             other.close()
             return usual(self)
 
-        monkeypatch.setattr(driver.Crewed, "join", join)
+        monkeypatch.setattr(driver.RankTasks, "join", join)
         with pytest.raises(ws.EngineError, match="graph: the Dask client was closed"):
             ws.Graph(frame(), client=other)
         eventually(lambda: not any(crowd.client.run(threads_at_work).values()), 30)
@@ -299,7 +299,7 @@ def threads_at_work(dask_worker: Worker) -> int:
     """Count what goes on of runs on a worker."""
     import sys
 
-    names = {"_called", "build_shard", "build_member"}
+    names = {"_called", "build_shard", "build_rank"}
     count = 0
     for stack in sys._current_frames().values():
         one: Any = stack

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 import stand_in_cudf
 from clusters import assert_same, complaints
-from crews import over_links, together
 from distributed import Client, LocalCluster
 from emulator.device import emulated
+from thread_ranks import on_ranks, over_links
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.shard import DeviceShard
@@ -169,7 +169,7 @@ def test_an_unknown_vertex_is_named_before_anything_is_sent(client, monkeypatch,
     # Dask has a type of text of its own
     with ws.Graph(lazy(frame).compute(), **names) as whole, ws.Graph(lazy(frame), **names) as graph:
         with monkeypatch.context() as patch:
-            patch.setattr(cluster_graph, "Crewed", sent)
+            patch.setattr(cluster_graph, "RankTasks", sent)
             told = {name: refused(call, graph) for name, call in mistakes(kind).items()}
         expected = {name: refused(call, whole) for name, call in mistakes(kind).items()}
         assert told == expected
@@ -191,7 +191,7 @@ def test_names_are_checked_before_anything_is_sent(client, monkeypatch, name):
     frame = edges_of("dense")[0].assign(weight=1.0)
     ids = np.arange(12)
     vertices = pd.DataFrame({"vertex": ids, "p": 0.5, "q": 0.5, "left": ids < 6})
-    monkeypatch.setattr(cluster_graph, "Crewed", sent)
+    monkeypatch.setattr(cluster_graph, "RankTasks", sent)
     with (
         ws.Graph(frame, vertices=vertices) as whole,
         ws.Graph(lazy(frame), vertices=vertices) as graph,
@@ -229,7 +229,7 @@ def test_frames_of_dask_as_arguments(client, monkeypatch):
     with ws.Graph(frame) as whole, ws.Graph(lazy(frame)) as graph:
         told = refused(lambda g: ws.pagerank(g, nstart=lazy(values)), graph)  # by the workers
         assert told == refused(lambda g: ws.pagerank(g, nstart=values), whole)
-        monkeypatch.setattr(cluster_graph, "Crewed", sent)
+        monkeypatch.setattr(cluster_graph, "RankTasks", sent)
         monkeypatch.setattr(cluster_graph, "_partitions", sent)
         wrong = values.rename(columns={"vertex": "v", "x": "y"})
         for call in (
@@ -318,8 +318,8 @@ def test_ranks_that_would_own_ids_tell_their_numbers(where, kind):
         assert isinstance(shard, DeviceShard) == on_device
         return shard._vertices
 
-    def members() -> list[Any]:
-        return over_links(3, look) if on_device else together(3, look)
+    def ranks() -> list[Any]:
+        return over_links(3, look) if on_device else on_ranks(3, look)
 
     def check(vertices: list[Any]) -> None:
         asked: list[int] = []
@@ -339,10 +339,10 @@ def test_ranks_that_would_own_ids_tell_their_numbers(where, kind):
         assert sorted(set(asked)) == ([] if kind == "dense" else [0, 1, 2])
 
     if not on_device:
-        check(members())
+        check(ranks())
         return
     with emulated(), stand_in_cudf.installed():
-        check(members())
+        check(ranks())
 
 
 OTHERS = {

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import pytest
-from crews import ThreadCommunicator, together
 from emulator.device import emulated
+from thread_ranks import ThreadCommunicator, on_ranks
 
 from cugraph_ws.dask import links
 from cugraph_ws.dask.links import LinkPool
@@ -67,14 +67,14 @@ def pools() -> Any:
 
 
 def lent(pools: Any, run: str, work: Any = lambda links: None) -> list[Any]:
-    """Lend links to a run of all members; return what each was given."""
+    """Lend links to a run of all ranks; return what each was given."""
 
-    def member(comm: ThreadCommunicator) -> Any:
+    def on_rank(comm: ThreadCommunicator) -> Any:
         with pools[comm.rank].lend(comm, WHO, run) as joined:
             work(joined.links)
             return joined.links
 
-    return together(len(WHO), member)
+    return on_ranks(len(WHO), on_rank)
 
 
 def test_a_run_takes_what_the_last_one_left(pools: Any) -> None:
@@ -83,8 +83,8 @@ def test_a_run_takes_what_the_last_one_left(pools: Any) -> None:
     assert Links.made == 2
 
 
-def test_links_that_only_some_members_know_of_yet_are_not_asked(pools: Any) -> None:
-    """Another run is making them: the members who do not see them meet, and call the others."""
+def test_links_that_only_some_ranks_know_of_yet_are_not_asked(pools: Any) -> None:
+    """Another run is making them: the ranks who do not see them meet, and call the others."""
     first = lent(pools, "one")
     pools[1]._held.clear()
     assert lent(pools, "two") != first
@@ -109,7 +109,7 @@ def test_runs_take_turns(pools: Any) -> None:
     counting = threading.Lock()
 
     def run(name: str) -> None:
-        def member(comm: ThreadCommunicator) -> None:
+        def on_rank(comm: ThreadCommunicator) -> None:
             time.sleep((zlib.crc32(f"{name} {comm.rank}".encode()) % 5) / 200)
             with pools[comm.rank].lend(comm, WHO, name):
                 with counting:
@@ -119,7 +119,7 @@ def test_runs_take_turns(pools: Any) -> None:
                 with counting:
                     inside[comm.rank] -= 1
 
-        together(len(WHO), member)
+        on_ranks(len(WHO), on_rank)
         done.append(name)
 
     with ThreadPoolExecutor(8) as executor:
@@ -143,7 +143,7 @@ def test_who_waits_for_a_turn_can_be_called_off(pools: Any, monkeypatch: Any) ->
     assert len(lent(pools, "two")) == 2, "nobody has kept a turn"
 
 
-def test_links_that_one_member_has_lost_are_given_up_by_all(pools: Any) -> None:
+def test_links_that_one_rank_has_lost_are_given_up_by_all(pools: Any) -> None:
     first = lent(pools, "one")
     first[0].alive = False
     second = lent(pools, "two")
@@ -160,9 +160,9 @@ def test_a_run_that_fails_leaves_links_that_still_work(pools: Any) -> None:
 
     def fail(links: Any) -> None:
         here.wait(10.0)
-        raise KeyError("all members alike")
+        raise KeyError("all ranks alike")
 
-    with pytest.raises(KeyError, match="all members alike"):
+    with pytest.raises(KeyError, match="all ranks alike"):
         lent(pools, "two", fail)
     assert lent(pools, "three") == first
     assert first[0].runs == ["one, done", "two, failed", "three, done"]

@@ -10,10 +10,16 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cugraph_ws.backends.cuda import arc_shards, edges, grouping, numbering, schedule
+from cugraph_ws.backends.cuda import (
+    arc_shards,
+    edges,
+    grouping,
+    numbering,
+    predecessors,
+    schedule,
+)
 from cugraph_ws.backends.cuda import frontier as cuda_frontier
 from cugraph_ws.backends.cuda import partitioned_frontier as cuda_border
-from cugraph_ws.backends.cuda import predecessors as forest
 from cugraph_ws.backends.cuda import worklist_pull as cuda_relay
 from cugraph_ws.backends.cuda.loops import (
     belief_propagation,
@@ -33,8 +39,9 @@ __all__ = ["EmulatedDevice", "emulated", "small_blocks"]
 
 THREADS = 64  # of a block: two warps, not eight or sixteen; each thread is a coroutine
 BLOCKS = (
-    (arc_shards, "BLOCK"), (belief_propagation, "BLOCK"), (components, "BLOCK"), (core, "BLOCK"), (cuda_border, "BLOCK"),
-    (cuda_frontier, "BLOCK"), (cuda_relay, "BLOCK"), (edges, "_BLOCK"), (forest, "FRONTIER_BLOCK"),
+    (arc_shards, "BLOCK"),
+    (belief_propagation, "BLOCK"), (components, "BLOCK"), (core, "BLOCK"), (cuda_border, "BLOCK"),
+    (cuda_frontier, "BLOCK"), (cuda_relay, "BLOCK"), (edges, "_BLOCK"), (predecessors, "FRONTIER_BLOCK"),
     (grouping, "BLOCK"), (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
     (schedule, "BLOCK"),
 )  # fmt: skip

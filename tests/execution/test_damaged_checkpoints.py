@@ -13,10 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from crews import share, together
 from emulator.device import emulated
 from programs import values_of
 from shapes import SHAPES, build, random_edges, undirected
+from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cpu.loops import core
@@ -405,12 +405,12 @@ def test_tables_that_make_no_sense(change, says, whole, tmp_path):
 def on_shares(name: str, **more: Any) -> list[Any]:
     edges, run, _ = RUNS[name]
     with build(edges) as graph:
-        return together(MEMBERS, lambda comm: values_of(run(share(graph, comm), **more)))
+        return on_ranks(MEMBERS, lambda comm: values_of(run(share(graph, comm), **more)))
 
 
 @pytest.fixture(scope="module")
 def in_parts(tmp_path_factory) -> dict[str, Path]:
-    """Checkpoints of members that have a share each, in the middle of their runs."""
+    """Checkpoints of ranks that have a share each, in the middle of their runs."""
     folder = tmp_path_factory.mktemp("parts")
     found = {}
     for name in RUNS:
@@ -456,7 +456,7 @@ PARTS_FORGED: list[tuple[str, str, Callable[[Any], Any], str]] = [
     ids=[f"{name} {column} {says}" for name, column, _, says in PARTS_FORGED],
 )
 def test_parts_that_no_run_has(name, column, change, says, in_parts, tmp_path):
-    """All members raise, also those whose own part is whole."""
+    """All ranks raise, also those whose own part is whole."""
     path, part = copied(in_parts[name], tmp_path)
     forge(part, column, change, part)
     arrays, facts = contents(path)

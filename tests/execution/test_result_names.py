@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from crews import ThreadCommunicator, together
 from programs import Nearest
+from thread_ranks import ThreadCommunicator, on_ranks
 
 import cugraph_ws as ws
 from cugraph_ws.errors import InputError
@@ -146,7 +146,7 @@ def test_shares_of_a_cluster_refuse_them_too():
             shard.vertex_frame({"distance": np.zeros(shard.owned)})
         return str(error.value)
 
-    assert len(set(together(2, work))) == 1
+    assert len(set(on_ranks(2, work))) == 1
 
 
 def test_edges_turned_around_do_not_mix_the_columns_of_their_ends():

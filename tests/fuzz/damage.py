@@ -178,8 +178,8 @@ def runs() -> dict[str, tuple[Any, Callable[..., Any], int]]:
 
 
 def on_shares(graph: ws.Graph, **more: Any) -> Any:
-    """Run on a graph that three members share; the checkpoint has parts."""
-    from crews import share, together
+    """Run on a graph that three ranks share; the checkpoint has parts."""
+    from thread_ranks import on_ranks, share
 
     stop = more.pop("progress", None)
 
@@ -189,7 +189,7 @@ def on_shares(graph: ws.Graph, **more: Any) -> Any:
         shard = share(graph, comm)
         return ws.run(ws.SSSP, shard, source=0, fused=False, progress=progress or False, **more)
 
-    parts = together(3, work)
+    parts = on_ranks(3, work)
     return [one.arrays for one in parts]
 
 

@@ -29,7 +29,7 @@ from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached
 from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda import predecessors
 from cugraph_ws.runtime.device import as_host, device, has_device
 
 if not has_device():
@@ -237,8 +237,8 @@ def test_predecessors_where_paths_tie(program, how, monkeypatch):
     options = {"direction": how}
     if how == "along ties":
         options = {}
-        monkeypatch.setattr(forest, "TIES_FROM", 0)
-        monkeypatch.setattr(forest, "TIES_PART", 1)
+        monkeypatch.setattr(predecessors, "TIES_FROM", 0)
+        monkeypatch.setattr(predecessors, "TIES_PART", 1)
     streets = grid(120, 90, drop=0.2, seed=8)
     ties = replace(streets, weight=np.minimum(streets.weight, 0.25) - 0.125)
     few = undirected(LARGE["rmat"])
@@ -256,7 +256,7 @@ def test_predecessors_where_paths_tie(program, how, monkeypatch):
 def test_predecessors_without_reading_all_arcs(name, giving, monkeypatch):
     """Given along arcs, or one of the four of least number; the first search of a graph reads all."""
     for constant, value in (("MANY_ARCS", 0), ("WORTH", 0), ("GIVING", giving), ("WIDEST", 500)):
-        monkeypatch.setattr(forest, constant, value)
+        monkeypatch.setattr(predecessors, constant, value)
     case = Case("levels", ws.BFS, {"start": [0, 5]})
     for edges in (LARGE[name], undirected(LARGE[name])):
         with graph_of(edges) as graph:

@@ -192,7 +192,7 @@ def test_values_come_in_partitions(gaps: bool, client: Any, frame: Any) -> None:
 
 
 def test_sums_of_weights_and_values_in_partitions(client: Any, frame: Any) -> None:
-    """What a member does first is a launch on a thread of which the GPU has not heard."""
+    """What a rank does first is a launch on a thread of which the GPU has not heard."""
     ids = cudf.concat([frame["source"], frame["destination"]]).unique().reset_index(drop=True)
     held = ids[ids % 2 == 0].reset_index(drop=True)
     sources = cudf.DataFrame({"vertex": held, "v": (held % 7) / 7.0})

@@ -11,11 +11,11 @@ import pytest
 import scipy.sparse as sp
 import stand_in_cudf
 from clusters import complaints
-from crews import over_links, together
 from distributed import Client, LocalCluster
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thread_ranks import on_ranks, over_links
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import shard_build as device_build
@@ -144,7 +144,7 @@ def pairs_of(pairs):
 
 
 def parts_of(frame, size, make=lambda frame: frame):
-    """Deal a frame's rows out to so many members, each of whom gets two partitions."""
+    """Deal a frame's rows out to so many ranks, each of whom gets two partitions."""
     cuts = np.linspace(0, len(frame), 2 * size + 1).astype(int)
     parts = [
         (place, make(frame.iloc[first:last].reset_index(drop=True)))
@@ -154,7 +154,7 @@ def parts_of(frame, size, make=lambda frame: frame):
 
 
 def counts_of_members(frame, size, on_gpu, **options):
-    """Return what each member of a communicator says of a graph that all of them build."""
+    """Return what each rank of a communicator says of a graph that all of them build."""
     make = stand_in_cudf.DataFrame if on_gpu else pd.DataFrame
     hands = parts_of(frame, size, make)
 
@@ -164,7 +164,7 @@ def counts_of_members(frame, size, on_gpu, **options):
         return shard.own_both_ways, shard.report.both_ways
 
     if not on_gpu:
-        return together(size, work)
+        return on_ranks(size, work)
     with emulated(), stand_in_cudf.installed():
         return over_links(size, work)
 
@@ -177,7 +177,7 @@ def counts_of_members(frame, size, on_gpu, **options):
     step=st.sampled_from([1, 3, 10**10]),
     loops=st.sampled_from(["keep", "drop"]),
 )
-def test_members_count_each_pair_once(data, size, weighted, step, loops):
+def test_ranks_count_each_pair_once(data, size, weighted, step, loops):
     number = st.integers(0, 5).map(lambda one: 7 + step * one)
     pairs = data.draw(st.lists(st.tuples(number, number), min_size=1, max_size=25))
     frame = frame_of(pairs, w=1.0)
@@ -192,7 +192,7 @@ def test_members_count_each_pair_once(data, size, weighted, step, loops):
 
 @pytest.mark.parametrize("rounds", [1, 4])
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_members_with_gpus_count_each_pair_once(size, rounds, monkeypatch):
+def test_ranks_with_gpus_count_each_pair_once(size, rounds, monkeypatch):
     monkeypatch.setattr(device_build, "LEAST_ROUND", 1)
     monkeypatch.setattr(device_build, "ROUNDS", rounds)
     ends = np.random.default_rng(size).integers(0, 9, (40, 2))

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from crews import share, together
+from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
 from cugraph_ws.cli.main import commands
@@ -186,7 +186,7 @@ def test_ids_named_weight_are_no_weights():
 def test_the_graph_of_a_member_follows_the_rule():
     expected = ws.pagerank(EDGES)
     with ws.Graph(EDGES) as graph:
-        parts = together(2, lambda comm: ws.pagerank(share(graph, comm)))
+        parts = on_ranks(2, lambda comm: ws.pagerank(share(graph, comm)))
     np.testing.assert_allclose(pd.concat(parts)["pagerank"], expected["pagerank"], atol=1e-9)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from crews import share, together
 from emulator.device import emulated
 from shapes import build, edge_frame, random_edges, rmat, undirected
+from thread_ranks import on_ranks, share
 from toy import cpu_loops, cuda_loops
 from toy.algorithm import GreatestAncestor
 
@@ -62,7 +62,7 @@ def test_one_loop_runs_on_every_backend(edges: Any, engine: str) -> None:
     with build(edges) as graph:
         assert run(graph).tolist() == expected(edges)
         for ranks in (2, 3):
-            parts = together(ranks, lambda comm: run(share(graph, comm)))
+            parts = on_ranks(ranks, lambda comm: run(share(graph, comm)))
             assert np.concatenate(parts).tolist() == expected(edges)
 
 

@@ -1,4 +1,4 @@
-"""A graph built by a crew is the graph of the whole frame, and no member holds it."""
+"""A graph built by a crew is the graph of the whole frame, and no rank holds it."""
 
 import copy
 import datetime as dt
@@ -10,9 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from crews import ThreadCommunicator, together
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thread_ranks import ThreadCommunicator, on_ranks
 from whole import assert_same, build, check, cut, deal, described
 
 from cugraph_ws.errors import GraphMemoryError, InputError
@@ -182,7 +182,7 @@ def test_any_frame_in_any_partitions(data):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_all_edges_with_one_member(size):
+def test_all_edges_with_one_rank(size):
     frame = some_edges()
     hands = [[] for _ in range(size)]
     hands[-1] = [(0, frame)]
@@ -190,7 +190,7 @@ def test_all_edges_with_one_member(size):
 
 
 @pytest.mark.parametrize("ids", ["from 0", "text"])
-def test_more_members_than_vertices(ids):
+def test_more_ranks_than_vertices(ids):
     frame = mapped(some_edges(3, 2, seed=1), IDS[ids])
     graph = check(frame, size=5, weight="w")
     assert graph.number_of_vertices == 2
@@ -251,7 +251,7 @@ def test_categories_that_differ_between_partitions():
 
 def test_no_partition_and_no_meta():
     with pytest.raises(
-        InputError, match=r"edges: no member has a partition; give one of them an empty frame"
+        InputError, match=r"edges: no rank has a partition; give one of them an empty frame"
     ):
         build(2, [[], []])
 
@@ -283,11 +283,11 @@ def test_cuts_share_work_by_weight(monkeypatch, buckets, weights):
     rng = np.random.default_rng(3)
     targets = (rng.random(30_000) ** 3 * 1000).astype(np.int32)
 
-    def member(comm):
+    def on_rank(comm):
         own = targets[comm.rank :: comm.size]
         return balanced_cuts(comm, 1000, [own[::2], own[1::2]], weights).tolist()
 
-    told = together(3, member)
+    told = on_ranks(3, on_rank)
     assert told[0] == told[1] == told[2]
     cuts = told[0]
     assert cuts[0] == 0
@@ -340,11 +340,11 @@ def test_vertices_add_isolated_ones(ids, size):
     assert_same(graph, build(size, hands, vertices=vertices, work=described))
     spread = deal(cut(vertices, 3, 5), size, 2)
 
-    def member(comm):
+    def on_rank(comm):
         own = Partitions([one for _, one in spread[comm.rank]], [at for at, _ in spread[comm.rank]])
         return described(build_shard(comm, hands[comm.rank], vertices=own))
 
-    assert_same(graph, together(size, member))
+    assert_same(graph, on_ranks(size, on_rank))
 
 
 def test_vertices_of_another_library_and_dtype():
@@ -409,12 +409,12 @@ def test_values_in_partitions(ids, size):
     expected = graph.vertex_values(table, "prior", float, -1, "v")
     spread = deal(cut(table, 4, 3), size, 8)
 
-    def member(comm):
+    def on_rank(comm):
         shard = build_shard(comm, deal(cut(frame, 4), size)[comm.rank])
         own = Partitions([one for _, one in spread[comm.rank]])
         return asked(shard, own, float, -1, "v")
 
-    told = together(size, member)
+    told = on_ranks(size, on_rank)
     for which in (0, 1):
         np.testing.assert_array_equal(np.concatenate([one[which] for one in told]), expected[which])
 
@@ -427,7 +427,7 @@ def test_values_of_ids_of_several_columns():
     expected = Graph(frame, *names).vertex_values(table, "prior", float, -1)[0]
     starts = Graph(frame, *names).numbers([(2, "y"), (0, "x")], "start").tolist()
 
-    def member(comm):
+    def on_rank(comm):
         shard = build_shard(comm, deal(cut(frame, 4), 3)[comm.rank], *names)
         whole = asked(shard, table, float, -1)[0]
         own = asked(shard, Partitions([table.iloc[comm.rank : comm.rank + 1]]), float, -1)[0]
@@ -435,7 +435,7 @@ def test_values_of_ids_of_several_columns():
         assert shard.numbers([(2, "y"), (0, "x")], "start").tolist() == starts
         return whole
 
-    np.testing.assert_array_equal(np.concatenate(together(3, member)), expected)
+    np.testing.assert_array_equal(np.concatenate(on_ranks(3, on_rank)), expected)
 
 
 def test_the_graph_shares_no_memory_with_the_vertex_frame():
@@ -473,7 +473,7 @@ def test_numbers_and_ids():
 
 
 @pytest.mark.parametrize("ids", ["from 0", "text"])
-def test_another_crew_goes_on(ids):
+def test_another_group_goes_on(ids):
     """A share outlives the crew that built it, and is asked by several others."""
     frame = mapped(some_edges(), IDS[ids])
     graph = Graph(frame)
@@ -481,7 +481,7 @@ def test_another_crew_goes_on(ids):
     expected = graph.vertex_values(table, "prior", int, 0)[0].tolist()
     held = build(3, deal(cut(frame, 4), 3))
 
-    def member(comm):
+    def on_rank(comm):
         shard = copy.copy(held[comm.rank])
         shard.join(comm)
         values = asked(shard, table, int, 0)[0].tolist()
@@ -492,7 +492,7 @@ def test_another_crew_goes_on(ids):
         return values, described(shard)
 
     for _ in range(2):
-        told = together(3, member)
+        told = on_ranks(3, on_rank)
         assert [one for values, _ in told for one in values] == expected
         assert_same(graph, [one for _, one in told])
 
@@ -507,12 +507,12 @@ def message(action):
 
 
 def errors_of(size, hands, **options):
-    """Return what each member is told."""
+    """Return what each rank is told."""
 
-    def member(comm):
+    def on_rank(comm):
         return message(lambda: build_shard(comm, hands[comm.rank], **options))
 
-    return together(size, member)
+    return on_ranks(size, on_rank)
 
 
 def spoiled(column, row, value, dtype=object):
@@ -619,7 +619,7 @@ def test_no_self_loops_to_refuse():
     check(frame, weight="w", self_loops="error", directed=False)
 
 
-def test_means_of_integers_are_floats_for_members_without_edges_too():
+def test_means_of_integers_are_floats_for_ranks_without_edges_too():
     frame = pd.DataFrame({"source": [0, 0], "destination": [1, 1], "k": [1, 2]})
     check(frame, attributes="k", duplicates="mean", size=5)
 
@@ -634,7 +634,7 @@ def test_weights_that_are_merged_to_no_number_stop_all():
     assert errors_of(2, [[(0, frame)], []], **options) == [expected] * 2
 
 
-def test_a_sum_that_one_member_cannot_count_stops_all():
+def test_a_sum_that_one_rank_cannot_count_stops_all():
     frame = pd.DataFrame(
         {"source": [0, 0, 1, 1], "destination": [1, 1, 0, 0], "k": [1, 2, 2**62, 2**62]}
     )
@@ -672,7 +672,7 @@ def test_values_that_are_refused(data, dtype, default):
     graph = Graph(frame, vertices=vertices)
     expected = message(lambda: graph.vertex_values(data, "prior", dtype, default))
 
-    def member(comm):
+    def on_rank(comm):
         shard = build_shard(comm, deal(cut(frame, 4), 3)[comm.rank], vertices=vertices)
         told = [message(lambda: shard.vertex_values(data, "prior", dtype, default))]
         if isinstance(data, pd.DataFrame):
@@ -681,7 +681,7 @@ def test_values_that_are_refused(data, dtype, default):
             told.append(message(lambda: shard.vertex_values(own, "prior", dtype, default)))
         return told
 
-    for told in together(3, member):
+    for told in on_ranks(3, on_rank):
         assert set(told) == {expected}
 
 
@@ -699,16 +699,16 @@ def test_numbers_of_no_vertex(wanted):
 def test_a_share_that_does_not_fit(monkeypatch):
     monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", "1000")
 
-    def member(comm):
+    def on_rank(comm):
         hands = [[], [(0, some_edges(5000, 1000))]]
         with pytest.raises(GraphMemoryError, match=r"the graph needs .* while it is built"):
             build_shard(comm, hands[comm.rank])
 
-    together(2, member)
+    on_ranks(2, on_rank)
 
 
 class Small(ThreadCommunicator):
-    """A member whose worker has so much room."""
+    """A rank whose worker has so much room."""
 
     room: int | None = None
 
@@ -726,7 +726,7 @@ def test_a_share_that_its_worker_has_no_room_for(kind):
     if kind == "pairs":
         names = [ends, ends]
 
-    def member(comm, room):
+    def on_rank(comm, room):
         small = Small(comm.rank, comm.size, comm._board, comm._barrier)
         small.room = room
         hands = [[], [(0, frame)]]
@@ -735,9 +735,9 @@ def test_a_share_that_its_worker_has_no_room_for(kind):
     small = 10_000 if kind == "integers" else 200_000
     needed = r"a worker needs .* for its share of the graph .* KiB are left.*memory_limit="
     with pytest.raises(GraphMemoryError, match=needed):
-        together(2, lambda comm: member(comm, small))
+        on_ranks(2, lambda comm: on_rank(comm, small))
     for room in (None, 1 << 30, *([200_000] if kind == "integers" else [])):
-        shards = together(2, lambda comm, room=room: member(comm, room))
+        shards = on_ranks(2, lambda comm, room=room: on_rank(comm, room))
         assert sum(one.own_arcs for one in shards) == len(frame)
 
 
@@ -745,7 +745,7 @@ def test_a_share_that_its_worker_has_no_room_for(kind):
 
 
 class Weighing(ThreadCommunicator):
-    """A member that notes the largest array and the longest list that it hears or says."""
+    """A rank that notes the largest array and the longest list that it hears or says."""
 
     def __init__(self, comm):
         self.rank, self.size, self.comm = comm.rank, comm.size, comm
@@ -785,13 +785,13 @@ def band(n, ids):
     ids=["no", "compacted", "sorted", "text"],
 )
 @pytest.mark.parametrize("size", [2, 5])
-def test_no_member_holds_the_whole(monkeypatch, size, ids, directed):
+def test_no_rank_holds_the_whole(monkeypatch, size, ids, directed):
     monkeypatch.setattr("cugraph_ws.partition.range_offsets._BUCKETS", 64)
     n = 20_000
     frame = band(n, ids)
     m = len(frame)
 
-    def member(comm):
+    def on_rank(comm):
         comm = Weighing(comm)
         own = frame.iloc[m * comm.rank // size : m * (comm.rank + 1) // size]
         shard = build_shard(comm, [(comm.rank, own)], directed=directed)
@@ -803,32 +803,32 @@ def test_no_member_holds_the_whole(monkeypatch, size, ids, directed):
         shard.edge_frame()
         shard.vertex_values(3, "prior", float)
         shard.vertex_values(Partitions([own.iloc[:0, :1].assign(v=0)]), "prior", float, 0)
-        shard.report  # noqa: B018 - asks all members
+        shard.report  # noqa: B018 - asks all ranks
         assert comm.longest < 1.2 * shard.number_of_arcs / size
         assert comm.longest < n or size == 2
         assert comm.listed <= 2 * 256
         return shard.owned, shard._vertices.numbering.nbytes
 
-    told = together(size, member)
+    told = on_ranks(size, on_rank)
     assert sum(owned for owned, _ in told) == n
     assert max(held for _, held in told) <= 1.2 * 17 * n / size
 
 
-def test_the_peak_of_all_members_sharedis_that_of_one(monkeypatch):
-    """Members of one process share its memory: if each took the whole, four would take four times."""
+def test_the_peak_of_all_ranks_sharedis_that_of_one(monkeypatch):
+    """Ranks of one process share its memory: if each took the whole, four would take four times."""
     monkeypatch.setattr("cugraph_ws.partition.range_offsets._BUCKETS", 64)
     n = 100_000
     frame = band(n, lambda one: one * 10**9)
     m = len(frame)
 
     def peak(size):
-        def member(comm):
+        def on_rank(comm):
             own = frame.iloc[m * comm.rank // size : m * (comm.rank + 1) // size]
             return build_shard(comm, [(comm.rank, own)])
 
         tracemalloc.start()
         try:
-            shards = together(size, member)
+            shards = on_ranks(size, on_rank)
             assert sum(shard.owned for shard in shards) == n
             return tracemalloc.get_traced_memory()[1]
         finally:

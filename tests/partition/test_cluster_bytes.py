@@ -1,4 +1,4 @@
-"""Bytes that members send: those that an oracle counts from the run's own history."""
+"""Bytes that ranks send: those that an oracle counts from the run's own history."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from crews import ThreadCommunicator, share, together
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import Labels, Nearest, Peel, Rank
 from shapes import SHAPES, build, random_edges, rmat, undirected
+from thread_ranks import ThreadCommunicator, on_ranks, share
 from verify import Edges
 
 import cugraph_ws as ws
@@ -34,7 +34,7 @@ RUNS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "pairs": (Nearest, {"seeds": [0, 2]}, {"priorities": False}),
     "sums": (Peel, {"k": 3}, {}),
 }
-PLACE, FLAG = 4, 1  # bytes of a vertex's place in a parcel, and of whether it is active
+PLACE, FLAG = 4, 1  # bytes of a vertex's place in an update, and of whether it is active
 
 State = dict[str, npt.NDArray[Any]]
 
@@ -57,14 +57,14 @@ def history(
                 states.append(copied(loop))
             return steps, states
 
-        members = together(len(cuts) - 1, work)
-    steps = members[0][0]
-    for others, _ in members:
+        ranks = on_ranks(len(cuts) - 1, work)
+    steps = ranks[0][0]
+    for others, _ in ranks:
         assert [one.bytes_sent for one in others] == [one.bytes_sent for one in steps]
         assert [one.bytes_useful for one in others] == [one.bytes_useful for one in steps]
     states = [
         {name: np.concatenate([one[name] for one in shares]) for name in shares[0]}
-        for shares in zip(*(states for _, states in members), strict=True)
+        for shares in zip(*(states for _, states in ranks), strict=True)
     ]
     bytes_ = [(one.bytes_sent, one.bytes_useful) for one in steps]
     return [one.direction for one in steps], bytes_, states
@@ -75,7 +75,7 @@ def copied(loop: VertexLoop) -> State:
 
 
 def readers(edges: Edges, cuts: list[int]) -> npt.NDArray[np.int64]:
-    """Count, for each vertex, the members beside its owner that have an arc from it."""
+    """Count, for each vertex, the ranks beside its owner that have an arc from it."""
     source, destination, _ = edges.arcs()
     owner = np.searchsorted(cuts, np.arange(edges.n), side="right") - 1
     pairs = {
@@ -148,7 +148,7 @@ def test_refined_exchanges_send_less_where_little_changes():
 
 
 def least_bytes(direction: str, after: State, edges: Edges, cuts: list[int]) -> tuple[int, int]:
-    """Count what a superstep of a frontier sends if each parcel takes the least: list, subset or bits."""
+    """Count what a superstep of a frontier sends if each update takes the least: list, subset or bits."""
     fields = [name for name in after if name != "_queue"]
     width = sum(after[name].dtype.itemsize for name in fields)
     news = after["_queue"] != 0
@@ -206,5 +206,5 @@ def test_the_trace_has_them(exchange):
             trace = result.trace
             return list(zip(trace["bytes_sent"], trace["bytes_useful"], strict=True))
 
-        traces = together(3, work)
+        traces = on_ranks(3, work)
     assert traces == [check(edges, "labels, pulled", exchange, even(edges.n, 3))] * 3

@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import ThreadCommunicator, over_links, together
 from emulator.device import emulated
-from footprint import LinkedCrew, MeasuredDevice
+from footprint import LinkedCommunicator, MeasuredDevice
 from programs import Nearest, Peel, Rank
+from thread_ranks import ThreadCommunicator, on_ranks, over_links
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda import shard_build as device_build
-from cugraph_ws.backends.cuda import shuffle as device_routes
+from cugraph_ws.backends.cuda import shuffle as device_shuffle
 from cugraph_ws.backends.cuda.cudf_frames import as_series
 from cugraph_ws.backends.cuda.shard import DeviceShard
 from cugraph_ws.dask.nccl import NcclCommunicator
@@ -48,7 +48,7 @@ def edges(kind: str = "gaps", rows: int = 60, dtype: str = "int64") -> pd.DataFr
         ends = 2 * ends - 20
     elif kind == "few":
         ends = ends % 3
-    elif kind == "one way":  # no arc leads to most members' vertices
+    elif kind == "one way":  # no arc leads to most ranks' vertices
         ends[1] = 0
     return pd.DataFrame(
         {
@@ -63,7 +63,7 @@ def edges(kind: str = "gaps", rows: int = 60, dtype: str = "int64") -> pd.DataFr
 def parts_of(
     frame: pd.DataFrame, comm: ThreadCommunicator, *, on_gpu: bool, count: int = 5
 ) -> list[tuple[int, Any]]:
-    """Return a member's partitions; they are dealt out in turn."""
+    """Return a rank's partitions; they are dealt out in turn."""
     cuts = np.linspace(0, len(frame), count + 1).astype(int)
     made = stand_in_cudf.DataFrame if on_gpu else pd.DataFrame
     return [
@@ -167,33 +167,33 @@ def compare(frame: pd.DataFrame, comm: Any, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_share_as_on_the_host(name: str) -> None:
     frame, options = CASES[name]
-    together(3, lambda comm: compare(frame, comm, options))
+    on_ranks(3, lambda comm: compare(frame, comm, options))
 
 
 @pytest.mark.parametrize("name", ["gaps", "undirected, dropped loops", "one way", "nothing"])
-@pytest.mark.parametrize("members", [1, 2, 5])
-def test_the_same_share_over_links(name: str, members: int) -> None:
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_the_same_share_over_links(name: str, ranks: int) -> None:
     frame, options = CASES[name]
     options = {key: value for key, value in options.items() if key != "weights"}
-    over_links(members, lambda comm: compare(frame, comm, options))
+    over_links(ranks, lambda comm: compare(frame, comm, options))
 
 
 @pytest.mark.parametrize("name", ["gaps", "undirected"])
 def test_a_small_graph_comes_in_one_round(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_build, "LEAST_ROUND", 1 << 22)
     frame, options = CASES[name]
-    together(2, lambda comm: compare(frame, comm, options))
+    on_ranks(2, lambda comm: compare(frame, comm, options))
 
 
 def test_more_kinds_than_a_byte_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_routes, "MOST_KINDS", 5)
+    monkeypatch.setattr(device_shuffle, "MOST_KINDS", 5)
     frame, options = CASES["gaps"]
-    together(2, lambda comm: compare(frame, comm, options))
+    on_ranks(2, lambda comm: compare(frame, comm, options))
 
 
-def test_more_members_than_vertices() -> None:
+def test_more_ranks_than_vertices() -> None:
     frame = edges("few", rows=12)
-    together(6, lambda comm: compare(frame, comm, {}))
+    on_ranks(6, lambda comm: compare(frame, comm, {}))
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -203,7 +203,7 @@ def test_parallel_edges_stay_in_the_order_of_the_frame(
     monkeypatch.setattr(grouping, "LEAST_TILE", 32)  # a warp's arcs: several tiles
     frame = edges("few", rows=300)
     frame["count"] = np.arange(300)  # which tells where an arc has come from
-    together(2, lambda comm: compare(frame, comm, {"directed": directed}))
+    on_ranks(2, lambda comm: compare(frame, comm, {"directed": directed}))
 
 
 def test_a_share_that_does_not_fit_is_refused_by_all() -> None:
@@ -212,7 +212,7 @@ def test_a_share_that_does_not_fit_is_refused_by_all() -> None:
             build_shard(comm, parts_of(edges("gaps"), comm, on_gpu=True))
 
     with emulated(memory=100):
-        together(3, work)
+        on_ranks(3, work)
 
 
 def _edges_by_value(frame: pd.DataFrame, columns: Any, directed: bool) -> dict[Any, set[str]]:
@@ -257,7 +257,7 @@ def test_programs_run_on_it(name: str) -> None:
         assert type(frame_of) is stand_in_cudf.DataFrame
         return frame_of
 
-    found = pd.DataFrame(pd.concat(together(2, work), ignore_index=True))
+    found = pd.DataFrame(pd.concat(on_ranks(2, work), ignore_index=True))
     for column in whole:
         np.testing.assert_allclose(
             found[column].to_numpy(float, na_value=-1),
@@ -276,7 +276,7 @@ def test_loops_on_the_host_read_it() -> None:
         found = build_shard(comm, parts_of(frame, comm, on_gpu=True), weight="weight")
         return ws.weakly_connected_components(found)
 
-    found = pd.concat(together(3, work), ignore_index=True)
+    found = pd.concat(on_ranks(3, work), ignore_index=True)
     assert_same_arrays(found["vertex"], whole["vertex"])
     assert_same_arrays(found["labels"], whole["labels"])
 
@@ -294,7 +294,7 @@ def test_ids_of_others_are_asked_for(dtype: str) -> None:
         return pd.Series(other).fillna(-99).tolist()
 
     expected = 2 * [-99, *sorted({*frame["source"], *frame["destination"]}, reverse=True)]
-    assert together(3, work) == [expected] * 3
+    assert on_ranks(3, work) == [expected] * 3
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_other_graphs_are_made_over_the_host(
         return found.number_of_vertices
 
     with ws.Graph(frame, weight="weight", **options) as graph:
-        assert together(2, work) == [graph.number_of_vertices] * 2
+        assert on_ranks(2, work) == [graph.number_of_vertices] * 2
 
 
 def test_a_refused_loop_is_named() -> None:
@@ -333,7 +333,7 @@ def test_a_refused_loop_is_named() -> None:
         build_shard(comm, parts_of(frame, comm, on_gpu=True), self_loops="error")
 
     with pytest.raises(ws.InputError, match=f"row {loops[0]} joins"):
-        together(2, work)
+        on_ranks(2, work)
 
 
 def test_a_bad_value_is_named_before_edges_are_sent() -> None:
@@ -344,7 +344,7 @@ def test_a_bad_value_is_named_before_edges_are_sent() -> None:
         build_shard(comm, parts_of(frame, comm, on_gpu=True), weight="weight")
 
     with pytest.raises(ws.InputError, match="row 41 is inf"):
-        together(2, work)
+        on_ranks(2, work)
 
 
 @pytest.mark.parametrize("on_gpu", [True, False], ids=["on GPUs", "on the host"])
@@ -358,18 +358,18 @@ def test_of_sums_that_are_too_large_the_first_vertex_is_named(on_gpu: bool) -> N
     first = frame["destination"].value_counts().sort_index()
     first = first[first > 1].index[0]
     with pytest.raises(ws.InputError, match=f"the weights at vertex {first} add up to more"):
-        together(3, work)
+        on_ranks(3, work)
 
 
-def test_members_meet_as_often_whatever_the_frame_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_meet_as_often_whatever_the_frame_has(monkeypatch: pytest.MonkeyPatch) -> None:
     meetings: Counter[int] = Counter()
-    meet = NcclCommunicator._meet
+    meet = NcclCommunicator._exchange
 
     def counted(comm: NcclCommunicator, mail: Any) -> Any:
         meetings[comm.rank] += 1
         return meet(comm, mail)
 
-    monkeypatch.setattr(NcclCommunicator, "_meet", counted)
+    monkeypatch.setattr(NcclCommunicator, "_exchange", counted)
     for frame in (edges(rows=40), edges(rows=400)):
         meetings.clear()
         over_links(
@@ -390,10 +390,10 @@ def test_ghosts_are_in_the_order_of_their_owners_and_rows_ascend(apart: int) -> 
         assert np.array_equal(np.lexsort((indices, rows)), np.arange(len(indices)))
         return shard.ghosts, np.asarray(numbers), [np.asarray(one) for one in held]
 
-    members = over_links(3, work)
-    for rank, (ghosts, numbers, _) in enumerate(members):
+    ranks = over_links(3, work)
+    for rank, (ghosts, numbers, _) in enumerate(ranks):
         for peer, (first, last) in enumerate(ghosts):
-            _, theirs, held = members[peer]
+            _, theirs, held = ranks[peer]
             assert np.all(np.diff(held[rank]) > 0)
             assert np.array_equal(numbers[first:last], theirs[held[rank]])
             assert (last - first > 8) == (peer != rank)
@@ -407,21 +407,21 @@ def sparse_edges(rows: int) -> pd.DataFrame:
     return pd.DataFrame({"source": ends[0], "destination": ends[1]})
 
 
-@pytest.mark.parametrize(("members", "most"), [(2, 0.58), (4, 0.34)])
-def test_a_member_takes_its_part_of_the_memory_of_one_gpu(
-    members: int, most: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("ranks", "most"), [(2, 0.58), (4, 0.34)])
+def test_a_rank_takes_its_part_of_the_memory_of_one_gpu(
+    ranks: int, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grouping, "LEAST_PIECE", 16)
     frame, here = sparse_edges(ROWS), MeasuredDevice()
-    ways = {(a, b): queue.Queue[Any]() for a in range(members) for b in range(members)}
+    ways = {(a, b): queue.Queue[Any]() for a in range(ranks) for b in range(ranks)}
 
     def work(comm: ThreadCommunicator) -> int:
         own = parts_of(frame, comm, on_gpu=True, count=8)
-        return here.peak(lambda: build_shard(LinkedCrew(comm, ways), own))[0]
+        return here.peak(lambda: build_shard(LinkedCommunicator(comm, ways), own))[0]
 
     with installed(here):
         whole, _ = here.peak(lambda: ws.Graph(stand_in_cudf.DataFrame(frame)))
-        assert max(together(members, work)) < most * whole
+        assert max(on_ranks(ranks, work)) < most * whole
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -440,12 +440,12 @@ def test_what_a_share_takes_is_told_before(
     def work(comm: ThreadCommunicator) -> tuple[int, int]:
         own, before = parts_of(frame, comm, on_gpu=True, count=8), here.held()
         options = {"weight": weight, "directed": directed}
-        peak, _ = here.peak(lambda: build_shard(LinkedCrew(comm, ways), own, **options))
+        peak, _ = here.peak(lambda: build_shard(LinkedCommunicator(comm, ways), own, **options))
         return peak, told[threading.get_ident()] - before
 
     monkeypatch.setattr(device_build, "check_device_memory", note)
     with installed(here):
-        for peak, expected in together(2, work):
+        for peak, expected in on_ranks(2, work):
             assert peak == pytest.approx(expected, rel=0.1)
 
 
@@ -464,7 +464,7 @@ def test_places_of_numbers(kind: str) -> None:
 
 
 def test_ghosts_lie_as_their_owners_lay_them_out() -> None:
-    """What goes to a member is read from front to back, and comes to its ghosts in that order."""
+    """What goes to a rank is read from front to back, and comes to its ghosts in that order."""
 
     def work(comm: NcclCommunicator) -> None:
         shard, _ = shares(edges(), comm)

@@ -1,4 +1,4 @@
-"""Ids numbered by a crew: the ranks that one member would give, with a share of the ids each."""
+"""Ids numbered by a crew: the ranks that one rank would give, with a share of the ids each."""
 
 import itertools
 
@@ -7,10 +7,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from crews import together
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thread_ranks import on_ranks
 from whole import Strict
 
 from cugraph_ws.backends.cuda.shard_vertices import _OwnIds
@@ -41,14 +41,14 @@ def slices(values, cuts):
 
 
 def check(size, parts, cuts, *, dense=1 << 10, owners=None):
-    """Number rows that are cut among members, settle their ids, and look them up again."""
+    """Number rows that are cut among ranks, settle their ids, and look them up again."""
     alone = number_rows([[part] for part in parts], dense_up_to=dense)
     ranks = alone.numbers(0).tolist()
     n = alone.numbering.size
     everything = [part.to_pylist() for part in alone.numbering.decode(np.arange(n))]
     owners = np.array(owners or [n * rank // size for rank in range(size + 1)], np.int64)
 
-    def member(comm):
+    def on_rank(comm):
         own = [[slices(part, cuts)[comm.rank]] for part in parts]
         forms = [form_of(part) for part in parts]
         comm = Strict(comm)
@@ -71,7 +71,7 @@ def check(size, parts, cuts, *, dense=1 << 10, owners=None):
             "bytes": numbering.nbytes,
         }
 
-    told = together(size, member)
+    told = on_ranks(size, on_rank)
     assert [number for one in told for number in one["numbers"]] == ranks
     for which, one in enumerate(told):
         assert one["size"] == (n, n)
@@ -163,7 +163,7 @@ def test_any_cuts(owners, parts):
     check(3, columns, [0, 10, 10, 80], owners=owners)
 
 
-def test_each_member_keeps_its_share_of_the_ids():
+def test_each_rank_keeps_its_share_of_the_ids():
     rng = np.random.default_rng(5)
     for ids in (rng.integers(0, 2**60, 8000), rng.integers(0, 10, 8000)):
         told, alone = check(4, [ids], [0, 2000, 4000, 6000, 8000], dense=0)
@@ -175,16 +175,16 @@ def test_each_member_keeps_its_share_of_the_ids():
 
 
 def test_ranges_drawn_from_samples_are_of_like_size():
-    """Skewed ids, of which one member has most, still spread over all."""
+    """Skewed ids, of which one rank has most, still spread over all."""
     rng = np.random.default_rng(6)
     ids = (rng.lognormal(20, 5, 40_000) % 2**60).astype(np.int64)
 
-    def member(comm):
+    def on_rank(comm):
         own = ids[:39_000] if comm.rank == 0 else ids[39_000:] if comm.rank == 1 else ids[:0]
         shelf = number_rows_together(comm, [[own]], [np.dtype(np.int64)], dense_up_to=0).ids
         return np.diff(shelf.cuts)
 
-    for counts in together(4, member):
+    for counts in on_ranks(4, on_rank):
         assert counts.sum() == len(np.unique(ids))
         assert counts.max() < 1.1 * counts.mean()
 
@@ -194,7 +194,7 @@ def test_ranges_drawn_from_samples_are_of_like_size():
 def test_unknown_integers_of_any_other_type(ids, dtype):
     values = np.array(ids, dtype)
 
-    def member(comm):
+    def on_rank(comm):
         own = values if comm.rank == 1 else values[:0]
         numbered = number_rows_together(comm, [[own]], [values.dtype], dense_up_to=20)
         numbering = settle(comm, numbered.ids, np.array([0, 1, 1, 3]))
@@ -206,7 +206,7 @@ def test_unknown_integers_of_any_other_type(ids, dtype):
             assert numbering.encode_same([wanted]).tolist() == found[-1][1]
         return found
 
-    for found in together(3, member):
+    for found in on_ranks(3, on_rank):
         for wanted, numbers in found:
             assert numbers == [ids.index(one) if one in ids else -1 for one in wanted]
 
@@ -215,7 +215,7 @@ def test_unknown_text_and_pairs():
     texts = pa.chunked_array([["b", "d", "d"]])
     numbers = np.array([5, 1, 7])
 
-    def member(comm):
+    def on_rank(comm):
         own = [[texts], [numbers]] if comm.rank == 0 else [[], []]
         numbered = number_rows_together(
             comm, own, [pa.large_string(), np.dtype(np.int64)], dense_up_to=20
@@ -228,7 +228,7 @@ def test_unknown_text_and_pairs():
         assert numbering.encode_same(same).tolist() == [-1, 0]
         return numbering.encode(columns).tolist()
 
-    assert together(2, member) == [[-1, 0], [-1, 0, -1, -1, -1, 2, -1, -1]]
+    assert on_ranks(2, on_rank) == [[-1, 0], [-1, 0, -1, -1, -1, 2, -1, -1]]
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -271,17 +271,17 @@ def test_an_id_alone_is_looked_for_by_the_host(dtype, kept, monkeypatch):
 def test_too_many_pairs(monkeypatch):
     monkeypatch.setattr("cugraph_ws.graph.numbering._INT64_MAX", 3)
 
-    def member(comm):
+    def on_rank(comm):
         own = np.arange(2) + comm.rank
         with pytest.raises(InputError, match=r"3 times 3 combinations.*one column of strings"):
             number_rows_together(comm, [[own], [own]], [own.dtype] * 2, dense_up_to=20)
 
-    together(2, member)
+    on_ranks(2, on_rank)
 
 
 @pytest.mark.parametrize("form", [np.dtype(np.int64), pa.large_string(), pa.large_binary()])
 def test_no_ids(form):
-    def member(comm):
+    def on_rank(comm):
         ids = number_rows_together(comm, [[]], [form], dense_up_to=20).ids
         numbering = settle(comm, ids, np.zeros(3, np.int64))
         asked = np.array([1]) if isinstance(form, np.dtype) else pa.chunked_array([["a"]])
@@ -292,7 +292,7 @@ def test_no_ids(form):
             numbering.decode(np.array([-1]))[0].to_pylist(),
         )
 
-    assert together(2, member) == [(0, [-1], [-1], [None])] * 2
+    assert on_ranks(2, on_rank) == [(0, [-1], [-1], [None])] * 2
 
 
 def test_alone():
@@ -378,31 +378,33 @@ def told_of(values, place):
     return [((0, place), one.type, f"column {place}")]
 
 
-def test_members_without_columns_follow_the_others():
+def test_ranks_without_columns_follow_the_others():
     series = pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["b", "x", "a"]))
 
-    def member(comm):
+    def on_rank(comm):
         return agree_together(comm, told_of(series, 0) if comm.rank == 1 else [])
 
-    kinds = together(3, member)
+    kinds = on_ranks(3, on_rank)
     assert all(kind.family == "text" and kind.categorical for kind in kinds)
     assert all(kind.dtype == series.dtype for kind in kinds)
 
 
-def test_categories_of_all_members_are_joined():
+def test_categories_of_all_ranks_are_joined():
     dtypes = [pd.CategoricalDtype(["b", "a"]), pd.CategoricalDtype(["c", "a"])]
 
-    def member(comm):
+    def on_rank(comm):
         return agree_together(comm, told_of(pd.Series(["a"], dtype=dtypes[comm.rank]), comm.rank))
 
-    assert [kind.dtype.categories.tolist() for kind in together(2, member)] == [["b", "a", "c"]] * 2
+    assert [kind.dtype.categories.tolist() for kind in on_ranks(2, on_rank)] == [
+        ["b", "a", "c"]
+    ] * 2
 
 
 def test_known_categories_are_shown_to_nobody():
     dtype = pd.CategoricalDtype([f"category {one}" for one in range(1000)])
     heard = []
 
-    def member(comm):
+    def on_rank(comm):
         class Listening:
             rank, size, alltoall = comm.rank, comm.size, comm.alltoall
 
@@ -412,28 +414,28 @@ def test_known_categories_are_shown_to_nobody():
 
         return agree_together(Listening(), told_of(pd.Series(["category 1"], dtype=dtype), 0))
 
-    assert all(kind.dtype == dtype for kind in together(2, member))
+    assert all(kind.dtype == dtype for kind in on_ranks(2, on_rank))
     assert max(heard) < 1000
 
 
 def test_the_first_type_that_holds_all_is_the_results():
     columns = [pd.Series([1], dtype="int32"), pd.Series([1], dtype="Int64"), pd.Series([1])]
 
-    def member(comm):
+    def on_rank(comm):
         return agree_together(comm, told_of(columns[comm.rank], 2 - comm.rank))
 
-    for kind in together(3, member):
+    for kind in on_ranks(3, on_rank):
         assert kind == IdType("integer", pa.int64(), np.dtype(np.int64))
 
 
 def test_kinds_that_do_not_go_together():
-    def member(comm):
+    def on_rank(comm):
         values = pd.Series([1]) if comm.rank else pd.Series(["a"], dtype=object)
         with pytest.raises(InputError) as caught:
             agree_together(comm, told_of(values, comm.rank))
         return str(caught.value)
 
-    first, second = together(2, member)
+    first, second = on_ranks(2, on_rank)
     assert first == second
     assert first.startswith(
         "ids of two kinds: column 0 holds text (object), column 1 holds integer"
@@ -444,7 +446,7 @@ def test_kinds_that_do_not_go_together():
 
 
 def test_all_fail_with_the_first_error():
-    def member(comm):
+    def on_rank(comm):
         def step(place):
             if place in (3, 5):
                 raise InputError(f"step {place}")
@@ -457,12 +459,12 @@ def test_all_fail_with_the_first_error():
             )
         return attempt(comm, lambda: comm.rank)
 
-    assert together(4, member) == [0, 1, 2, 3]
+    assert on_ranks(4, on_rank) == [0, 1, 2, 3]
 
 
 def test_other_errors_are_not_hidden():
-    def member(comm):
+    def on_rank(comm):
         return attempt(comm, lambda: 1 // 0)
 
     with pytest.raises(ZeroDivisionError):
-        together(2, member)
+        on_ranks(2, on_rank)

@@ -330,9 +330,9 @@ def test_a_parcel_outlives_the_next_superstep():
         sums = executor.counts().sums
         for number in range(3):
             executor.superstep(_gather(number), sums)
-            (parcel,) = executor.seal([executor.pack(parts[0].boundaries[1], refine=False)])
+            (update,) = executor.seal([executor.pack(parts[0].boundaries[1], refine=False)])
             executor.counts()
-            kept.append((parcel, parcel.fields[0].copy()))
+            kept.append((update, update.fields[0].copy()))
     (first, _), (second, then), (third, last) = kept
     np.testing.assert_array_equal(second.fields[0], then)
     np.testing.assert_array_equal(third.fields[0], last)

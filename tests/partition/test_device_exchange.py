@@ -1,4 +1,4 @@
-"""Vertex programs on crews whose members have a GPU each, in the emulator: answers, bytes, and waits."""
+"""Vertex programs on crews whose ranks have a GPU each, in the emulator: answers, bytes, and waits."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from crews import over_links, share, together, with_ordered_ghosts
 from cuda_cases import Rumour, Steps, set_classes
 from emulator.device import emulated
 from programs import Fading, Hops, Nearest, Peel, Rank
 from shapes import SHAPES, build, rmat
+from thread_ranks import on_ranks, over_links, share, with_ordered_ghosts
 from verify import Edges
 
 import cugraph_ws as ws
@@ -45,14 +45,14 @@ def small_classes(monkeypatch):
     set_classes(monkeypatch, block=32, hub=12, chunk=8, middle=5)
 
 
-def runs_of(graph, members, program, options, cuts=None):
-    """Run a program over links, and over mail alone; return what every member has of both."""
+def runs_of(graph, ranks, program, options, cuts=None):
+    """Run a program over links, and over mail alone; return what every rank has of both."""
 
     def work(comm):
         result = ws.run(program, share(graph, comm, cuts), engine="cuda", **options)
         return result.frame, result.trace[list(WHOLE)], result.stopped
 
-    return over_links(members, work), together(members, work)
+    return over_links(ranks, work), on_ranks(ranks, work)
 
 
 def assert_same(linked, mailed):
@@ -73,9 +73,9 @@ CASES = [  # two ways for each program, and all ways for two of them
 @pytest.mark.parametrize(("name", "exchange"), CASES)
 def test_the_same_as_by_mail(name, exchange):
     program, options = PROGRAMS[name]
-    members = 2 + (len(name) + len(exchange)) % 2
+    ranks = 2 + (len(name) + len(exchange)) % 2
     with build(GRAPH) as graph, emulated(seed=3):
-        assert_same(*runs_of(graph, members, program, {"exchange": exchange, **options}))
+        assert_same(*runs_of(graph, ranks, program, {"exchange": exchange, **options}))
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
@@ -99,7 +99,7 @@ def test_in_place_nobody_knows_what_has_changed(exchange):
     ],
 )
 @pytest.mark.parametrize("exchange", ["all", "auto"])
-def test_members_without_vertices(name, cuts, exchange):
+def test_ranks_without_vertices(name, cuts, exchange):
     program, options = PROGRAMS[name]
     with build(GRAPH) as graph, emulated(seed=1):
         given = {**options, "exchange": exchange}
@@ -107,7 +107,7 @@ def test_members_without_vertices(name, cuts, exchange):
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
-def test_members_without_arcs_between_them(exchange):
+def test_ranks_without_arcs_between_them(exchange):
     """The first and the second share vertices, the third is alone."""
     graph = Edges(np.array([0, 2, 3, 4, 6]), np.array([2, 1, 0, 5, 5]), 7)
     with build(graph) as graph, emulated(seed=2):
@@ -166,7 +166,7 @@ def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
                 downloads[most], launches[most] = device.downloads, device.launches
     assert waits[5] == [one + 3 for one in waits[2]]
     assert downloads[5] == downloads[2]
-    # of two members: superstep, packing, header, aggregates, and unpacking of what has places
+    # of two ranks: superstep, packing, header, aggregates, and unpacking of what has places
     assert launches[5] - launches[2] == 3 * 2 * (5 if exchange == "vr" else 4)
 
 
@@ -192,12 +192,12 @@ class Halting:
         return old.value + (1.0 if rises else 0.0), old.number, gathered
 
 
-@pytest.mark.parametrize("members", [2, 3])
-def test_ghosts_are_up_to_date_where_nothing_comes_after_everything_came(members):
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ghosts_are_up_to_date_where_nothing_comes_after_everything_came(ranks):
     """In the superstep after one whose few changes came whole, into one copy of the state."""
     with build(GRAPH) as graph, emulated(seed=3):
         given = {"max_iter": 9, "tol": 0.0, "exchange": "auto"}
-        linked, mailed = runs_of(graph, members, Halting, given)
+        linked, mailed = runs_of(graph, ranks, Halting, given)
     assert_same(linked, mailed)
     useful = linked[0][1]["bytes_useful"].tolist()
     assert useful[3] > useful[4] > useful[5] == 0
@@ -243,7 +243,7 @@ def test_most_leaves_before_a_superstep_ends(name, cuts, exchange, monkeypatch):
 
     with build(GRAPH) as graph, emulated(seed=3):
         linked = over_links(len(cuts) - 1, work)
-        mailed = together(
+        mailed = on_ranks(
             len(cuts) - 1,
             lambda comm: (
                 (found := ws.run(program, share(graph, comm, cuts), **given)).frame,
@@ -255,7 +255,7 @@ def test_most_leaves_before_a_superstep_ends(name, cuts, exchange, monkeypatch):
     assert tails or (name == "gathered" and exchange == "auto"), "little changes there"
 
 
-def test_progress_stops_all_members():
+def test_progress_stops_all_ranks():
     def work(comm):
         report = (lambda update: update.superstep < 2) if comm.rank == 0 else False
         given = {"max_iter": 1000, "tol": 0.0, "engine": "cuda", "progress": report}
@@ -274,8 +274,8 @@ class Silent:
     def __init__(self, comm):
         pass
 
-    def ask(self, wish):
-        return wish
+    def ask(self, request):
+        return request
 
 
 # --------------------------------------------------------------------------------- NCCL, by its calls
@@ -352,7 +352,7 @@ def test_what_is_asked_of_nccl(links):
     assert event.noted == [("record", event)]
 
 
-def test_who_waits_for_a_member_that_is_gone_gives_up(links):
+def test_who_waits_for_a_rank_that_is_gone_gives_up(links):
     made, communicator, _, event = links
     event.done = False
     gone = Checked()
@@ -366,7 +366,7 @@ def test_who_waits_for_a_member_that_is_gone_gives_up(links):
     assert communicator.noted == [("abort",)], "what is aborted is not destroyed again"
 
 
-def test_links_end_when_a_member_does_whoever_waits_for_what(links):
+def test_links_end_when_a_rank_does_whoever_waits_for_what(links):
     """Also where no thread asks: one may wait for the GPU in a way that nobody can call it off."""
     made, communicator, groups, _ = links
     made._fail(WorkerLostError("worker tcp://a is gone"))

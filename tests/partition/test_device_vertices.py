@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import ThreadCommunicator, over_links, together
 from emulator.device import EmulatedDevice, emulated
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from thread_ranks import ThreadCommunicator, on_ranks, over_links
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import shard_vertices as device_vertices
@@ -64,11 +64,11 @@ def shares(kind: str, size: int) -> list[DeviceShard]:
         assert isinstance(built, DeviceShard)
         return built
 
-    return together(size, work)
+    return on_ranks(size, work)
 
 
 def joined(comm: Any, kind: str) -> DeviceShard:
-    """Return a member's share, as this crew asks it."""
+    """Return a rank's share, as this crew asks it."""
     with MAKING:  # ranks are threads, and a cache would let each make shards of its own
         share = copy.copy(shares(kind, comm.size)[comm.rank])
     share.join(comm)
@@ -166,7 +166,7 @@ def test_values_and_errors_are_those_of_the_hosts(drawn: Any) -> None:
             came = share._vertices._receive_on_devices(Partitions(own), "prior", dtype, None)
             return *both_ways(share, own, dtype, default), came is None
 
-        for found, expected, over_hosts in together(len(hands), work):
+        for found, expected, over_hosts in on_ranks(len(hands), work):
             assert found == expected
             assert not over_hosts or isinstance(expected, str)
 
@@ -198,7 +198,7 @@ class Watched:
             patch.object(ShardVertices, "values", counted),
             patch.object(device_vertices, "as_host", noted),
         ):
-            self.told = together(2, work)
+            self.told = on_ranks(2, work)
         self.copies = stand_in_cudf.Series.copies
 
 
@@ -269,7 +269,7 @@ def test_one_partition_of_another_kind_sends_all_over_the_hosts(
     def work(comm: ThreadCommunicator) -> Any:
         return both_ways(joined(comm, "dense"), hands[comm.rank], np.dtype(float), 0)
 
-    for found, expected in together(2, work):
+    for found, expected in on_ranks(2, work):
         assert found == expected
     assert Watched(gpu, "dense", hands).over_hosts == 2
 
@@ -296,17 +296,17 @@ def test_columns_are_chosen_alike(columns: Any, chosen: str | None, default: Any
         own = [frame] if comm.rank == 1 else []
         return both_ways(joined(comm, "gaps"), own, np.dtype(float), default, chosen)
 
-    for found, expected in together(3, work):
+    for found, expected in on_ranks(3, work):
         assert found == expected
 
 
-def test_no_member_has_a_partition() -> None:
+def test_no_rank_has_a_partition() -> None:
     def work(comm: ThreadCommunicator) -> Any:
         return both_ways(joined(comm, "gaps"), [], np.dtype(float), 0)
 
-    for found, expected in together(2, work):
+    for found, expected in on_ranks(2, work):
         assert found == expected
-        assert "no member has a partition" in found
+        assert "no rank has a partition" in found
 
 
 def test_what_callers_gave_stays_as_it_was() -> None:
@@ -320,7 +320,7 @@ def test_what_callers_gave_stays_as_it_was() -> None:
         values[:] = -1
         marks[:] = False
 
-    together(2, work)
+    on_ranks(2, work)
     assert hands[0][0]["v"].to_numpy().tolist() == list(range(14))
     assert hands[0][0]["vertex"].to_numpy().tolist() == list(range(13, -1, -1))
 
@@ -350,6 +350,6 @@ def test_programs_start_with_them(program: Any, argument: str) -> None:
         pd.testing.assert_frame_equal(pd.DataFrame(spread), pd.DataFrame(whole))
 
     with patch.object(DeviceShardVertices, "_receive_on_devices", watched):
-        together(2, work)
+        on_ranks(2, work)
     assert len(found) == 2
     assert all(one is not None for one in found)

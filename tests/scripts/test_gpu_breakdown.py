@@ -10,17 +10,25 @@ from collections import Counter
 import pandas as pd
 import pytest
 from ci_scripts import of
-from crews import over_links, share, with_ordered_ghosts
 from cuda_cases import set_classes
 from emulator.device import EmulatedKernels, emulated
 from programs import Hops, Rank
 from shapes import build, rmat
+from thread_ranks import over_links, share, with_ordered_ghosts
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import exchange as device_exchange
 
 COMPUTING = {"superstep", "pull_alone", "traverse", "sweep", "compare"}
-MOVING = {"pack_all", "pack_changed", "unpack", "wake", "tell", "tell_frontier", "agree"}
+MOVING = {
+    "pack_all",
+    "pack_changed",
+    "unpack",
+    "wake",
+    "write_header",
+    "write_frontier_header",
+    "sum_headers",
+}
 GRAPH = rmat(4, 3, seed=11)
 
 
@@ -39,7 +47,7 @@ def launched(monkeypatch):
     return names
 
 
-def watched_run(launched, program, members, cuts=None, **options):
+def watched_run(launched, program, ranks, cuts=None, **options):
     """Run a program over links; return supersteps' numbers, and kernels within spans and in all."""
 
     def record():
@@ -59,12 +67,12 @@ def watched_run(launched, program, members, cuts=None, **options):
         return result.frame, result.iterations
 
     with build(GRAPH) as graph, emulated(seed=3):
-        expected = over_links(members, work)
+        expected = over_links(ranks, work)
         launched.clear()
         breakdown = of("cluster.breakdown")
         watch = breakdown.Watch(record)
         with breakdown.watched(watch):
-            found = over_links(members, work)
+            found = over_links(ranks, work)
     for (frame, iterations), (other, same) in zip(found, expected, strict=True):
         pd.testing.assert_frame_equal(frame, other)
         assert iterations == same
@@ -163,7 +171,7 @@ def test_who_has_no_vertices_keeps_its_call(clock):
 def test_the_slowest_of_every_superstep():
     slowest = of("cluster.breakdown").slowest
     assert slowest([{0: 1.0, 1: 5.0}, {0: 2.0, 1: 3.0}]) == 7.0
-    assert slowest([{0: 1.0, 64: 9.0}, {0: 2.0}]) == 11.0, "one member went on alone"
+    assert slowest([{0: 1.0, 64: 9.0}, {0: 2.0}]) == 11.0, "one rank went on alone"
     assert slowest([]) == 0.0
 
 

@@ -8,7 +8,7 @@ import pytest
 from ci_scripts import of
 from clusters import workers_in
 
-from cugraph_ws.dask.client import Crewed
+from cugraph_ws.dask.client import RankTasks
 from cugraph_ws.execution import vertex_loop
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -31,15 +31,15 @@ def test_phases_are_indented_below_what_they_are_a_part_of():
 
 def test_functions_are_as_before_afterwards():
     into = []
-    usual = Crewed.join
-    installed = of("cluster.phases").install(into, {"dask.client": ("Crewed.join",)}, gpu=False)
-    assert Crewed.join is not usual
+    usual = RankTasks.join
+    installed = of("cluster.phases").install(into, {"dask.client": ("RankTasks.join",)}, gpu=False)
+    assert RankTasks.join is not usual
     with pytest.raises(AttributeError):
-        Crewed.join(None)
+        RankTasks.join(None)
     (phase,) = into
-    assert phase[0] == "Crewed.join", "those that fail count too"
+    assert phase[0] == "RankTasks.join", "those that fail count too"
     installed.close()
-    assert Crewed.join is usual
+    assert RankTasks.join is usual
 
 
 def test_what_is_watched_is_there():
@@ -54,16 +54,16 @@ def test_a_call(capsys):
     of("cluster.phases").main(["bfs", "--scale", "6", "--workers", "2"])
     told = capsys.readouterr().out
     assert told.startswith("bfs: ")
-    own, member = told.split("on the first rank")
-    assert "Crewed.join" in own
+    own, first_rank = told.split("on the first rank")
+    assert "RankTasks.join" in own
     for name in (
         "call_early",
-        "call_member",
+        "call_rank",
         "  bind",
         "VertexLoop.step",
         "ShardGraph.vertex_frame",
     ):
-        assert name in member
+        assert name in first_rank
 
 
 def test_a_worker_for_each_environment():

@@ -42,19 +42,19 @@ Phase = tuple[
 
 # Modules of the library, and what of them is a phase
 WATCHED = {
-    "dask.tasks": ("call_member", "call_early", "_share", "_returned"),
-    "dask.worker": ("DaskCommunicator._meet",),
-    "dask.nccl": ("NcclCommunicator._meet",),
-    "dask.heartbeat": ("Lifelines.are_free",),
+    "dask.tasks": ("call_rank", "call_early", "_share", "_returned"),
+    "dask.worker": ("DaskCommunicator._exchange",),
+    "dask.nccl": ("NcclCommunicator._exchange",),
+    "dask.heartbeat": ("Heartbeat.are_free",),
     "partition.shard": ("ShardGraph.vertex_frame",),
     "backends.cuda.shard": ("DeviceShard.vertex_frame",),
     "algorithms.components": tuple(f"WeaklyConnectedComponents.{one}" for one in ("start", "step")),
-    "partition.local_exchange": ("Exchange.grow_forest",),
-    "backends.cuda.exchange": ("DeviceRankExchange.grow_forest",),
+    "partition.local_exchange": ("Exchange.grow_trees",),
+    "backends.cuda.exchange": ("DeviceRankExchange.grow_trees",),
     "execution.vertex_loop": ("bind", *(f"VertexLoop.{one}" for one in ("start", "_begin", "step", "arrays"))),
 }  # fmt: skip
 CLIENT = {
-    "dask.client": ("submit_together", "Crewed.join"),
+    "dask.client": ("submit_tasks", "RankTasks.join"),
     "dask.graph": ("ClusterGraph._assembled",),
 }
 SHARED = 0.9  # of a GPU's multiprocessors, for launches that need all their blocks at once; NCCL has others
@@ -172,10 +172,10 @@ def call_phases(client: Any, call: Any, *, gpu: bool) -> tuple[float, list[str],
             begun = time.time()
             call()
             seconds = time.time() - begun
-            time.sleep(0.1)  # tasks of members that have answered may still be under way
-            member = client.run(_taken)[min(client.nthreads())]
+            time.sleep(0.1)  # tasks of ranks that have answered may still be under way
+            first_rank = client.run(_taken)[min(client.nthreads())]
             if turn and (best is None or seconds < best[0]):
-                best = seconds, rows(own, begun), rows(member, begun)
+                best = seconds, rows(own, begun), rows(first_rank, begun)
     assert best is not None
     return best
 
@@ -229,9 +229,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         start = int(edges["source"].partitions[0].head(1).iloc[0])
         options = {"start": start} if given.function in FROM_A_VERTEX else {}
         with ws.Graph(edges) as graph:
-            seconds, own, member = call_phases(
+            seconds, own, first_rank = call_phases(
                 client, lambda: function(graph, **options), gpu=bool(given.graph)
             )
     print(f"{given.function}: {seconds * 1e3:.1f} ms\n\n      at     took  on the client")
-    print("\n".join([*own, "\n      at     took  on the first rank", *member]))
+    print("\n".join([*own, "\n      at     took  on the first rank", *first_rank]))
     return 0

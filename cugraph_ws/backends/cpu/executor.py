@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from cugraph_ws.backends.cpu.context import Array, Context, running
 from cugraph_ws.backends.cpu.frontier import Frontier, on_words
-from cugraph_ws.backends.cpu.predecessors import PredecessorForest
+from cugraph_ws.backends.cpu.predecessors import PredecessorTrees
 from cugraph_ws.backends.cpu.queues import Queues
 from cugraph_ws.backends.cpu.start import first_frontier
-from cugraph_ws.contract import Choice, Counts, Parcel
+from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
 from cugraph_ws.partition.partition import Partition
@@ -50,7 +50,7 @@ class CpuExecutor:
         Most threads; by default one per core.
     """
 
-    tells_at_once = True
+    knows_changes_early = True
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class CpuExecutor:
         self._prepares = bound.prepares and not in_place and len(partition.csc.indices) > 0
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None
-        self._forest = PredecessorForest(self._context)
+        self._trees = PredecessorTrees(self._context)
         self._hubs: list[int] | None = None  # rows that are split among all threads
         self._gathered = False  # whether the last superstep was dense
         self._news: npt.NDArray[np.bool_] | None = None  # changed in the last superstep; cached
@@ -335,11 +335,11 @@ class CpuExecutor:
     # ------------------------------------------------------------------------ boundary exchange
 
     def pack(
-        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, forest: bool = False
-    ) -> Parcel:
+        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, trees: bool = False
+    ) -> BoundaryUpdate:
         """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""
-        if forest:
-            return Parcel(None, (self._forest.is_attached(boundary),))
+        if trees:
+            return BoundaryUpdate(None, (self._trees.is_attached(boundary),))
         places = active = None
         news = self._is_news()[boundary]
         useful = int(np.count_nonzero(news))
@@ -352,18 +352,18 @@ class CpuExecutor:
                 values = [column[boundary[news]] for column in self._context.state]
                 if all((one == one[0]).all() for one in values):  # a level of a search, say
                     fields = tuple(one[:1] for one in values)
-                    return Parcel(None, fields, None, useful, np.packbits(news))
+                    return BoundaryUpdate(None, fields, None, useful, np.packbits(news))
         if refine:
             places = np.flatnonzero(news).astype(self._context.index)
             boundary = boundary[places]
         elif not self._gathered:
             active = news
         fields = tuple(column[boundary] for column in self._context.state)
-        return Parcel(places, fields, active, useful)
+        return BoundaryUpdate(places, fields, active, useful)
 
-    def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+    def seal(self, updates: Sequence[BoundaryUpdate]) -> list[BoundaryUpdate]:
         """Return the messages unchanged: they have been filled."""
-        return list(parcels)
+        return list(updates)
 
     def _is_news(self) -> npt.NDArray[np.bool_]:
         """Return for every position whether its ghosts are stale; computed once per superstep."""
@@ -379,34 +379,34 @@ class CpuExecutor:
                 news |= old != new
         return news
 
-    def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
+    def unpack(self, first: int, last: int, update: BoundaryUpdate, *, trees: bool = False) -> None:
         """Update the ghosts at positions [first, last); received ghosts become active."""
         ghosts = np.arange(first, last, dtype=self._context.index)
-        if forest:
-            self._forest.attach_ghosts(ghosts[parcel.fields[0]])
+        if trees:
+            self._trees.attach_ghosts(ghosts[update.fields[0]])
             return
-        parcel = parcel.unfolded()
-        if parcel.places is not None:
-            ghosts = ghosts[parcel.places]
-        for column, values in zip(self._context.state, parcel.fields, strict=True):
+        update = update.unfolded()
+        if update.places is not None:
+            ghosts = ghosts[update.places]
+        for column, values in zip(self._context.state, update.fields, strict=True):
             column[ghosts] = values
         if not self._gathered:
-            self._frontier.add(ghosts if parcel.active is None else ghosts[parcel.active])
+            self._frontier.add(ghosts if update.active is None else ghosts[update.active])
 
     # --------------------------------------------------------------------- forest and checkpoint
 
-    def begin_forest(self) -> int:
+    def begin_trees(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
         with running(self._context.bound.program):
-            return self._forest.begin()
+            return self._trees.begin()
 
-    def grow_forest(self) -> int:
+    def grow_trees(self) -> int:
         """Attach undecided owned vertices to attached ones; return how many."""
-        return self._forest.grow()
+        return self._trees.grow()
 
     def predecessors(self) -> npt.NDArray[np.int64]:
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""
-        return self._forest.predecessors()
+        return self._trees.predecessors()
 
     def columns(self) -> dict[str, Array]:
         """Return the state fields of the owned vertices."""

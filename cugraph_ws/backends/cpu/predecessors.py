@@ -8,10 +8,10 @@ import numpy.typing as npt
 from cugraph_ws.backends.cpu.context import Array, Context
 from cugraph_ws.kernels.cpu.tree import UNDECIDED
 
-__all__ = ["PredecessorForest"]
+__all__ = ["PredecessorTrees"]
 
 
-class PredecessorForest:
+class PredecessorTrees:
     """Predecessors of a partition's vertices; `kernels/cpu/tree.py` defines them.
 
     Parameters

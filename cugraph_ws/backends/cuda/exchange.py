@@ -20,7 +20,7 @@ from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
-from cugraph_ws.contract import Choice, Counts, Executor, Parcel
+from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
 from cugraph_ws.partition.exchange import RankExchange
 from cugraph_ws.partition.local_exchange import Traffic
 from cugraph_ws.partition.refinement import ExchangeMethod, Refinement
@@ -165,7 +165,7 @@ class DeviceRankExchange(RankExchange):
             self._links.post(going, coming)
         self._apart = True
 
-    def _pack(self, executor: CudaExecutor) -> dict[int, Parcel]:
+    def _pack(self, executor: CudaExecutor) -> dict[int, BoundaryUpdate]:
         """Queue the packing of the message for each rank, without what has been sent already."""
         if not self._apart:
             return self._sender.pack(executor, refines=self._refines)
@@ -193,10 +193,10 @@ class DeviceRankExchange(RankExchange):
         (executor,) = executors
         assert isinstance(executor, CudaExecutor)
         packed = self._pack(executor)
-        self._links.gather(executor.tell(), self._headers)
+        self._links.gather(executor.header(), self._headers)
         device().copy_out(self._headers, self._table)
         told = self._links.mark()
-        executor.hear(self._headers, self._comm.size)
+        executor.read_headers(self._headers, self._comm.size)
         if self._known:  # the GPU need not wait for the host
             self._swap(executor, packed, self._whole)
             if self._apart and not choice.last:  # neither must the next superstep
@@ -220,40 +220,40 @@ class DeviceRankExchange(RankExchange):
         self._plan_next(executor)
         return self._counts(executor), Traffic(int(sent.sum()), int(useful.sum()) * width)
 
-    def deliver_forest(self, executors: Sequence[Executor]) -> None:
+    def update_trees(self, executors: Sequence[Executor]) -> None:
         """Send which boundary vertices have been attached to the predecessor forest.
 
         Sender and receiver keep the same list of vertices, so the messages carry no header.
         """
         (executor,) = executors
         assert isinstance(executor, CudaExecutor)
-        self._post_news(*executor.forest.news())
-        # `hear` waits for the GPU.  A lost rank must raise here, not block there.
+        self._post_news(*executor.trees.news())
+        # `receive` waits for the GPU.  A lost rank must raise here, not block there.
         self._links.wait(self._links.mark())
-        executor.forest.hear()
+        executor.trees.receive()
 
     def _post_news(self, *news: Sequence[Any]) -> None:
         """Queue the exchange of forest updates: one array to each rank, and one from each."""
         going, coming = ([[told] if len(told) else [] for told in one] for one in news)
         self._links.post(going, coming)
 
-    def grow_forest(self, executors: Sequence[Executor], missing: int) -> None:
+    def grow_trees(self, executors: Sequence[Executor], missing: int) -> None:
         """Find the missing predecessors; in tree growth the host reads counts every `LEVELS`."""
         (executor,) = executors
         if not (isinstance(executor, CudaBorderExecutor) and executor.branches):
-            super().grow_forest(executors, missing)
+            super().grow_trees(executors, missing)
             return
         missing = self.total(missing)
         if not missing:
             return
-        self.deliver_forest(executors)
+        self.update_trees(executors)
         branches, size = executor.begin_branches(LEVELS), self._comm.size
         everyone = device().xp.empty(size * LEVELS, np.int64)
         table = device().pinned(size * LEVELS, np.int64)
         while True:
             for level in range(LEVELS):
                 self._post_news(*branches.climb(level))
-                branches.hear()
+                branches.receive()
             self._links.gather(branches.attached, everyone)
             device().copy_out(everyone, table)
             self._links.wait(self._links.mark())
@@ -267,7 +267,7 @@ class DeviceRankExchange(RankExchange):
         """Return the counts of all ranks, read from their headers; see `Counts.merged`."""
         records = self._table.reshape(self._comm.size, -1)[:, : -self._comm.size]
         who = self._active if self._frontier else self._owned
-        counts = executor.together(records, who if self._owned else None, self._arcs)
+        counts = executor.merged_counts(records, who if self._owned else None, self._arcs)
         self._active = counts.active
         executor.advance(records[self._comm.rank])
         # Ranks count the arcs of active vertices within their shard only, so the sum is scaled up.
@@ -279,14 +279,17 @@ class DeviceRankExchange(RankExchange):
         self._links.wait(self._links.mark())
 
     def _swap(
-        self, executor: CudaExecutor, packed: dict[int, Parcel], lengths: npt.NDArray[np.int64]
+        self,
+        executor: CudaExecutor,
+        packed: dict[int, BoundaryUpdate],
+        lengths: npt.NDArray[np.int64],
     ) -> None:
         """Queue the exchange of messages, and their unpacking.
 
         Parameters
         ----------
         executor : CudaExecutor
-        packed : dict of int to Parcel
+        packed : dict of int to BoundaryUpdate
             The message for each rank, not yet cut to its length.
         lengths : ndarray of int64, shape (ranks, ranks)
             How many vertices each rank sends each other rank.
@@ -297,13 +300,13 @@ class DeviceRankExchange(RankExchange):
         going: list[list[Any]] = [[] for _ in range(size)]
         coming: list[list[Any]] = [[] for _ in range(size)]
         own = self._table[(rank + 1) * self._words - size : (rank + 1) * self._words]
-        for peer, parcel in packed.items():
+        for peer, update in packed.items():
             if not self._listed[rank, peer]:
-                going[peer] = parcel.arrays
+                going[peer] = update.arrays
             elif in_bits is not None and self._bits[rank, peer]:
-                going[peer] = in_bits.in_bits(parcel).arrays
+                going[peer] = in_bits.in_bits(update).arrays
             elif lengths[rank, peer]:
-                going[peer] = refinement.cut(parcel, own).arrays
+                going[peer] = refinement.cut(update, own).arrays
         come = [(peer, count) for peer, count in enumerate(lengths[:, rank].tolist()) if count]
         straight = not self._frontier and not self._sender.everything
         for peer, ghosts in enumerate(self._ghosts):

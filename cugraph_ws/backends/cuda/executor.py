@@ -30,11 +30,11 @@ from cugraph_ws.backends.cuda.codegen import (
 )
 from cugraph_ws.backends.cuda.graph import Order
 from cugraph_ws.backends.cuda.partition import DevicePartition
-from cugraph_ws.backends.cuda.predecessors import DeviceForest
+from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
 from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape
 from cugraph_ws.backends.cuda.start import mark_starters
-from cugraph_ws.contract import Choice, Counts, Parcel
+from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.program.binding import BoundProgram
@@ -91,7 +91,7 @@ class CudaExecutor:
         others.
     """
 
-    tells_at_once = False  # lengths are counted while the superstep runs
+    knows_changes_early = False  # lengths are counted while the superstep runs
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class CudaExecutor:
         self._control, self._lengths = self._report[:first], self._report[first:second]
         self._records = self._report[second:].view(np.float64)
         self._told: list[npt.NDArray[np.int64]] | None = None
-        self._tellings: dict[int, Callable[[], None]] = {}
+        self._header_launches: dict[int, Callable[[], None]] = {}
         self._agreement: Callable[[], None] | None = None
         self._agreed = False  # whether the device has the aggregates of all ranks
         self._launches: list[Callable[[], None]] = []
@@ -176,7 +176,7 @@ class CudaExecutor:
         self._read = 0  # rows of the records that the host has seen
         self._number = 0  # of the next superstep
         self._active = 0
-        self._forest: DeviceForest | None = None
+        self._trees: DeviceTrees | None = None
 
     @cached_property
     def refinement(self) -> DeviceRefinement:
@@ -344,7 +344,7 @@ class CudaExecutor:
         """Return the counts of the supersteps since the last call."""
         if self._part.size == 0:
             return Counts(sums=np.zeros(len(self._sums)))
-        control, _, told = self._tell()
+        control, _, told = self._report_on_host()
         rows = int(control[layout.ROW])
         new = range(self._read, rows)
         records = told.view(np.float64).reshape(layout.RECORDS, self._width)
@@ -370,7 +370,7 @@ class CudaExecutor:
     def _state(self) -> tuple[Any, ...]:
         return self._states[self._now % len(self._states)]
 
-    def _tell(self) -> list[npt.NDArray[np.int64]]:
+    def _report_on_host(self) -> list[npt.NDArray[np.int64]]:
         """Return control, lengths and records on the host; copied once per superstep."""
         if self._told is None:
             self._told = np.split(self._device.to_host(self._report), self._cuts)
@@ -387,48 +387,50 @@ class CudaExecutor:
 
     # --------------------------------------------------------------------- exchange between GPUs
 
-    def tell(self) -> Any:
+    def header(self) -> Any:
         """Queue the filling of the header with the last superstep's record and message lengths.
 
         Returns
         -------
-        device array of float64, shape (figures and aggregates + parcels,)
+        device array of float64, shape (figures and aggregates + updates,)
             The same array in every superstep; zeros if there are no vertices.
         """
         if self._part.size:
             now = self.refinement.now
-            if now not in self._tellings:
+            if now not in self._header_launches:
                 part, slots = self._part, len(self._header) - self._width
-                self._tellings[now] = self._kernels.prepare(
-                    "tell", *launch_shape(self._device, max(len(self._header), part.size - part.owned)),
+                self._header_launches[now] = self._kernels.prepare(
+                    "write_header", *launch_shape(self._device, max(len(self._header), part.size - part.owned)),
                     self._control, self._records, self._lengths, slots, self._header, part.owned, part.size,
                     self._flags[now],
                 )  # fmt: skip
                 self.refinement.sweep()
-            self._tellings[now]()
+            self._header_launches[now]()
         return self._header
 
-    def hear(self, headers: Any, members: int) -> None:
+    def read_headers(self, headers: Any, ranks: int) -> None:
         """Queue the sum of aggregates over all ranks, which the next superstep reads.
 
         Parameters
         ----------
-        headers : device array of float64, shape (members * words,)
+        headers : device array of float64, shape (ranks * words,)
             The headers of all ranks, by rank; the same array in every superstep.
-        members : int
+        ranks : int
             Number of ranks.
         """
         if self._part.size == 0 or not len(self._sums):
             return
         if self._agreement is None:
             self._agreement = self._kernels.prepare(
-                "agree", *launch_shape(self._device, len(self._sums)), headers,
-                len(headers) // members, members, self._sums,
+                "sum_headers", *launch_shape(self._device, len(self._sums)), headers,
+                len(headers) // ranks, ranks, self._sums,
             )  # fmt: skip
         self._agreement()
         self._agreed = True
 
-    def together(self, records: npt.NDArray[np.float64], active: int | None, arcs: int) -> Counts:
+    def merged_counts(
+        self, records: npt.NDArray[np.float64], active: int | None, arcs: int
+    ) -> Counts:
         """Return the counts of one superstep over all ranks; the same on all ranks.
 
         Parameters
@@ -466,56 +468,56 @@ class CudaExecutor:
         whole = self._lanes or self._frontier or self._in_place
         return not whole and bool(self._layout_class.in_parts)
 
-    def pack(self, boundary: Any, *, refine: bool | None, forest: bool = False) -> Parcel:
+    def pack(self, boundary: Any, *, refine: bool | None, trees: bool = False) -> BoundaryUpdate:
         """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""
-        if forest:
-            return Parcel(None, (self.forest.is_attached(boundary),))
-        assert self._told is None, "parcels are sealed together, before counts() is asked for"
+        if trees:
+            return BoundaryUpdate(None, (self.trees.is_attached(boundary),))
+        assert self._told is None, "updates are sealed at once, before counts() is asked for"
         return self.refinement.pack(boundary, refine=bool(refine))
 
-    def seal(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+    def seal(self, updates: Sequence[BoundaryUpdate]) -> list[BoundaryUpdate]:
         """Return the messages cut to the filled lengths; waits for the superstep."""
-        if self._part.size == 0 or not parcels:
-            return list(parcels)
-        lengths = self._tell()[1]
-        return [self.refinement.cut(parcel, lengths) for parcel in parcels]
+        if self._part.size == 0 or not updates:
+            return list(updates)
+        lengths = self._report_on_host()[1]
+        return [self.refinement.cut(update, lengths) for update in updates]
 
-    def unpack(self, first: int, last: int, parcel: Parcel, *, forest: bool = False) -> None:
+    def unpack(self, first: int, last: int, update: BoundaryUpdate, *, trees: bool = False) -> None:
         """Update the ghosts at positions [first, last); received ghosts become active."""
-        if forest:
-            self.forest.attach_ghosts(first, last, parcel.fields[0])
+        if trees:
+            self.trees.attach_ghosts(first, last, update.fields[0])
             return
-        self.refinement.unpack(first, last, parcel)
+        self.refinement.unpack(first, last, update)
 
     # --------------------------------------------------------------------- forest and checkpoint
 
     @property
-    def forest(self) -> DeviceForest:
-        """The predecessor forest; valid after `begin_forest`."""
-        assert self._forest is not None
-        return self._forest
+    def trees(self) -> DeviceTrees:
+        """The predecessor forest; valid after `begin_trees`."""
+        assert self._trees is not None
+        return self._trees
 
-    def begin_forest(self) -> int:
+    def begin_trees(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
         values = (self._bound.values, self._sums, self._number)
-        self._forest = DeviceForest(
+        self._trees = DeviceTrees(
             self._device, self._part, self._kernels, self._state, self._constants,
             self._edges, values, coded=has_codes(self._bound.types), forward=self._forward,
         )  # fmt: skip
-        return self._forest.begin() if self._part.size else 0
+        return self._trees.begin() if self._part.size else 0
 
     @property
     def _forward(self) -> tuple[tuple[Any, Any], tuple[Any, ...]] | None:
-        """Out-rows that let the forest read fewer arcs, or None; see `DeviceForest`."""
+        """Out-rows that let the forest read fewer arcs, or None; see `DeviceTrees`."""
         return None
 
-    def grow_forest(self) -> int:
+    def grow_trees(self) -> int:
         """Attach undecided vertices to attached ones; return how many."""
-        return self.forest.grow()
+        return self.trees.grow()
 
     def predecessors(self) -> Any:
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""
-        return self.forest.predecessors()
+        return self.trees.predecessors()
 
     def columns(self) -> dict[str, Any]:
         """Return the state fields of the owned vertices."""

@@ -322,9 +322,9 @@ class CudaFrontierExecutor(CudaExecutor):
         """Whether trees grow along the out-arcs of attached vertices."""
         return not self._pulls
 
-    def grow_forest(self) -> int:
+    def grow_trees(self) -> int:
         """Attach undecided vertices; return how many."""
-        return self.forest.branch(*self._out_rows) if self.branches else super().grow_forest()
+        return self.trees.branch(*self._out_rows) if self.branches else super().grow_trees()
 
     def queue(self) -> npt.NDArray[np.int64]:
         """Return 1, 2, … for active vertices, −1 for postponed ones, and 0 for others."""

@@ -121,18 +121,20 @@ class CudaBorderExecutor(CudaFrontierExecutor):
     @cached_property
     def _fill_header(self) -> Prepared:
         return self._kernels.prepare(
-            "tell_frontier", 1, BLOCK, self._frontiers, self._history, self._lengths, self._unlike,
+            "write_frontier_header", 1, BLOCK, self._frontiers, self._history, self._lengths, self._unlike,
             len(self._lengths), self._header,
         )  # fmt: skip
 
-    def tell(self) -> DeviceArray:
-        """Queue the filling of the header; see `CudaExecutor.tell`."""
+    def header(self) -> DeviceArray:
+        """Queue the filling of the header; see `CudaExecutor.header`."""
         if self._part.size:
             self._fill_header()
         return self._header
 
-    def together(self, records: npt.NDArray[np.float64], active: int | None, arcs: int) -> Counts:
-        """Return the counts of all ranks; see `CudaExecutor.together`."""
+    def merged_counts(
+        self, records: npt.NDArray[np.float64], active: int | None, arcs: int
+    ) -> Counts:
+        """Return the counts of all ranks; see `CudaExecutor.merged_counts`."""
         told = records.sum(axis=0)
         ahead, read = int(told[layout.OUT]), int(told[layout.READ])
         mode = MODES[int(records[records[:, layout.READ].argmax(), layout.MODE])]
@@ -155,8 +157,8 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         most : int
             Levels that are queued before the host reads counts.
         """
-        forest = self.forest
-        branches = forest.begin_branches(*self._out_rows)
+        trees = self.trees
+        branches = trees.begin_branches(*self._out_rows)
         return DividedBranches(
-            self._device, self._kernels, branches, forest.boundaries, forest.ghosts, most
+            self._device, self._kernels, branches, trees.boundaries, trees.ghosts, most
         )

@@ -23,7 +23,7 @@ from cugraph_ws.kernels.cuda.layout import (
 )
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
 
-__all__ = ["DeviceForest"]
+__all__ = ["DeviceTrees"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
@@ -46,7 +46,7 @@ TIES_FROM = 1 << 22  # arcs of a graph from which tight arcs get rows of their o
 TIES_PART = 16  # tight arcs may be one in so many of all arcs
 
 
-class DeviceForest:
+class DeviceTrees:
     """Predecessors of a partition's vertices; `kernels/cuda/forest.py` defines them.
 
     Parameters
@@ -358,7 +358,7 @@ class DeviceForest:
         ghosts[:] = self._device.xp.where(attached, 0, ghosts)  # any level below the next
 
     def news(self) -> tuple[list[DeviceArray], list[DeviceArray]]:
-        """Return the updates for each partition, and receive buffers; then `hear` must be called.
+        """Return the updates for each partition, and receive buffers; then `receive` must be called.
 
         Returns
         -------
@@ -381,7 +381,7 @@ class DeviceForest:
         self._told = [xp.empty(len(self.ghosts.positions), np.bool_)]
         return going, self.ghosts.parts(*self._told)
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         """Attach the ghosts that the received updates name."""
         xp, part = self._device.xp, self._part
         if self._tellings == 0:
@@ -403,7 +403,7 @@ class DeviceForest:
         shape = self._shape(owned)
         if self._branches is not None:
             self._kernels.launch(
-                "tell_levels", *shape, owned, self._bits, self._levels, self._found
+                "mark_levels", *shape, owned, self._bits, self._levels, self._found
             )
         found = self._device.xp.empty(owned, np.int64)
         positions = self._part.graph.positions

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.schedule import launch_shape
-from cugraph_ws.contract import Parcel
+from cugraph_ws.contract import BoundaryUpdate
 from cugraph_ws.runtime.device import Device, KernelModule
 
 __all__ = ["DeviceRefinement", "FrontierRefinement"]
@@ -20,7 +20,7 @@ Fields = tuple[DeviceArray, ...]
 
 
 @dataclass(frozen=True)
-class _Packed(Parcel):
+class _Packed(BoundaryUpdate):
     """A message whose length is still being counted on the device, at `slot` of `lengths`."""
 
     slot: int = 0
@@ -32,7 +32,7 @@ class _Packer:
 
     boundary: DeviceArray
     launch: Callable[[], None]
-    parcel: _Packed
+    update: _Packed
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class DeviceRefinement:
         self._buffers: dict[tuple[int, int], _Buffer] = {}
         self._packers: dict[tuple[int, int, int, bool, tuple[int, int]], _Packer] = {}
         self._rooms: dict[int, _Buffer] = {}  # receive buffers by peer
-        self._arrivals: dict[tuple[tuple[int, int], int], Parcel] = {}
+        self._arrivals: dict[tuple[tuple[int, int], int], BoundaryUpdate] = {}
         self._behind: set[int] = set()  # peers whose ghosts are up to date in one copy only
         self._takers: dict[tuple[int, int, bool], Callable[[], None]] = {}
         xp = device.xp
@@ -135,7 +135,9 @@ class DeviceRefinement:
         """Do not clear lengths and ghosts' flags in `begin`: other kernels clear them."""
         self._swept = True
 
-    def pack(self, boundary: DeviceArray, *, refine: bool, cut: int | None = None) -> Parcel:
+    def pack(
+        self, boundary: DeviceArray, *, refine: bool, cut: int | None = None
+    ) -> BoundaryUpdate:
         """Queue the packing of vertices for a peer.
 
         Parameters
@@ -150,14 +152,14 @@ class DeviceRefinement:
 
         Returns
         -------
-        Parcel
+        BoundaryUpdate
             Call `cut` on it when the superstep is done.
         """
         slot, listed = self._slot, refine and not self._in_place
         self._slot += 1
         return self._pack(boundary, slot, (0, len(boundary) if cut is None else cut), listed=listed)
 
-    def pack_tail(self, boundary: DeviceArray, slot: int, first: int) -> Parcel:
+    def pack_tail(self, boundary: DeviceArray, slot: int, first: int) -> BoundaryUpdate:
         """Queue the packing of a peer's vertices from `first` on; `pack` later packs the others.
 
         Parameters
@@ -170,20 +172,20 @@ class DeviceRefinement:
 
         Returns
         -------
-        Parcel
+        BoundaryUpdate
             With these vertices only.
         """
         return self._pack(boundary, slot, (first, len(boundary)), listed=False)
 
     def _pack(
         self, boundary: DeviceArray, slot: int, part: tuple[int, int], *, listed: bool
-    ) -> Parcel:
+    ) -> BoundaryUpdate:
         key = slot, self._turn, self._now, listed, part
         packer = self._packers.get(key)
         if packer is None or packer.boundary is not boundary:
             packer = self._packers[key] = self._packer(boundary, slot, part, listed=listed)
         packer.launch()
-        return packer.parcel
+        return packer.update
 
     def _packer(
         self, boundary: DeviceArray, slot: int, part: tuple[int, int], *, listed: bool
@@ -204,40 +206,40 @@ class DeviceRefinement:
         active = box.active[:count] if self._frontier else None
         return _Packer(boundary, launch, _Packed(None, fields, active, slot=slot))
 
-    def cut(self, parcel: Parcel, lengths: npt.NDArray[np.int64]) -> Parcel:
+    def cut(self, update: BoundaryUpdate, lengths: npt.NDArray[np.int64]) -> BoundaryUpdate:
         """Return a message cut to the length that has been filled.
 
         Parameters
         ----------
-        parcel : Parcel
+        update : BoundaryUpdate
             Returned by `pack`.
         lengths : ndarray of int64
             The counted lengths, on the host.
         """
-        if not isinstance(parcel, _Packed):
-            return parcel
-        changed = int(lengths[parcel.slot])
-        if parcel.places is None:
-            return Parcel(None, parcel.fields, parcel.active, changed)
-        return Parcel(
-            parcel.places[:changed], tuple(one[:changed] for one in parcel.fields), None, changed
+        if not isinstance(update, _Packed):
+            return update
+        changed = int(lengths[update.slot])
+        if update.places is None:
+            return BoundaryUpdate(None, update.fields, update.active, changed)
+        return BoundaryUpdate(
+            update.places[:changed], tuple(one[:changed] for one in update.fields), None, changed
         )
 
-    def unpack(self, first: int, last: int, parcel: Parcel) -> None:
+    def unpack(self, first: int, last: int, update: BoundaryUpdate) -> None:
         """Queue the unpacking of a message for the ghosts at positions [first, last).
 
         Parameters
         ----------
         first, last : int
-        parcel : Parcel
+        update : BoundaryUpdate
             With device arrays, cut to its length.
         """
-        places, active = parcel.places, parcel.active
+        places, active = update.places, update.active
         count = last - first if places is None else len(places)
         if count == 0:
             return
         room = _Buffer(
-            self._nowhere if places is None else places, parcel.fields,
+            self._nowhere if places is None else places, update.fields,
             self._nobody if active is None else active,
         )  # fmt: skip
         self._unpacker(
@@ -255,7 +257,7 @@ class DeviceRefinement:
             headers, slot,
         )  # fmt: skip
 
-    def arrivals(self, peer: int, ghosts: tuple[int, int]) -> Parcel:
+    def arrivals(self, peer: int, ghosts: tuple[int, int]) -> BoundaryUpdate:
         """Return the state of a peer's ghosts as a receive buffer, which needs no unpacking.
 
         The ghosts in the previous copy, which the superstep still reads, do not change.
@@ -272,7 +274,7 @@ class DeviceRefinement:
         if found is None:
             first, last = ghosts
             fields = tuple(one[first:last] for one in self._sent[self._now])
-            found = self._arrivals[key] = Parcel(None, fields)
+            found = self._arrivals[key] = BoundaryUpdate(None, fields)
         return found
 
     def catch_up(self, peer: int, ghosts: tuple[int, int]) -> None:
@@ -291,7 +293,7 @@ class DeviceRefinement:
         for old, new in zip(self._sent[1 - self._now], self._sent[self._now], strict=True):
             new[first:last] = old[first:last]
 
-    def expect(self, peer: int, most: int, count: int, *, listed: bool) -> Parcel:
+    def expect(self, peer: int, most: int, count: int, *, listed: bool) -> BoundaryUpdate:
         """Return the receive buffer for a peer; every superstep uses the same one.
 
         Parameters
@@ -306,13 +308,13 @@ class DeviceRefinement:
 
         Returns
         -------
-        Parcel
+        BoundaryUpdate
             To be filled, then unpacked by `take`.
         """
         room = self._room_for(peer, most)
         if not listed:
-            return Parcel(None, room.fields, room.active if self._frontier else None)
-        return Parcel(room.places[:count], tuple(one[:count] for one in room.fields))
+            return BoundaryUpdate(None, room.fields, room.active if self._frontier else None)
+        return BoundaryUpdate(room.places[:count], tuple(one[:count] for one in room.fields))
 
     def take(
         self,
@@ -467,17 +469,17 @@ class FrontierRefinement(DeviceRefinement):
 
         return _Packer(boundary, launch, _Packed(box.places, box.fields, bits=box.bits, slot=slot))
 
-    def in_bits(self, parcel: Parcel) -> Parcel:
+    def in_bits(self, update: BoundaryUpdate) -> BoundaryUpdate:
         """Return a message whose values are all equal as a bitmap and one value.
 
         Parameters
         ----------
-        parcel : Parcel
+        update : BoundaryUpdate
             Returned by `pack`, with listed vertices.
         """
-        return Parcel(None, tuple(one[:1] for one in parcel.fields), None, 0, parcel.bits)
+        return BoundaryUpdate(None, tuple(one[:1] for one in update.fields), None, 0, update.bits)
 
-    def expect_bits(self, peer: int, most: int) -> Parcel:
+    def expect_bits(self, peer: int, most: int) -> BoundaryUpdate:
         """Return the receive buffer for a bitmap and a value; see `expect`.
 
         Parameters
@@ -487,7 +489,7 @@ class FrontierRefinement(DeviceRefinement):
             The most vertices that the peer ever sends.
         """
         room = self._room_for(peer, most)
-        return Parcel(None, tuple(one[:1] for one in room.fields), None, 0, room.bits)
+        return BoundaryUpdate(None, tuple(one[:1] for one in room.fields), None, 0, room.bits)
 
     def take_bits(self, peer: int, ghosts: tuple[int, int]) -> None:
         """Queue the unpacking of a peer's bitmap and value; see `take`.

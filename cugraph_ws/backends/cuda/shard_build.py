@@ -51,7 +51,7 @@ from cugraph_ws.backends.cuda.numbering import read_scalars, signed
 from cugraph_ws.backends.cuda.rows import Layout, Rows, add_degrees, place_vertices
 from cugraph_ws.backends.cuda.shard import DeviceShard
 from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
-from cugraph_ws.backends.cuda.shuffle import MOST_KINDS, DeviceRoute, kind_dtype, words_for
+from cugraph_ws.backends.cuda.shuffle import MOST_KINDS, DeviceShuffle, kind_dtype, words_for
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.ids import IdType
 from cugraph_ws.partition import id_encoding as wire
@@ -259,21 +259,21 @@ def build_on_devices(
         1, min(ROUNDS, parts.rows // comm.size // LEAST_ROUND, (MOST_KINDS - 1) // comm.size)
     )
     goals, arcs = _round_ranges(offsets, rounds)
-    route = DeviceRoute(
+    shuffle = DeviceShuffle(
         comm, ends, [part.place[0] for part in parts.own], low, there.span,
         rounds=rounds, loops=keep, directed=directed,
     )  # fmt: skip
     kinds = _kinds(comm, positions, goals, places, there.span)
-    marks = route.tell_apart(kinds)
+    marks = shuffle.tell_apart(kinds)
     del kinds
     came = comm.alltoall(
         [
             [bits, told, np.array([arcs])]
-            for bits, told in zip(marks, route.announcements(), strict=True)
+            for bits, told in zip(marks, shuffle.announcements(), strict=True)
         ]
     )
     del marks
-    route.hear([one[1] for one in came])
+    shuffle.expect([one[1] for one in came])
     all_arcs = sum(int(one[2][0]) for one in came)
     borders = cuts if places is None else as_host(xp.append(places, there.span)[xp.asarray(cuts)])
     sources = _unpack_bits(_any_set([one[0] for one in came]), there.span)
@@ -291,8 +291,8 @@ def build_on_devices(
     ghosts = list(pairwise(bounds.tolist()))
     order = order_ghosts(comm, ghosts, _find_boundaries(comm, remote, ghosts, positions, first)[1])
     value_bytes = sum(column.dtype.itemsize for column in values.values())
-    needed = _estimate(route, arcs, owned, length, there.span, value_bytes, directed=directed)
-    most = max(route.coming)
+    needed = _estimate(shuffle, arcs, owned, length, there.span, value_bytes, directed=directed)
+    most = max(shuffle.coming)
 
     def check() -> None:
         check_device_memory(needed)
@@ -309,7 +309,7 @@ def build_on_devices(
         ids = (xp.concatenate([own_places, outside]) + low).astype(form)
     del own_places, outside
     indices, moved, pairs = _fill(
-        route, offsets, goals, table, arcs, length, values, directed=directed
+        shuffle, offsets, goals, table, arcs, length, values, directed=directed
     )
     values.clear()
     outside = remote
@@ -318,7 +318,7 @@ def build_on_devices(
         outside = (wide - low).astype(np.int64)
         del wide
     layout = _with_ghosts(positions, table[outside], offsets)
-    del table, route, outside, offsets
+    del table, shuffle, outside, offsets
     # Exchanged a second time, so that it takes no memory during the rounds.
     held, sent = _find_boundaries(comm, remote, ghosts, positions, first)
     for boundary in sent:
@@ -429,7 +429,7 @@ def _kinds(
     places: DeviceArray,
     span: int,
 ) -> DeviceArray:
-    """Return the kind of arcs to each id; see `DeviceRoute.tell_apart`.  Collective."""
+    """Return the kind of arcs to each id; see `DeviceShuffle.tell_apart`.  Collective."""
     xp, rounds = device().xp, len(goals) - 1
     dtype = kind_dtype(rounds * comm.size)
     own = xp.zeros(len(positions), dtype)
@@ -446,7 +446,7 @@ def _kinds(
 
 
 def _estimate(
-    route: DeviceRoute,
+    shuffle: DeviceShuffle,
     arcs: int,
     owned: int,
     length: int,
@@ -457,7 +457,7 @@ def _estimate(
 ) -> DeviceEstimate:
     """Estimate how much more memory a shard will take, before the first round."""
     index, end = number_dtype(length).itemsize, number_dtype(span).itemsize
-    sent, most = route.sent, max(route.coming)
+    sent, most = shuffle.sent, max(shuffle.coming)
     numbering, offsets = 2 * index * length, 8 * (length + 1)
     kept = (index + value_bytes) * arcs
     # what is sent, or the keys; what is received; and the part that is being sorted
@@ -479,7 +479,7 @@ def _estimate(
 
 
 def _fill(
-    route: DeviceRoute,
+    shuffle: DeviceShuffle,
     offsets: DeviceArray,
     goals: Sequence[tuple[int, int]],
     table: DeviceArray,
@@ -493,7 +493,7 @@ def _fill(
 
     Parameters
     ----------
-    route : DeviceRoute
+    shuffle : DeviceShuffle
     offsets : device array of int64, shape (owned + 1,)
     goals : sequence of (int, int)
         The row and the arc at which each range starts, and the end.
@@ -518,13 +518,13 @@ def _fill(
     moved = {name: xp.empty(arcs, column.dtype) for name, column in values.items()}
     # All rounds use the same memory, and the keys reuse the send buffer: to allocate and to free
     # memory is slow in the driver.
-    most, end = max(route.coming), number_dtype(len(table))
-    longest = max(most, route.sent)
+    most, end = max(shuffle.coming), number_dtype(len(table))
+    longest = max(most, shuffle.sent)
     leaving, arriving = xp.empty((2, longest), end), xp.empty((2, most), end)
     ways = xp.empty(0 if directed else most, np.uint8)
     for turn, ((row, arc), (last_row, last_arc)) in enumerate(pairwise(goals)):
         ends = arriving[0, : last_arc - arc], arriving[1, : last_arc - arc]
-        came = route.send(turn, values, (leaving[0], leaving[1]), ends)
+        came = shuffle.send(turn, values, (leaving[0], leaving[1]), ends)
         if arc == last_arc:
             continue
         if not directed:

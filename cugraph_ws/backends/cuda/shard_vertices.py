@@ -256,7 +256,7 @@ class DeviceShardVertices(ShardVertices):
         named, nulls, strange = name_vertices(
             wanted, self._ids, mask, low=shard.low, owned=shard.owned, ranks=shard.ranks
         )
-        if shard.any_member(strange > 0):
+        if shard.any_rank(strange > 0):
             rows = xp.empty(0, np.int64)
             if strange:
                 rows = xp.flatnonzero((wanted >= 0) & (shard.places_of(wanted) < 0))

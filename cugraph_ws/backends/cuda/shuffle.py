@@ -17,7 +17,7 @@ from cugraph_ws.backends.cuda.grouping import number_dtype, run, tile_of
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 
-__all__ = ["MOST_KINDS", "DeviceRoute", "kind_dtype", "words_for"]
+__all__ = ["MOST_KINDS", "DeviceShuffle", "kind_dtype", "words_for"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 Numbers = npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ def words_for(bits: int) -> int:
     return -(-bits // 32)
 
 
-class DeviceRoute:
+class DeviceShuffle:
     """The rank and the round to which each arc of this rank's partitions is sent.
 
     The receiver gets a round's arcs in the order of the whole frame's rows.  An undirected edge is
@@ -59,7 +59,7 @@ class DeviceRoute:
     Attributes
     ----------
     coming : list of int
-        How many arcs this rank receives in each round; filled by `hear`.
+        How many arcs this rank receives in each round; filled by `expect`.
     """
 
     def __init__(
@@ -111,9 +111,9 @@ class DeviceRoute:
         device array of uint32, shape (ranks, words)
             The sources of this rank's arcs to each rank's vertices, as a bitmap over `span`.
         """
-        here, members, tiles = device(), self._comm.size, self._first_tiles[-1]
+        here, ranks, tiles = device(), self._comm.size, self._first_tiles[-1]
         xp = here.xp
-        marks = xp.zeros((members, words_for(self._span)), np.uint32)
+        marks = xp.zeros((ranks, words_for(self._span)), np.uint32)
         room = 32 * marks.shape[1]
         counts = xp.zeros(max(1, self._classes * tiles), np.int64)
         for columns, rows, tile, first_tile in self._pieces():
@@ -122,7 +122,7 @@ class DeviceRoute:
             if slots:
                 run(
                     here, "mark_kinds", 32 * -(-slots // tile), columns, self._both, slots,
-                    self._loops, self._low, room, kind_of, members, self._classes, tile,
+                    self._loops, self._low, room, kind_of, ranks, self._classes, tile,
                     first_tile, tiles, kinds, counts, marks.ravel(), module="split",
                 )  # fmt: skip
             self._kinds.append(kinds)
@@ -134,12 +134,12 @@ class DeviceRoute:
         return marks
 
     def announcements(self) -> list[Numbers]:
-        """Return the input of `hear` for each rank: its arcs by partition and round."""
+        """Return the input of `expect` for each rank: its arcs by partition and round."""
         size = self._comm.size
         counts = np.diff(self._starts).reshape(self._rounds, size, len(self._rows))
         return [np.vstack([self._places, counts[:, rank]]) for rank in range(size)]
 
-    def hear(self, told: Sequence[Numbers]) -> None:
+    def expect(self, told: Sequence[Numbers]) -> None:
         """Compute where received arcs are placed.
 
         Parameters

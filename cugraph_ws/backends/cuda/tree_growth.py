@@ -22,7 +22,7 @@ __all__ = ["Branches", "DividedBranches", "Untold"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
-SLOT_AT = 7  # which argument of `tell_attached` is the slot in which it counts
+SLOT_AT = 7  # which argument of `pack_attached` is the slot in which it counts
 
 
 class Branches:
@@ -104,17 +104,17 @@ class DividedBranches:
         here, branches = self._device, self._branches
         untold, ghosts = self._boundaries.positions, self._ghosts.positions
         self._going, self._coming = (here.xp.empty(len(one), np.uint8) for one in (untold, ghosts))
-        self._tell = self._kernels.prepare(
-            "tell_attached", *launch_shape(here, max(1, len(untold))), untold, len(untold),
+        self._pack = self._kernels.prepare(
+            "pack_attached", *launch_shape(here, max(1, len(untold))), untold, len(untold),
             branches.bits, branches.found, self._going, branches.control, self.attached, 0,
         )  # fmt: skip
-        self._hear = self._kernels.prepare(
-            "hear_attached", *launch_shape(here, len(ghosts)), ghosts, len(ghosts), self._coming,
+        self._unpack = self._kernels.prepare(
+            "unpack_attached", *launch_shape(here, len(ghosts)), ghosts, len(ghosts), self._coming,
             branches.levels, branches.offsets, branches.lists, branches.control,
         )  # fmt: skip
 
     def climb(self, level: int) -> tuple[list[DeviceArray], list[DeviceArray]]:
-        """Queue a level; the caller then exchanges the buffers, and calls `hear`.
+        """Queue a level; the caller then exchanges the buffers, and calls `receive`.
 
         Parameters
         ----------
@@ -128,13 +128,13 @@ class DividedBranches:
             attached it.
         """
         self._branches.grow()
-        self._tell.change(SLOT_AT, level)
-        self._tell()
+        self._pack.change(SLOT_AT, level)
+        self._pack()
         return self._boundaries.parts(self._going), self._ghosts.parts(self._coming)
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         """Queue the attaching of received ghosts; the next level grows from them too."""
-        self._hear()
+        self._unpack()
 
     def leave_out(self) -> None:
         """Drop attached vertices from the messages; waits for the GPU."""

@@ -93,7 +93,7 @@ class Messages:
             self._exchange(self._given, self._taken)
         return float(change)
 
-    def hear(self) -> None:
+    def add_up(self) -> None:
         """Sum the belief of each vertex."""
         received = self.table[self._sent :]
         tasks = [

@@ -93,7 +93,7 @@ class Messages:
         self.table, self._next = self._next, self.table
         return self._changes.max()
 
-    def hear(self) -> None:
+    def add_up(self) -> None:
         """Sum the belief of each vertex; collective."""
         laid, believed = self._laid, self.believed
         self._launch(

@@ -202,7 +202,7 @@ class Searches:
         waiting, marks, _ = self._words
         before = waiting[:owned].copy()
         control = self._advance(batch, listed, 1)
-        reached = self._tell(before & ~waiting[:owned])
+        reached = self._send_reached(before & ~waiting[:owned])
         for places in reached:
             bits = _bits(marks[places], batch.width)
             batch.distance[places] = xp.where(bits, hops, batch.distance[places])
@@ -286,7 +286,7 @@ class Searches:
             new = xp.zeros(part.owned, np.uint32)
             new[places] = missing & ~undecided[count:]
             marks[:] = 0
-            (more,) = self._totals(sum(map(len, self._tell(new))))
+            (more,) = self._totals(sum(map(len, self._send_reached(new))))
         batch.before[places] = xp.minimum(batch.before[places], before[count:])
 
     def _arcs_into(self, places: Array) -> tuple[Array, Rows, Array]:
@@ -318,7 +318,7 @@ class Searches:
 
     # --------------------------------------------------------------------------------- shared
 
-    def _tell(self, new: Array) -> list[Array]:
+    def _send_reached(self, new: Array) -> list[Array]:
         """Mark owned vertices with new bits, and update their ghosts; collective.
 
         Returns

@@ -1,4 +1,4 @@
-"""Crews of threads, and whole graphs cut into shares, for tests of what members do together."""
+"""Crews of threads, and whole graphs cut into shares, for tests of what ranks do together."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.device import device
 
-WAIT = 120  # seconds, after which a member that was left alone fails
+WAIT = 120  # seconds, after which a rank that was left alone fails
 
 
 class ThreadCommunicator:
-    """A member of a crew of threads."""
+    """A rank of a crew of threads."""
 
     on_device = True
-    wish: str | None = None
+    request: str | None = None
 
     def __init__(self, rank: int, size: int, board: list[Any], barrier: threading.Barrier) -> None:
         self.rank, self.size = rank, size
@@ -44,10 +44,10 @@ class ThreadCommunicator:
         return shown
 
 
-def together(size: int, work: Callable[[ThreadCommunicator], Any]) -> list[Any]:
-    """Run `work` once for each member, all at once; return what each returns.
+def on_ranks(size: int, work: Callable[[ThreadCommunicator], Any]) -> list[Any]:
+    """Run `work` once for each rank, all at once; return what each returns.
 
-    An error of one member ends the wait of the others, and is raised.
+    An error of one rank ends the wait of the others, and is raised.
     """
     board: list[Any] = [None] * size
     barrier = threading.Barrier(size)
@@ -120,13 +120,13 @@ class ThreadLinks:
 
 
 def over_links(size: int, work: Callable[[NcclCommunicator], Any]) -> list[Any]:
-    """Run `work` once for each member, all at once, with links between them."""
+    """Run `work` once for each rank, all at once, with links between them."""
     ways = {(a, b): queue.Queue[Any]() for a in range(size) for b in range(size)}
-    return together(size, lambda comm: work(NcclCommunicator(comm, ThreadLinks(comm, ways))))
+    return on_ranks(size, lambda comm: work(NcclCommunicator(comm, ThreadLinks(comm, ways))))
 
 
 class WholeVertices:
-    """Ids of a graph of which every member knows all: what tests of loops need."""
+    """Ids of a graph of which every rank knows all: what tests of loops need."""
 
     def __init__(self, graph: Graph, cuts: Any, rank: int) -> None:
         self._all = graph._vertices
@@ -175,7 +175,7 @@ def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
 
 
 def share(graph: Graph, comm: ThreadCommunicator, cuts: Any = None) -> ShardGraph:
-    """Cut a member's share out of a whole graph."""
+    """Cut a rank's share out of a whole graph."""
     n = graph.number_of_vertices
     if cuts is None:
         cuts = [n * rank // comm.size for rank in range(comm.size + 1)]

@@ -35,9 +35,9 @@ from shapes import build, rmat, vertex_frame
 import cugraph_ws as ws
 from cugraph_ws.dask import client as driver
 from cugraph_ws.dask import direct_start as early
-from cugraph_ws.dask import tasks as members
-from cugraph_ws.dask.direct_start import Early, EarlyStarts, Summons
-from cugraph_ws.dask.heartbeat import Lifelines
+from cugraph_ws.dask import tasks as rank_tasks
+from cugraph_ws.dask.direct_start import DirectStart, Early, EarlyStarts
+from cugraph_ws.dask.heartbeat import Heartbeat
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -67,13 +67,13 @@ def counting(dask_worker: Worker) -> None:
     if hasattr(dask_worker, "began_early"):
         return
     dask_worker.began_early = 0
-    usual = members.call_early
+    usual = rank_tasks.call_early
 
     def counted(*given: Any) -> Any:
         dask_worker.began_early += 1
         return usual(*given)
 
-    members.call_early = counted
+    rank_tasks.call_early = counted
 
 
 def counted(dask_worker: Worker) -> int:
@@ -99,7 +99,7 @@ class TestCalls:
         assert set(counts().values()) == {3}
 
     def test_a_client_that_cannot_ask_waits_for_dask(self, pair, graph, tree, counts, monkeypatch):
-        monkeypatch.setattr(Summons, "of", classmethod(lambda *_: None))
+        monkeypatch.setattr(DirectStart, "of", classmethod(lambda *_: None))
         assert_same(ws.bfs(graph, 0), tree)
         assert set(counts().values()) == {0}
 
@@ -176,18 +176,18 @@ class TestCalls:
 
     def test_a_task_that_comes_first_does_it_itself(self, pair, graph, tree, counts, monkeypatch):
         """Every call is late: its task has come to the worker, and Dask tells of its end."""
-        usual = Summons._ask
+        usual = DirectStart._ask
 
-        async def late(self: Summons, *call: Any) -> None:
+        async def late(self: DirectStart, *call: Any) -> None:
             await asyncio.sleep(0.3)
             await usual(self, *call)
 
-        monkeypatch.setattr(Summons, "_ask", late)
+        monkeypatch.setattr(DirectStart, "_ask", late)
         monkeypatch.setattr(driver, "FIRST_LOOK", 60.0)
         assert_same(ws.bfs(graph, 0), tree)
         assert set(counts().values()) == {0}
 
-    def test_an_error_is_the_members_own(self, pair, graph, counts):
+    def test_an_error_is_the_ranks_own(self, pair, graph, counts):
         for _ in range(2):
             with pytest.raises(ws.InputError, match="has no value, nor have"):
                 ws.heat(graph, {0: 1.0})
@@ -214,8 +214,8 @@ class TestCalls:
 
         monkeypatch.setattr(driver, "LONG", -1.0)
         monkeypatch.setattr(driver, "LATER", 0.4)
-        monkeypatch.setattr(Summons, "of", noting(Summons.of))
-        monkeypatch.setattr(driver, "submit_together", noting(driver.submit_together))
+        monkeypatch.setattr(DirectStart, "of", noting(DirectStart.of))
+        monkeypatch.setattr(driver, "submit_tasks", noting(driver.submit_tasks))
         assert_same(ws.bfs(graph, 0), tree)
         summoned, submitted = noted
         assert submitted - summoned >= 0.4
@@ -313,12 +313,12 @@ def test_workers_that_are_started_again(pair, tree):
         assert set(pair.client.run(counted).values()) == {1}
 
 
-def linked(duty: Any) -> tuple[bool, int, bytes]:
-    """Open the control channel between members, and send each other a word."""
-    with members.at_work(duty) as comm:
-        lines = Lifelines(comm, duty.addresses)
+def linked(context: Any) -> tuple[bool, int, bytes]:
+    """Open the control channel between ranks, and send each other a word."""
+    with rank_tasks.at_work(context) as comm:
+        lines = Heartbeat(comm, context.addresses)
         encrypted = all(isinstance(one._line, ssl.SSLSocket) for one in lines._mail.values())
-        lines.begin(duty.run)
+        lines.begin(context.run)
         other = 1 - comm.rank
         came = lines.swap({other: b"from %d" % comm.rank}, comm.check)[other]
         comm.allgather(None)
@@ -328,7 +328,7 @@ def linked(duty: Any) -> tuple[bool, int, bytes]:
 
 def told_of_channels(crowd: Workers) -> list[tuple[bool, int, bytes]]:
     addresses = crowd.wait_for(2)
-    told = driver.run_crew(crowd.client, addresses, linked, [(), ()], "linked", ["", ""])
+    told = driver.run_on_ranks(crowd.client, addresses, linked, [(), ()], "linked", ["", ""])
     return crowd.client.gather(told)
 
 
@@ -416,7 +416,7 @@ def test_a_summons_is_over_when_one_cannot_answer(pair):
     calls = [
         (address, f"nobody-{place}", b"no pickle") for place, address in enumerate(pair.pids())
     ]
-    summons = Summons(pair.client, calls)
+    summons = DirectStart(pair.client, calls)
     assert summons.wait(30.0)
     assert not summons.done
     assert summons.summary is None

@@ -1,4 +1,4 @@
-"""What members of a crew do together, on one GPU: they are threads, and copies take the place of NCCL.
+"""What ranks of a crew do together, on one GPU: they are threads, and copies take the place of NCCL.
 
 Their kernels, and what they send each other, are those of a cluster.  Answers are compared with those of
 the whole graph on the same GPU.
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from crews import over_links
 from shapes import grid, rmat
+from thread_ranks import over_links
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import exchange as device_exchange
-from cugraph_ws.backends.cuda import predecessors as forest
+from cugraph_ws.backends.cuda import predecessors
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.device import has_device
 
@@ -59,23 +59,23 @@ def in_order(frame: Any) -> pd.DataFrame:
     return frame.sort_values(list(frame.columns[:2]), ignore_index=True)
 
 
-def of_members(name: str, members: int, work: Callable[[Any], Any]) -> pd.DataFrame:
-    """Return what members find, put together."""
+def of_members(name: str, ranks: int, work: Callable[[Any], Any]) -> pd.DataFrame:
+    """Return what ranks find, put together."""
     frame = edges_of(name)
-    cuts = np.linspace(0, len(frame), members + 1).astype(int)
+    cuts = np.linspace(0, len(frame), ranks + 1).astype(int)
 
-    def member(comm: Any) -> Any:
+    def on_rank(comm: Any) -> Any:
         own = frame.iloc[cuts[comm.rank] : cuts[comm.rank + 1]].reset_index(drop=True)
         return work(build_shard(comm, [(comm.rank, cudf.DataFrame(own))], weight="weight"))
 
-    return in_order(cudf.concat(over_links(members, member), ignore_index=True))
+    return in_order(cudf.concat(over_links(ranks, on_rank), ignore_index=True))
 
 
-@pytest.mark.parametrize("members", [2, 3])
+@pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_functions(function: str, name: str, members: int) -> None:
-    found = of_members(name, members, FUNCTIONS[function])
+def test_functions(function: str, name: str, ranks: int) -> None:
+    found = of_members(name, ranks, FUNCTIONS[function])
     pd.testing.assert_frame_equal(found, answer_of(name, function), rtol=1e-9, check_dtype=False)
 
 
@@ -93,8 +93,8 @@ def test_ways_of_a_search(direction: str, exchange: str) -> None:
 @pytest.mark.parametrize("along_ties", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_ties(name: str, along_ties: bool, levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forest, "TIES_FROM", 0 if along_ties else 1 << 62)
-    monkeypatch.setattr(forest, "TIES_PART", 1)
+    monkeypatch.setattr(predecessors, "TIES_FROM", 0 if along_ties else 1 << 62)
+    monkeypatch.setattr(predecessors, "TIES_PART", 1)
     monkeypatch.setattr(device_exchange, "LEVELS", levels)
     found = of_members(name, 2, FUNCTIONS["widest_path"])
     pd.testing.assert_frame_equal(found, answer_of(name, "widest_path"), check_dtype=False)

@@ -1,4 +1,4 @@
-"""Frontiers of crews whose members have a GPU each, in the emulator: news across borders."""
+"""Frontiers of crews whose ranks have a GPU each, in the emulator: news across borders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-from crews import over_links, share
 from cuda_cases import PUSHES, graph_of, medley
 from emulator.device import emulated
 from hypothesis import given, settings
@@ -17,6 +16,7 @@ from programs import Hops
 from shapes import SHAPES, hub, random_edges, rmat, undirected
 from test_cuda_frontier import SETTINGS, tuned
 from test_device_exchange import Silent
+from thread_ranks import over_links, share
 from verify import Edges
 
 import cugraph_ws as ws
@@ -37,8 +37,8 @@ BATTERY = {
 LINE = Edges(np.arange(11), np.arange(1, 12), 12)
 
 
-def check(case, graph, members, cuts=None, seed=0, **options):
-    """Compare a run over links with one on the whole graph; return what the first member tells of it."""
+def check(case, graph, ranks, cuts=None, seed=0, **options):
+    """Compare a run over links with one on the whole graph; return what the first rank tells of it."""
     expected = case.run(graph, engine="python", fused=False)
     options = {"direction": "auto", **options}
 
@@ -46,9 +46,9 @@ def check(case, graph, members, cuts=None, seed=0, **options):
         return case.run(share(graph, comm, cuts), engine="cuda", **options)
 
     with emulated(seed, multiprocessors=1 + seed % 3):
-        found = over_links(members, work)
-    together = pd.concat([one.frame for one in found], ignore_index=True)
-    pd.testing.assert_frame_equal(together, expected.frame.reset_index(drop=True))
+        found = over_links(ranks, work)
+    on_ranks = pd.concat([one.frame for one in found], ignore_index=True)
+    pd.testing.assert_frame_equal(on_ranks, expected.frame.reset_index(drop=True))
     for one in found[1:]:
         pd.testing.assert_frame_equal(
             one.trace.drop(columns="milliseconds"), found[0].trace.drop(columns="milliseconds")
@@ -98,7 +98,7 @@ def test_every_shape(name):
 
 @pytest.mark.parametrize("cuts", [(0, 0, 5, 16), (0, 9, 9, 16), (0, 16, 16, 16), (0, 0, 0, 16)])
 @pytest.mark.parametrize("exchange", ["all", "auto"])
-def test_members_without_vertices(cuts, exchange):
+def test_ranks_without_vertices(cuts, exchange):
     with graph_of(rmat(4, 5, seed=2)) as graph, tuned():
         check(PUSHES[6], graph, 3, cuts, exchange=exchange)
 
@@ -155,7 +155,7 @@ def test_boundaries_of_several_hundreds(place, exchange):
 
 
 def test_who_pulls_looks_at_hubs_first_whoever_owns_them():
-    """Two of three members have them as ghosts, which come behind own vertices."""
+    """Two of three ranks have them as ghosts, which come behind own vertices."""
     hubs, many = np.arange(3), np.arange(3, 90)
     inner = random_edges(87, 200, seed=4)
     source = np.concatenate([np.repeat(hubs, len(many)), 3 + inner.source])
@@ -180,7 +180,7 @@ def test_who_pulls_looks_at_hubs_first_whoever_owns_them():
 
 
 def test_a_pull_that_finds_nobody_leaves_nothing_behind():
-    """Of one member: what another member sends afterwards must reach it alone."""
+    """Of one rank: what another rank sends afterwards must reach it alone."""
     # 0 to 9 form a path over the border and back; 10 to 15 are pulled in vain.
     source = np.array([0, 8, 1, 9, 2, 10, 3, *range(11, 15)])
     destination = np.array([8, 1, 9, 2, 10, 3, 11, *range(12, 16)])
@@ -191,7 +191,7 @@ def test_a_pull_that_finds_nobody_leaves_nothing_behind():
 
 
 def test_what_a_superstep_reads():
-    """A search pushed from one end of a path reads an arc a superstep, on whatever member it is.
+    """A search pushed from one end of a path reads an arc a superstep, on whatever rank it is.
 
     But for the first: what has nothing to send is not proved across partitions.
     """
@@ -246,7 +246,7 @@ def test_partitions_that_are_not_linked_do_not_push():
 
 
 @pytest.mark.parametrize("direction", ["auto", "push", "pull"])
-def test_a_member_without_others_searches_as_on_the_whole_graph(direction, tmp_path):
+def test_a_rank_without_others_searches_as_on_the_whole_graph(direction, tmp_path):
     """Many supersteps a launch; and it goes on from a checkpoint."""
     with graph_of(rmat(4, 5, seed=1)) as graph:
         whole = ws.run(Hops, graph, start=0, engine="python")

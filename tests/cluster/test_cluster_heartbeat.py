@@ -1,4 +1,4 @@
-"""Connections by which members notice that another one is gone, beside Dask's own."""
+"""Connections by which ranks notice that another one is gone, beside Dask's own."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 from clusters import certificates
-from crews import ThreadCommunicator, together
+from thread_ranks import ThreadCommunicator, on_ranks
 
 from cugraph_ws.dask import control_channel as channel
-from cugraph_ws.dask import heartbeat as lifelines
+from cugraph_ws.dask import heartbeat as heartbeat
 from cugraph_ws.dask.control_channel import PairKeys, Transport
-from cugraph_ws.dask.heartbeat import Lifelines
+from cugraph_ws.dask.heartbeat import Heartbeat
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError
 
@@ -61,15 +61,15 @@ def transport(request: Any, encrypted: Transport, monkeypatch: Any) -> Transport
     return chosen
 
 
-def joined(comm: Any) -> Lifelines:
+def joined(comm: Any) -> Heartbeat:
     checked: Any = Checked(comm.rank, comm.size, comm._board, comm._barrier)  # of threads
-    return Lifelines(checked, WHO)
+    return Heartbeat(checked, WHO)
 
 
 @contextmanager
-def lines() -> Iterator[tuple[list[Lifelines], list[queue.Queue[Exception]]]]:
-    """Give each member's, watched, and what each is told."""
-    made = together(len(WHO), joined)
+def lines() -> Iterator[tuple[list[Heartbeat], list[queue.Queue[Exception]]]]:
+    """Give each rank's, watched, and what each is told."""
+    made = on_ranks(len(WHO), joined)
     told = [queue.Queue[Exception]() for _ in made]
     for one, into in zip(made, told, strict=True):
         one.watch(into.put)
@@ -80,7 +80,7 @@ def lines() -> Iterator[tuple[list[Lifelines], list[queue.Queue[Exception]]]]:
             one.close()
 
 
-def test_a_member_that_is_gone_is_named_to_all() -> None:
+def test_a_rank_that_is_gone_is_named_to_all() -> None:
     with lines() as (made, told):
         made[1].close()
         for rank in (0, 2):
@@ -90,8 +90,8 @@ def test_a_member_that_is_gone_is_named_to_all() -> None:
         assert told[1].empty(), "nobody is told of himself"
 
 
-def test_a_member_that_leaves_a_run_takes_those_along_who_are_still_in_it(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lifelines, "GRACE", 0.2)
+def test_a_rank_that_leaves_a_run_takes_those_along_who_are_still_in_it(monkeypatch: Any) -> None:
+    monkeypatch.setattr(heartbeat, "GRACE", 0.2)
     with lines() as (made, told):
         for one in made[:2]:
             one.begin("run 1")
@@ -106,7 +106,7 @@ def test_a_member_that_leaves_a_run_takes_those_along_who_are_still_in_it(monkey
 
 
 def test_who_follows_before_long_is_not_told(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lifelines, "GRACE", 0.1)
+    monkeypatch.setattr(heartbeat, "GRACE", 0.1)
     with lines() as (made, told):
         for one in made:
             one.begin("run 1")
@@ -132,8 +132,8 @@ def never() -> Callable[[], bool]:
     return is_called
 
 
-def asked(made: list[Lifelines], run: str, free: list[bool]) -> list[bool | None]:
-    """Have each member ask whether all GPUs are free for a run."""
+def asked(made: list[Heartbeat], run: str, free: list[bool]) -> list[bool | None]:
+    """Have each rank ask whether all GPUs are free for a run."""
     with ThreadPoolExecutor(len(made)) as executor:
         return list(executor.map(lambda one, here: one.are_free(run, here, never()), made, free))
 
@@ -179,17 +179,17 @@ def test_who_asks_can_be_called_off_or_away() -> None:
         assert made[0].are_free("run 1", True, lambda: True) is None
 
 
-def has_heard_of(one: Lifelines, run: str) -> bool:
-    """Wait until a member has been told something of a run."""
+def has_heard_of(one: Heartbeat, run: str) -> bool:
+    """Wait until a rank has been told something of a run."""
     with one._news:
-        return one._news.wait_for(lambda: lifelines._word(run) in one._free, WAIT)
+        return one._news.wait_for(lambda: heartbeat._word(run) in one._free, WAIT)
 
 
 def test_runs_that_never_begin_are_forgotten(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lifelines, "HEARD", 3)
+    monkeypatch.setattr(heartbeat, "HEARD", 3)
     with lines() as (made, _):
         for number in range(6):
-            made[0]._say(lifelines._word(f"run {number}"), lifelines.FREE)
+            made[0]._say(heartbeat._word(f"run {number}"), heartbeat.FREE)
         # before the others are asked: with so few that are remembered, what they tell of the last run
         # would be forgotten for those that came before it
         assert all(has_heard_of(one, "run 5") for one in made[1:])
@@ -198,8 +198,8 @@ def test_runs_that_never_begin_are_forgotten(monkeypatch: Any) -> None:
         assert all(len(one._free) <= 3 for one in made)
 
 
-def swapped(made: list[Lifelines], texts: Any) -> list[dict[int, bytes]]:
-    """Have each member give every other one a text; `texts` takes who gives it, and to whom."""
+def swapped(made: list[Heartbeat], texts: Any) -> list[dict[int, bytes]]:
+    """Have each rank give every other one a text; `texts` takes who gives it, and to whom."""
 
     def swap(rank: int) -> dict[int, bytes]:
         others = [one for one in range(len(made)) if one != rank]
@@ -227,13 +227,13 @@ def test_texts_of_any_length_are_swapped(length: int) -> None:
 
 
 def test_mail_that_comes_before_it_is_asked_for_waits() -> None:
-    """Two members are ahead of the third by one letter."""
+    """Two ranks are ahead of the third by one letter."""
     with lines() as (made, _):
         for one in made:
             one.begin("run")
         for letter in (b"first", b"second"):
             for rank in (0, 1):
-                packed = lifelines.LETTER.pack(lifelines._word("run"), len(letter)) + letter
+                packed = heartbeat.LETTER.pack(heartbeat._word("run"), len(letter)) + letter
                 made[rank]._mail[2].send(packed)
         for letter in (b"first", b"second"):
             assert made[2].swap({0: b"", 1: b""}, list) == {0: letter, 1: letter}
@@ -243,7 +243,7 @@ def test_mail_of_a_run_that_was_given_up_is_thrown_away() -> None:
     with lines() as (made, _):
         stale = b"half of a meeting"
         made[0].begin("run 1")
-        made[0]._mail[1].send(lifelines.LETTER.pack(lifelines._word("run 1"), len(stale)) + stale)
+        made[0]._mail[1].send(heartbeat.LETTER.pack(heartbeat._word("run 1"), len(stale)) + stale)
         for one in made:
             one.begin("run 2")
         assert swapped(made, lambda a, b: b"%d to %d" % (a, b))[1] == {0: b"0 to 1", 2: b"2 to 1"}
@@ -258,7 +258,7 @@ def test_who_waits_for_mail_hears_of_one_that_is_gone(monkeypatch: Any) -> None:
 
 
 def test_who_waits_for_mail_can_be_called_off(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lifelines, "GLANCE", 0.01)
+    monkeypatch.setattr(heartbeat, "GLANCE", 0.01)
 
     def given_up() -> None:
         raise RunAbandonedError("the run is over")
@@ -274,15 +274,15 @@ def test_connections_are_encrypted_where_the_cluster_is(transport: Transport) ->
                 assert isinstance(line._line, ssl.SSLSocket) == transport.encrypts
 
 
-def test_one_member_without_certificates_makes_all_go_without(encrypted: Transport) -> None:
+def test_one_rank_without_certificates_makes_all_go_without(encrypted: Transport) -> None:
     """Otherwise half of them would wait for a handshake that never comes."""
 
-    def mixed(comm: Any) -> Lifelines:
+    def mixed(comm: Any) -> Heartbeat:
         checked: Any = Checked(comm.rank, comm.size, comm._board, comm._barrier)
         checked.transport = PLAIN if comm.rank == 1 else encrypted
-        return Lifelines(checked, WHO)
+        return Heartbeat(checked, WHO)
 
-    made = together(len(WHO), mixed)
+    made = on_ranks(len(WHO), mixed)
     for one in made:
         assert not any(isinstance(line._line, ssl.SSLSocket) for line in one._lines.values())
         one.close()
@@ -290,11 +290,11 @@ def test_one_member_without_certificates_makes_all_go_without(encrypted: Transpo
 
 @pytest.mark.parametrize("number", [8, 40])
 def test_silent_strangers_hold_nobody_up(monkeypatch: Any, number: int) -> None:
-    """They are there before any member calls, and have for ever to say who they are."""
+    """They are there before any rank calls, and have for ever to say who they are."""
     monkeypatch.setattr(channel, "HANDSHAKE", 3600.0)
     monkeypatch.setattr(channel, "PENDING", 32)
     strangers: list[socket.socket] = []
-    listen, call = lifelines.listen, lifelines.call
+    listen, call = heartbeat.listen, heartbeat.call
     there = threading.Event()
 
     def crowded(transport: Transport) -> socket.socket:
@@ -310,8 +310,8 @@ def test_silent_strangers_hold_nobody_up(monkeypatch: Any, number: int) -> None:
         assert there.wait(WAIT)
         return call(*given)
 
-    monkeypatch.setattr(lifelines, "listen", crowded)
-    monkeypatch.setattr(lifelines, "call", later)
+    monkeypatch.setattr(heartbeat, "listen", crowded)
+    monkeypatch.setattr(heartbeat, "call", later)
     try:
         with lines() as (made, told):
             for one in made:
@@ -326,7 +326,7 @@ def test_silent_strangers_hold_nobody_up(monkeypatch: Any, number: int) -> None:
 def test_lengths_that_nobody_sends_end_a_connection() -> None:
     with lines() as (made, _):
         made[0].begin("run")
-        made[1]._mail[0].send(lifelines.LETTER.pack(lifelines._word("run"), lifelines.LONGEST + 1))
+        made[1]._mail[0].send(heartbeat.LETTER.pack(heartbeat._word("run"), heartbeat.LONGEST + 1))
         with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 is gone"):
             made[0].swap({1: b"", 2: b""}, list)
 
@@ -337,65 +337,65 @@ def test_who_takes_no_word_is_taken_for_gone(monkeypatch: Any) -> None:
 
     with lines() as (made, told):
         monkeypatch.setattr(made[0]._lines[1], "send_all", full)
-        made[0]._say(lifelines._word("run"), lifelines.FREE)
+        made[0]._say(heartbeat._word("run"), heartbeat.FREE)
         assert str(told[0].get(timeout=WAIT)) == "worker tcp://127.0.0.1:1 is gone"
         assert str(told[1].get(timeout=WAIT)) == "worker tcp://127.0.0.1:0 is gone"
 
 
-def test_a_member_that_cannot_be_reached_is_named(monkeypatch: Any) -> None:
+def test_a_rank_that_cannot_be_reached_is_named(monkeypatch: Any) -> None:
     def unreachable(*given: Any) -> None:
         raise OSError("no way there")
 
-    def member(comm: Any) -> None:
+    def on_rank(comm: Any) -> None:
         if comm.rank == 1:
             joined(comm)
         else:
             comm.allgather((1, PairKeys().public, False))
 
-    monkeypatch.setattr(lifelines, "call", unreachable)
+    monkeypatch.setattr(heartbeat, "call", unreachable)
     with pytest.raises(WorkerLostError, match=r"tcp://127\.0\.0\.1:0 cannot be reached \(no way"):
-        together(2, member)
+        on_ranks(2, on_rank)
 
 
-def test_a_member_that_shows_no_public_number_ends_it() -> None:
-    def member(comm: Any) -> None:
+def test_a_rank_that_shows_no_public_number_ends_it() -> None:
+    def on_rank(comm: Any) -> None:
         if comm.rank < 2:
             joined(comm)
         else:
             comm.allgather((1, b"", False))
 
     with pytest.raises(WorkerLostError, match="cannot agree on keys"):
-        together(3, member)
+        on_ranks(3, on_rank)
 
 
 def test_a_second_connection_for_the_same_end_is_not_kept() -> None:
     with lines() as (made, _):
         one, other = map(channel.Channel, socket.socketpair())
         kept = made[0]._lines[1]
-        assert not made[0]._take(1, lifelines.WATCHED, one)
+        assert not made[0]._take(1, heartbeat.WATCHED, one)
         assert not made[0]._take(1, 9, one)
         assert made[0]._lines[1] is kept
-        made[0]._call(1, lifelines.WATCHED, lambda: one)
+        made[0]._call(1, heartbeat.WATCHED, lambda: one)
         assert one.fileno() == -1
         other.close()
 
 
-def test_a_member_that_never_comes_is_named(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lifelines, "PATIENCE", 0.2)
-    monkeypatch.setattr(lifelines, "LOOK", 0.05)
+def test_a_rank_that_never_comes_is_named(monkeypatch: Any) -> None:
+    monkeypatch.setattr(heartbeat, "PATIENCE", 0.2)
+    monkeypatch.setattr(heartbeat, "LOOK", 0.05)
 
-    def member(comm: Any) -> None:
+    def on_rank(comm: Any) -> None:
         if comm.rank < 2:
             joined(comm).close()
         else:
             comm.allgather((1, PairKeys().public, True))  # and dies
 
     with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:2 does not come"):
-        together(3, member)
+        on_ranks(3, on_rank)
 
 
 class Piped(Checked):
-    """One of two members, in processes of their own."""
+    """One of two ranks, in processes of their own."""
 
     def __init__(self, rank: int, pipe: Any) -> None:
         super().__init__(rank, 2, [], threading.Barrier(1))
@@ -409,9 +409,9 @@ class Piped(Checked):
 
 
 def _live(pipe: Any) -> None:
-    """Be the first member, and wait to be killed."""
+    """Be the first rank, and wait to be killed."""
     first: Any = Piped(0, pipe)
-    one = Lifelines(first, WHO[:2])
+    one = Heartbeat(first, WHO[:2])
     threading.Event().wait(WAIT)
     one.close()
 
@@ -424,7 +424,7 @@ def test_a_killed_process_is_noticed_at_once() -> None:
     process.start()
     told: queue.Queue[Exception] = queue.Queue()
     second: Any = Piped(1, pipe)
-    one = Lifelines(second, WHO[:2])
+    one = Heartbeat(second, WHO[:2])
     one.watch(told.put)
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)

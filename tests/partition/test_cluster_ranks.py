@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from crews import ThreadCommunicator, over_links, share, together
 from emulator.device import emulated
 from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached, Widest
 from shapes import SHAPES, build, rmat, undirected
+from thread_ranks import ThreadCommunicator, on_ranks, over_links, share
 
 import cugraph_ws as ws
 from cugraph_ws.dask.nccl import INLINE, NcclCommunicator
@@ -50,7 +50,7 @@ def assert_parts(parts: Sequence[Any], whole: Any, tolerance: float = 1e-12) -> 
 @pytest.mark.parametrize("kind", GRAPHS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_same_as_on_one_machine(name: str, kind: str) -> None:
-    members = (2, 7)[(list(GRAPHS).index(kind) + list(PROGRAMS).index(name)) % 2]
+    ranks = (2, 7)[(list(GRAPHS).index(kind) + list(PROGRAMS).index(name)) % 2]
     program, options = PROGRAMS[name]
     exchange = ["vr", "ms", "all", "auto"][len(name + kind) % 4]
     with build(GRAPHS[kind]) as graph:
@@ -60,7 +60,7 @@ def test_same_as_on_one_machine(name: str, kind: str) -> None:
             result = ws.run(program, share(graph, comm), exchange=exchange, **options)
             return result.frame, result.iterations, result.stopped
 
-        results = together(members, work)
+        results = on_ranks(ranks, work)
         assert_parts([frame for frame, _, _ in results], whole.frame)
     assert len({facts for _, *facts in results for facts in [tuple(facts)]}) == 1
 
@@ -71,7 +71,7 @@ def test_on_gpus(name: str, exchange: str) -> None:
     program, options = PROGRAMS[name]
     with build(GRAPHS["rmat"]) as graph, emulated(seed=3, multiprocessors=2):
         whole = ws.run(program, graph, **options).frame
-        parts = together(
+        parts = on_ranks(
             2,
             lambda comm: (
                 ws.run(
@@ -115,7 +115,7 @@ def test_values_are_shown_to_all() -> None:
 
     def work(comm: NcclCommunicator) -> None:
         assert comm.allgather(values[comm.rank]) == values
-        assert comm.wish is None
+        assert comm.request is None
 
     with emulated():
         over_links(3, work)
@@ -130,36 +130,38 @@ def test_a_program_over_links() -> None:
     assert_parts(parts, whole)
 
 
-def test_a_crew_of_one_meets_itself() -> None:
+def test_a_group_of_one_meets_itself() -> None:
     box = [np.arange(3)]
     assert SingleRank().alltoall([box]) == [box]
     assert SingleRank().allgather(5) == [5]
 
 
-@pytest.mark.parametrize("wish", ["timeout", "interrupt", "callback"])
-def test_the_first_member_ends_a_run_for_all(wish: str) -> None:
+@pytest.mark.parametrize("asked", ["timeout", "interrupt", "callback"])
+def test_the_first_rank_ends_a_run_for_all(asked: str) -> None:
     def work(comm: ThreadCommunicator) -> list[str | None]:
         council = StopVote(comm)
-        answers = [council.ask(wish if comm.rank == 0 and turn == 5 else None) for turn in range(6)]
+        answers = [
+            council.ask(asked if comm.rank == 0 and turn == 5 else None) for turn in range(6)
+        ]
         while answers[-1] is None:
             answers.append(council.ask(None))
         return answers
 
-    first, *others = together(3, work)
-    assert first[-1] == wish
+    first, *others = on_ranks(3, work)
+    assert first[-1] == asked
     assert all(answers == first for answers in others), "all in the same superstep"
 
 
-def test_wishes_of_other_members_do_not_count() -> None:
+def test_requests_of_other_ranks_do_not_count() -> None:
     def work(comm: ThreadCommunicator) -> str | None:
         return StopVote(comm).ask("callback" if comm.rank == 1 else None)
 
-    assert together(2, work) == [None, None]
+    assert on_ranks(2, work) == [None, None]
 
 
-def test_progress_stops_all_members() -> None:
+def test_progress_stops_all_ranks() -> None:
     def slow(update: progress.ProgressUpdate) -> bool:
-        time.sleep(0.02)  # members meet about every tenth of a second
+        time.sleep(0.02)  # ranks meet about every tenth of a second
         return update.superstep < 3
 
     def work(comm: ThreadCommunicator) -> tuple[str, int]:
@@ -174,14 +176,14 @@ def test_progress_stops_all_members() -> None:
         return result.stopped, result.iterations
 
     with build(GRAPHS["rmat"]) as graph:
-        (stopped, iterations), other = together(2, work)
+        (stopped, iterations), other = on_ranks(2, work)
     assert stopped == "callback"
     assert other == (stopped, iterations)
     assert 3 <= iterations < 1000
 
 
 class Office:
-    """A post office that has mail of some members for the first meeting."""
+    """A post office that has mail of some ranks for the first meeting."""
 
     def __init__(self, *came: int) -> None:
         self._came = came
@@ -196,13 +198,13 @@ class Office:
             raise RunAbandonedError("the run is over")
 
 
-def test_a_member_knows_whether_others_are_at_the_next_meeting() -> None:
-    def member(plugin: Any) -> DaskCommunicator:
+def test_a_rank_knows_whether_others_are_at_the_next_meeting() -> None:
+    def rank(plugin: Any) -> DaskCommunicator:
         return DaskCommunicator(plugin, "run", 0, ["tcp://a", "tcp://b", "tcp://c"])
 
-    assert not member(Office()).is_called()
-    assert member(Office(2)).is_called()
+    assert not rank(Office()).is_called()
+    assert rank(Office(2)).is_called()
     late = Office(1, 2)
     late.over = True
     with pytest.raises(RunAbandonedError):
-        member(late).is_called()
+        rank(late).is_called()

@@ -1,4 +1,4 @@
-"""Programs whose supersteps are many and small go on with one member: the same answers, one trace."""
+"""Programs whose supersteps are many and small go on with one rank: the same answers, one trace."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
-from crews import ThreadCommunicator, over_links, together
 from emulator.device import emulated
 from programs import Nearest, Paths, Peel, Widest
+from thread_ranks import ThreadCommunicator, on_ranks, over_links
 
 import cugraph_ws as ws
 from cugraph_ws.execution import coalescing as homing
@@ -74,9 +74,9 @@ def assert_same(parts: list[Any], expected: Any) -> None:
         )
 
 
-@pytest.mark.parametrize("members", [2, 3])
+@pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_same_answers(name: str, members: int) -> None:
+def test_the_same_answers(name: str, ranks: int) -> None:
     program, options = PROGRAMS[name]
     frame = road()
 
@@ -85,7 +85,7 @@ def test_the_same_answers(name: str, members: int) -> None:
         runs = [ws.run(program, shard, **options) for _ in range(2)]
         return [(run.frame, run.trace, run.iterations, run.stopped) for run in runs]
 
-    results = together(members, work)
+    results = on_ranks(ranks, work)
     expected = whole(frame, program, direction="push", fused=False, priorities=False, **options)
     for turn in range(2):
         assert_same([one[turn][0] for one in results], expected)
@@ -96,7 +96,7 @@ def test_the_same_answers(name: str, members: int) -> None:
         assert first["superstep"].tolist() == list(range(results[0][turn][2]))
         assert results[0][turn][3] == "converged"
     first, second = (results[0][turn][1]["partitions"].tolist() for turn in range(2))
-    assert first == [members] * 3 + [1] * (len(first) - 3), "they move after three supersteps"
+    assert first == [ranks] * 3 + [1] * (len(first) - 3), "they move after three supersteps"
     assert set(second) == {1}, "the graph is there already"
 
 
@@ -124,7 +124,7 @@ def supersteps_of(frame: pd.DataFrame, program: Any, **options: Any) -> list[int
     def work(comm: ThreadCommunicator) -> Any:
         return ws.run(program, shard_of(frame, comm), **options).trace["partitions"].tolist()
 
-    first, second = together(2, work)
+    first, second = on_ranks(2, work)
     assert first == second
     return first
 
@@ -170,13 +170,13 @@ def test_who_has_not_taken_long_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_limit_of_supersteps_is_kept() -> None:
     frame = road()
     expected = whole(frame, Paths, max_iter=2)
-    found = together(2, lambda comm: ws.run(Paths, shard_of(frame, comm), max_iter=2).frame)
+    found = on_ranks(2, lambda comm: ws.run(Paths, shard_of(frame, comm), max_iter=2).frame)
     assert_same(found, expected)
     assert len(supersteps_of(frame, ws.BFS, start=1, max_iter=9)) == 9
 
 
-@pytest.mark.parametrize("members", [2, 3])
-def test_checkpoints_from_home_are_those_of_shares(members: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_checkpoints_from_home_are_those_of_shares(ranks: int, tmp_path: Path) -> None:
     frame, path = road(), tmp_path / "state.parquet"
     expected = whole(frame, ws.SSSP, source=1)
 
@@ -189,10 +189,10 @@ def test_checkpoints_from_home_are_those_of_shares(members: int, tmp_path: Path)
         run = ws.run(ws.SSSP, shard_of(frame, comm), source=1, resume=path)
         return run.frame, run.trace["partitions"].tolist()
 
-    assert together(2, begin) == [11, 11]
-    results = together(members, finish)
+    assert on_ranks(2, begin) == [11, 11]
+    results = on_ranks(ranks, finish)
     assert_same([part for part, _ in results], expected)
-    assert set(results[0][1]) == {members, 1}, "it moves again"
+    assert set(results[0][1]) == {ranks, 1}, "it moves again"
 
 
 def test_it_can_be_stopped_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +210,7 @@ def test_it_can_be_stopped_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
         run = ws.run(ws.BFS, shard_of(frame, comm), start=1, fused=False, **named)
         return run.stopped, run.trace["partitions"].tolist()[-1], run.iterations
 
-    results = together(2, work)
+    results = on_ranks(2, work)
     assert len(set(results)) == 1
     stopped, where, iterations = results[0]
     assert (stopped, where) == ("callback", 1)
@@ -228,4 +228,4 @@ def test_an_error_at_home_is_everybodys() -> None:
         return ws.run(ws.BFS, shard, start=1)
 
     with pytest.raises(ws.InputError, match="the graph is closed"):
-        together(2, work)
+        on_ranks(2, work)
