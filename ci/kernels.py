@@ -302,22 +302,6 @@ def _run_programs(recorder: Recorder) -> None:
     runs: list[tuple[str, Callable[[], Any]]] = [
         ("PageRank", lambda: ws.run(ws.PageRank, bare, **once)),
         ("PageRank weighted", lambda: ws.run(ws.PageRank, graph, **once)),
-        *[
-            (f"{name} in {layout}", partial(_run_over, program, bare, layout, given))
-            for layout in ("gshards", "windows")
-            for name, program, given in (
-                ("PageRank", ws.PageRank, {}),
-                ("outbox", cases.Paths, {}),
-                ("tuples", cases.Pairs, {}),
-            )
-        ],
-        *[
-            (f"{name} in windows", partial(_run_over, program, graph, "windows", given))
-            for name, program, given in (
-                ("PageRank weighted", ws.PageRank, {}),
-                ("Heat", ws.Heat, {"temperature": 1.0, "fixed": [0]}),
-            )
-        ],
         ("PageRank to 1e-9", lambda: ws.run(ws.PageRank, graph, tol=1e-9, **once)),
         (
             "PageRank personalized",
@@ -411,6 +395,17 @@ def _run_programs(recorder: Recorder) -> None:
             ),
         )
     )
+    runs += [
+        (f"{label} in {layout}", partial(_run_over, program, given, layout, arguments))
+        for label, program, given, layout, arguments in (
+            ("PageRank", ws.PageRank, bare, "gshards", {}),
+            ("PageRank", ws.PageRank, bare, "windows", {}),
+            ("PageRank weighted", ws.PageRank, graph, "windows", {}),
+            ("Heat", ws.Heat, graph, "windows", {"temperature": 1.0, "fixed": [0]}),
+            ("test: custom combine of tuples", cases.Pairs, graph, "gshards", {}),
+            ("test: custom combine from an outbox", cases.Paths, graph, "windows", {}),
+        )
+    ]
     for label, run in runs:
         recorder.label = label
         run()

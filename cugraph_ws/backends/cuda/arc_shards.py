@@ -26,7 +26,7 @@ from cugraph_ws.contract import Conversion, LayoutName, Schedule
 from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE
 from cugraph_ws.runtime.device import Device, KernelModule
 
-__all__ = ["ShardedLayout", "Shards", "Sizes", "Slots", "make", "sizes_of"]
+__all__ = ["Launches", "ShardedLayout", "Shards", "Sizes", "Slots", "make", "sizes_of"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
@@ -119,6 +119,18 @@ class Shards:
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return sum(int(array.nbytes) for array in self.arrays.values())
+
+
+@dataclass(frozen=True)
+class Launches:
+    """Kernels with their arguments, launched one after the other by a call."""
+
+    each: list[Callable[[], None]]
+
+    def __call__(self) -> None:
+        """Launch them."""
+        for one in self.each:
+            one()
 
 
 def sizes_of(device: Device, kinds: tuple[str, ...]) -> Sizes:
@@ -350,8 +362,8 @@ class ShardedLayout:
         """Blocks of a superstep that leave a tally."""
         return int(self._gathering + self._finishing)
 
-    def superstep(self, kernels: KernelModule, arguments: tuple[Any, ...]) -> Callable[[], None]:
-        """Return what launches a superstep.
+    def superstep(self, kernels: KernelModule, arguments: tuple[Any, ...]) -> Launches:
+        """Return the launches of a superstep.
 
         Parameters
         ----------
@@ -362,12 +374,12 @@ class ShardedLayout:
 
         Returns
         -------
-        callable
+        Launches
         """
         part, shards, slots = self._part, self.shards, self.shards.slots
         capacity, width = shards.sizes
         _, _, state, _, constants, outboxes, _, _, _, control, *_ = arguments
-        launches = []
+        launches: list[Callable[[], None]] = []
         if slots is not None:
             launches.append(
                 kernels.prepare(
@@ -391,8 +403,4 @@ class ShardedLayout:
             )
         )  # fmt: skip
 
-        def launch() -> None:
-            for one in launches:
-                one()
-
-        return launch
+        return Launches(launches)
