@@ -266,6 +266,7 @@ class Driver:
     def __init__(self, refuses=()):
         self.refuses = refuses
         self.launched = []
+        self.allowed = []
 
     def __getattr__(self, name):
         if not name.startswith("cu"):
@@ -297,7 +298,9 @@ class Driver:
         return 0
 
     def do_DeviceGetAttribute(self, value, number, handle):
-        value._obj.value = {75: 9, 76: 0, 16: 132, 38: 1 << 25, 115: 1}[number]
+        value._obj.value = {
+            75: 9, 76: 0, 16: 132, 38: 1 << 25, 97: 227 << 10, 115: 1,
+        }[number]  # fmt: skip
         return 0
 
     def do_GetErrorString(self, result, text):
@@ -319,6 +322,7 @@ class Driver:
         return 0
 
     def do_FuncSetAttribute(self, function, attribute, value):
+        self.allowed.append((attribute.value, value.value))
         return 0
 
     def do_OccupancyMaxActiveBlocksPerMultiprocessor(self, number, function, block, shared):
@@ -343,6 +347,7 @@ def test_what_the_driver_says_of_a_gpu(fake_driver):
             cache=1 << 25,
             uuid="GPU-00010203-0405-0607-0809-0a0b0c0d0e0f",
             pools=True,
+            shared=227 << 10,
         )
     ]
     assert devices.has_device()
@@ -356,6 +361,18 @@ def test_a_function_is_launched(fake_driver):
     shape = [3, 1, 1, 64, 1, 1, 0, 17]
     assert fake_driver.launched == [shape, [*shape, "cooperative"]]
     assert function.resident_blocks(256) == 8
+
+
+def test_a_launch_asks_for_shared_memory(fake_driver):
+    """More than 48 KiB of a block must be allowed before."""
+    function = driver.load_function(b"code", "add")
+    function.allow_shared(96 << 10)
+    function.launch(3, 64, None, 17, shared=96 << 10)
+    assert fake_driver.allowed == [(8, 96 << 10)]
+    assert fake_driver.launched == [[3, 1, 1, 64, 1, 1, 96 << 10, 17]]
+    fake_driver.refuses = ("cuFuncSetAttribute",)
+    with pytest.raises(EngineError, match=r"asking for 98304 bytes of shared memory"):
+        function.allow_shared(96 << 10)
 
 
 @pytest.mark.parametrize("helps", [True, False])
@@ -483,6 +500,10 @@ def test_the_current_gpu(fake_driver, compiles):
     again()
     assert [one[0] for one in fake_driver.launched] == [3, 4, 4]
     assert [one[7] for one in fake_driver.launched] == [23] * 3
+    module.launch("least_of_runs", 3, 64, *given, shared=here.shared_memory)
+    assert here.shared_memory == 223 << 10
+    assert fake_driver.launched.pop()[6] == 223 << 10
+    assert fake_driver.allowed == [(8, 223 << 10)]
     for items, blocks in ((1, 1), (1 << 40, 8 * 132)):
         module.prepare_together("least_of_runs", items, 256, *given)()
         first, *_, last = fake_driver.launched[-1]
