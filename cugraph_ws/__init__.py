@@ -40,7 +40,8 @@ from cugraph_ws.execution.check import CheckReport, check
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.run import run
 from cugraph_ws.graph.estimates import estimate_memory
-from cugraph_ws.graph.graph import Graph, GraphReport
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.program.declarations import (
     boolean,
     distribution,

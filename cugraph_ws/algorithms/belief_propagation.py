@@ -17,6 +17,7 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
@@ -161,7 +162,7 @@ class BeliefPropagation:
         """Arguments that name vertices, by name; looked up before the run."""
         return {"priors": self.priors}
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read priors and couplings, pair the arcs, and start from uniform messages."""
         self._backend = loops("belief_propagation", on_device=on_device)
         self._part = part = Part(graph, on_device=on_device)

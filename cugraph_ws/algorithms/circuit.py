@@ -17,6 +17,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import max_norm, vertex_program
 
 __all__ = ["Circuit", "circuit"]
@@ -49,7 +50,7 @@ class Circuit:
         held = old.sources == old.sources or old.total == 0.0
         return old.voltage if held else gathered / old.total
 
-    def validate(graph: Graph, values: dict[str, Any]) -> None:
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
         check_finite("sources", graph, values["sources"])
         total = values["total"]
         if len(total) and total.max() > GREATEST_TOTAL:

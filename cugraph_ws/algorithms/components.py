@@ -28,6 +28,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shared_labels import SharedLabels
 from cugraph_ws.runtime.device import as_host
@@ -124,7 +125,7 @@ class WeaklyConnectedComponents:
     _found: Array | None  # labels of owned vertices, once they are known
     _pairs: int | None  # pairs of labels of all ranks, once contracted
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex a tree by itself."""
         self._backend = loops("components", on_device=on_device)
         self._part = Part(graph, on_device=on_device)

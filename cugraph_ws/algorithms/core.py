@@ -17,6 +17,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
@@ -153,7 +154,7 @@ def k_core(
 
 
 def _run(
-    graph: Graph[FrameT], degree_type: DegreeType, **options: Unpack[RunOptions]
+    graph: GraphView[FrameT], degree_type: DegreeType, **options: Unpack[RunOptions]
 ) -> Result[FrameT]:
     return run(CoreNumber(degree_type), graph, **options).require_convergence("core_number")
 
@@ -194,7 +195,7 @@ class CoreNumber:
             raise InputError(f"degree_type={degree_type!r}: choose 'both', 'in' or 'out'")
         self._degree_type = degree_type
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Count the degrees."""
         backend = loops("core", on_device=on_device)
         self._part = part = Part(graph, on_device=on_device)

@@ -16,6 +16,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import max_norm, vertex_program
 
 __all__ = ["Heat", "heat"]
@@ -46,7 +47,7 @@ class Heat:
         flow = gathered - old.total * old.temperature
         return old.temperature if old.fixed else old.temperature + flow
 
-    def validate(graph: Graph, values: dict[str, Any]) -> None:
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
         check_finite("temperature", graph, values["initial"])
         loose = values["total"] * ~values["fixed"]
         if len(loose) and loose.max() > 1.0 + 1e-9:

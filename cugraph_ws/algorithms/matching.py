@@ -17,8 +17,10 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.matching import UNDECIDED
-from cugraph_ws.partition.part import Part, all_neighbours
+from cugraph_ws.partition.part import Part
+from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -131,7 +133,7 @@ class MaximalBipartiteMatching:
         """Arguments that name vertices, by name; looked up before the run."""
         return {"left": self._left}
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read which vertices are on the left, and refuse edges within a side."""
         backend = loops("matching", on_device=on_device)
         there = on_device and graph.binds_on_device

@@ -35,6 +35,7 @@ from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.conventions import reads_weights
@@ -147,7 +148,7 @@ class MultiSource:
         """Whether all searches are done."""
         return self._done == len(self._numbers)
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the starts and allocate the results."""
         program = self._program
         batched = on_device and any(_are_alike(program, one) for one in BATCHED)

@@ -16,6 +16,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import max_norm, vertex_program
 
 __all__ = ["NeuralNetwork", "neural_network"]
@@ -44,7 +45,7 @@ class NeuralNetwork:
     def apply(old, gathered):
         return old.activation if old.fixed else math.tanh(gathered)
 
-    def validate(graph: Graph, values: dict[str, Any]) -> None:
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
         check_finite("activation", graph, values["initial"])
 
 

@@ -15,7 +15,7 @@ from cugraph_ws.execution.loop import Column, Result
 from cugraph_ws.execution.options import RunOptions
 from cugraph_ws.frames.base import Masked
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 
 __all__ = [
     "Columns",
@@ -60,7 +60,7 @@ def with_unreachable(result: Result[FrameT], column: str, unreachable: Unreachab
     return replace(result, arrays=arrays).frame
 
 
-def check_finite(argument: str, graph: Graph, values: npt.NDArray[Any]) -> None:
+def check_finite(argument: str, graph: GraphView, values: npt.NDArray[Any]) -> None:
     """Refuse infinite values: a sum of them could be NaN.
 
     Parameters

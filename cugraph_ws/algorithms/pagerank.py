@@ -15,6 +15,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
 
 __all__ = ["PageRank", "pagerank"]
@@ -56,7 +57,7 @@ class PageRank:
         rank = p.alpha * followed + (1.0 - p.alpha) * old.personalization
         return rank, rank / old.out_weight if old.out_weight > 0.0 else 0.0
 
-    def validate(graph: Graph, values: dict[str, Any]) -> None:
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
         if not 0.0 <= values["alpha"] <= 1.0:
             raise InputError(f"alpha={float(values['alpha'])!r} must be between 0 and 1")
         tiny = (values["out_weight"] > 0.0) & (values["out_weight"] < np.finfo(np.float64).tiny)

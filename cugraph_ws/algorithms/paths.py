@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import narwhals as nw
@@ -16,7 +17,8 @@ from cugraph_ws.execution.loop import Result
 from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
-from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.halo import Halo
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["shortest_path"]
@@ -119,7 +121,7 @@ class _Tree:
 
     Attributes
     ----------
-    graph : Graph
+    graph : GraphView
         Used to look up ids.
     predecessors : ndarray of int64, shape (vertices + 1,)
         -1 for none; the last one is -1, so that -1 leads to itself.
@@ -131,11 +133,16 @@ class _Tree:
         False where it is null.
     """
 
-    graph: Graph
+    graph: GraphView
     predecessors: Integers
     name: str | None
     values: Array
     valid: Mask
+
+    @cached_property
+    def _halo(self) -> Halo:
+        """Reads entries of vertices from their owners."""
+        return Halo.of(self.graph)
 
     def reached(self, vertices: Integers) -> Mask:
         """Return which vertices are reached; others are null, or have the type's maximum."""
@@ -146,27 +153,22 @@ class _Tree:
 
     def own(self, targets: Integers) -> Integers:
         """Return the targets of the paths that this rank walks."""
-        if isinstance(self.graph, ShardGraph):
-            targets = targets[self.graph.owners(targets) == self.graph.comm.rank]
-        return targets
+        halo = self._halo
+        return targets if halo.alone else targets[halo.owners(targets) == halo.comm.rank]
 
     def read(self, column: Array, vertices: Integers) -> Array:
         """Return entries of a column by vertex."""
-        if isinstance(self.graph, ShardGraph):
-            fetched: Array = self.graph.halo_for(column).fetch(column, vertices)
-            return fetched
-        entries: Array = column[vertices]
+        entries: Array = self._halo.fetch(column, vertices)
         return entries
 
     def before(self, vertices: Integers) -> Integers:
         """Return predecessors; -1 leads to itself."""
-        if not isinstance(self.graph, ShardGraph):
+        halo = self._halo
+        if halo.alone:
             return self.predecessors[vertices]
         before = np.full(len(vertices), -1)
         there = vertices >= 0
-        before[there] = self.graph.halo_for(self.predecessors).fetch(
-            self.predecessors, vertices[there]
-        )
+        before[there] = halo.fetch(self.predecessors, vertices[there])
         return before
 
 

@@ -58,7 +58,8 @@ from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import FrameKind, open_frame
 from cugraph_ws.graph.columns import AUTO, named_columns, weight_column
 from cugraph_ws.graph.edges import Duplicates, Loops
-from cugraph_ws.graph.graph import Balance, GraphReport, check_as_built, warn_of_pairs
+from cugraph_ws.graph.graph import Balance, check_as_built
+from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition.known_vertices import KnownVertices
 from cugraph_ws.program.decorator import VertexProgram

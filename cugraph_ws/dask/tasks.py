@@ -21,7 +21,7 @@ from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, W
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.progress import ProgressUpdate
-from cugraph_ws.graph.graph import GraphReport
+from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph

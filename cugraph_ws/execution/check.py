@@ -27,6 +27,7 @@ from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.declarations import VertexParameter
 from cugraph_ws.program.decorator import VertexProgram
@@ -196,8 +197,8 @@ class _Check:
     def __init__(
         self,
         program: VertexProgram,
-        whole: Graph,
-        graph: Graph,
+        whole: GraphView,
+        graph: GraphView,
         arguments: Mapping[str, Any],
         names: Array,
         max_iter: int | None,
@@ -357,7 +358,7 @@ class _Check:
 class _Trier:
     """Tests a program's declarations, with its functions as plain Python."""
 
-    def __init__(self, bound: BoundProgram, graph: Graph) -> None:
+    def __init__(self, bound: BoundProgram, graph: GraphView) -> None:
         self.bound = bound
         self.program = bound.program
         self.constants = [as_host(one) for one in bound.constants]
@@ -495,8 +496,8 @@ def _copied(loop: VertexLoop) -> States:
 
 
 def _sample(
-    bound: BoundProgram, graph: Graph, parameters: Mapping[str, Any], max_edges: int
-) -> tuple[Graph, dict[str, Any], Array]:
+    bound: BoundProgram, graph: GraphView, parameters: Mapping[str, Any], max_edges: int
+) -> tuple[GraphView, dict[str, Any], Array]:
     """Return a sample of the graph, the program's arguments on it, and its vertices' numbers."""
     program, csc = bound.program, graph.csc
     seeds = _named_vertices(bound)
@@ -545,7 +546,7 @@ def _named_vertices(bound: BoundProgram) -> Array:
     return np.array(found or [0], np.int64)
 
 
-def _around(graph: Graph, seeds: Array, max_edges: int) -> Array:
+def _around(graph: GraphView, seeds: Array, max_edges: int) -> Array:
     """Return vertices around the seeds, breadth first, joined by about `max_edges` edges."""
     n = graph.number_of_vertices
     chosen, queued = np.zeros(n, np.bool_), np.zeros(n, np.bool_)

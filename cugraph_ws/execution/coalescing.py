@@ -79,10 +79,10 @@ class CoalescingLoop:
         """Whether the states are those after so many supersteps."""
         return self._spread.synchronous
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
-        """Start on the own shard."""
-        assert isinstance(graph, ShardGraph)
-        self._graph, self._comm = graph, graph.comm
+    def start(self, graph: Any, *, on_device: bool = False) -> None:
+        """Start on the own shard, a `ShardGraph`."""
+        self._graph: ShardGraph = graph
+        self._comm = graph.comm
         self._spread.start(graph)
         self._begun = time.perf_counter()
 
@@ -147,7 +147,9 @@ class CoalescingLoop:
         quiet = self._active * QUIET <= self._number * self._graph.number_of_vertices
         if self._number == 0 or self._number % PATIENCE or not quiet:
             return False
-        own = self._graph.degrees(incoming=True, on_device=True)[: self._graph.owned]
+        graph = self._graph
+        degrees = graph.degrees(incoming=True, on_device=graph.binds_on_device)
+        own = degrees[: graph.owned]
         facts = [int(own.max()) if len(own) else 0]
         if self._comm.rank == 0:
             arcs, columns = self._graph.number_of_arcs, len(self._graph.edge_attributes)

@@ -13,7 +13,7 @@ from cugraph_ws.errors import ConvergenceError
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["NOT_COMPARABLE", "Column", "Loop", "Result", "Step", "Stopped"]
@@ -94,12 +94,12 @@ class Loop(Protocol):
     def diverged(self) -> bool:
         """Whether the state is no longer finite, so that going on is pointless."""
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Check the arguments against the graph and allocate the state; collective.
 
         Parameters
         ----------
-        graph : Graph
+        graph : GraphView
             A graph, or a rank's shard of one.
         on_device : bool
             Whether the loop computes on the GPU.
@@ -152,7 +152,7 @@ class Result(Generic[FrameT]):
         supersteps.
     """
 
-    graph: Graph[FrameT] = field(repr=False)
+    graph: GraphView[FrameT] = field(repr=False)
     arrays: Mapping[str, Column] = field(repr=False)
     iterations: int
     converged: bool

@@ -30,8 +30,9 @@ from cugraph_ws.execution.trace import Trace
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
-from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.graph import as_graph
 from cugraph_ws.graph.memory import check_run_memory
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import columns_read, names_columns, reads_weights
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.device import device
@@ -57,7 +58,7 @@ class Run(Protocol):
     def __call__(
         self,
         program: VertexProgram | Loop | type[Any],
-        graph: Graph[FrameT] | FrameT,
+        graph: GraphView[FrameT] | FrameT,
         *,
         source_column: str | list[str] = "source",
         destination_column: str | list[str] = "destination",
@@ -97,7 +98,7 @@ def _typed(function: Callable[..., Any]) -> Run:
 @shows_options
 def run(
     program: VertexProgram | Loop,
-    graph: Graph[FrameT] | FrameT,
+    graph: GraphView[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
     destination_column: str | list[str] = "destination",
@@ -195,7 +196,7 @@ def program_graph(
     destination_column: Any,
     weight_column: Any,
     directed: bool,
-) -> Graph:
+) -> GraphView:
     """Return the graph of a run, with the edge columns that its program reads.
 
     Parameters
@@ -215,7 +216,7 @@ def program_graph(
         If a column is missing, or an argument contradicts how a Graph was built.
     """
     attributes: tuple[str, ...] = ()
-    if not isinstance(graph, Graph):
+    if not isinstance(graph, GraphView):
         weight_column, attributes = columns_read(
             program, graph, weight_column, source_column, destination_column
         )
@@ -230,7 +231,7 @@ def program_graph(
     )
 
 
-def _drive(loop: Loop, graph: Graph, options: Options, *, on_device: bool) -> Result:
+def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -> Result:
     """Step until the loop converges or something stops it."""
     begun = time.perf_counter()
     loop.start(graph, on_device=on_device)

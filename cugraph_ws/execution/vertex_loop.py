@@ -19,8 +19,9 @@ from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.local_exchange import Exchange
+from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.partition import Partition
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.codegen import INFINITY
@@ -114,7 +115,7 @@ class VertexLoop:
         """Whether the residual's field is no longer finite."""
         return self._measured and not math.isfinite(self._residual)
 
-    def start(self, graph: Graph, *, on_device: bool = False) -> None:
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Bind the program, make the plan, and initialise the state of every vertex."""
         if self.tol is not None and self._program.residual is None:
             raise InputError(
@@ -132,7 +133,7 @@ class VertexLoop:
         synchronous = self.max_iter is not None or engine == "python"
         self._begin(replace(bound, synchronous=synchronous), graph, engine)
 
-    def _begin(self, bound: BoundProgram, graph: Graph, engine: str) -> None:
+    def _begin(self, bound: BoundProgram, graph: GraphView, engine: str) -> None:
         """Make the executors of a bound program, and start them."""
         self.bound = bound
         self._graph = graph
@@ -155,14 +156,14 @@ class VertexLoop:
         if gathers_from_all(bound):  # all send, whichever vertices `starts` names
             self._counts.active = graph.number_of_vertices
 
-    def moved(self, bound: BoundProgram, graph: Graph) -> VertexLoop:
+    def moved(self, bound: BoundProgram, graph: GraphView) -> VertexLoop:
         """Return the same run, started on another graph with the same vertices.
 
         Parameters
         ----------
         bound : BoundProgram
             Bound to that graph's constants.
-        graph : Graph
+        graph : GraphView
         """
         loop = copy.copy(self)
         loop._begin(bound, graph, self.engine)
@@ -179,7 +180,7 @@ class VertexLoop:
         by_levels = self.bound.goes_by_levels
         return by_levels or not self._plan.strategy.out_of_order
 
-    def _watches(self, graph: Graph) -> Repetition | None:
+    def _watches(self, graph: GraphView) -> Repetition | None:
         """Return the detector of repeated states if every superstep gathers from all, else None."""
         whole = self.engine != "cuda" and graph.whole
         endless = self.max_iter is None and not self.has_frontier
@@ -291,9 +292,9 @@ class VertexLoop:
         """Resume from what `state` returned, after `start`."""
         numbers: list[Any] = [partition.numbers for partition in self._partitions]
         if not self._graph.whole:
-            shard: Any = self._graph
+            shard = Part(self._graph, on_device=False)
             state = {
-                name: shard.with_ghosts(column) if name in self.by_vertex_state else column
+                name: shard.spread(column) if name in self.by_vertex_state else column
                 for name, column in state.items()
             }
             numbers = [slice(None)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import RLock
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,10 +35,13 @@ class Arcs:
     values : dict of str to ndarray, shape (arcs,)
         The edge columns that the graph keeps, in that order.
     directed : bool
-    marked : bool, optional
-        Whether arcs are marked if an edge was given in the other direction, see
-        `Adjacency.strip_marks`; by default true for an undirected graph.
+        Whether the CSR differs from the CSC.
+    mirrored : bool, optional
+        Whether every edge is two arcs, of which the one opposite to the edge as given is marked, see
+        `Adjacency.strip_marks`; by default so for an undirected graph.
     """
+
+    on_device: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -46,10 +49,10 @@ class Arcs:
         values: dict[str, Array],
         *,
         directed: bool,
-        marked: bool | None = None,
+        mirrored: bool | None = None,
     ) -> None:
         self._directed = directed
-        self._marked = not directed if marked is None else marked
+        self._mirrored = not directed if mirrored is None else mirrored
         self._lock = RLock()
         self._base: Adjacency | None = base
         self._base_values = values
@@ -61,9 +64,11 @@ class Arcs:
         self._both_ways = 0
 
     @classmethod
-    def of_csc(cls, csc: Adjacency, values: dict[str, Array], *, directed: bool) -> Arcs:
+    def of_csc(
+        cls, csc: Adjacency, values: dict[str, Array], *, directed: bool, mirrored: bool
+    ) -> Arcs:
         """Make one from a CSC, and the edge columns in its order."""
-        arcs = cls(csc, {}, directed=directed)
+        arcs = cls(csc, {}, directed=directed, mirrored=mirrored)
         arcs._base, arcs._csc = None, csc
         arcs._values = {(name, "csc"): array for name, array in values.items()}
         return arcs
@@ -75,7 +80,7 @@ class Arcs:
             if self._csc is None:
                 assert self._base is not None
                 csc, moved = self._base.transpose(*self._base_values.values())
-                if self._marked:
+                if self._mirrored:
                     self._both_ways = csc.strip_marks()
                 self._csc = csc
                 for name, values in zip(self._base_values, moved, strict=True):
@@ -94,6 +99,16 @@ class Arcs:
                 self._csr, _ = self.csc.transpose()
             return self._csr
 
+    def host(self) -> Arcs:
+        """Return the arcs on the host, as `DeviceArcs` does."""
+        return self
+
+    @property
+    def number_of_arcs(self) -> int:
+        """Number of arcs."""
+        with self._lock:
+            return (self._base or self.csc).number_of_arcs
+
     @property
     def has_csr(self) -> bool:
         """Whether the CSR exists, or is the CSC."""
@@ -109,6 +124,10 @@ class Arcs:
                 starts, self._starts = self._starts, None
                 self._out_degrees = self.csc.count_targets() if starts is None else lengths(starts)
             return self._out_degrees
+
+    def degrees(self, *, incoming: bool) -> Degrees:
+        """Return the number of arcs into or out of every vertex."""
+        return self.csc.degrees if incoming else self.out_degrees
 
     @property
     def nbytes(self) -> int:
@@ -151,7 +170,7 @@ class Arcs:
 
     def once(self) -> npt.NDArray[np.bool_] | None:
         """Mark one arc of each undirected edge, from the smaller vertex; None if all count."""
-        return None if self._directed else self.csc.indices <= self.csc.rows()
+        return self.csc.indices <= self.csc.rows() if self._mirrored else None
 
     def count(self, marked: npt.NDArray[np.bool_]) -> int:
         """Count the edges among marked arcs of the CSC."""

@@ -157,6 +157,10 @@ class Vertices:
         values = self._plain(number)
         return repr(values[0] if len(values) == 1 else tuple(values))
 
+    def describe_own(self, place: int) -> str:
+        """Return the id of the vertex at a position, for errors; not collective."""
+        return self.describe(place)
+
     def _plain(self, number: int) -> list[Any]:
         """Return the parts of an id as Python objects."""
         parts = self.numbering.decode(np.array([number]))

@@ -1,4 +1,7 @@
-"""The graph view: what engines, programs and users read from a graph.
+"""`GraphView`: what engines, programs and users ask a graph, or a rank's shard of one.
+
+Arrays by vertex are indexed by *position*: owned vertices first, then ghosts, which other ranks own.
+A whole graph is the shard of a single rank: it owns all vertices, and positions are vertex numbers.
 
 A graph is on the host or on the device.  Values are read there and copied to where they are
 wanted: to the host unless `on_device` is set.
@@ -6,97 +9,205 @@ wanted: to the host unless `on_device` is set.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from threading import RLock
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import check_choice, check_flag, check_word, is_number, shown
+from cugraph_ws.arguments import check_choice, check_flag, shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import FrameKind
+from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Order
-from cugraph_ws.graph.vertices import Vertices
-from cugraph_ws.runtime.communicator import Communicator, SingleRank
-from cugraph_ws.runtime.device import array_module, as_host, mark
+from cugraph_ws.graph.duplicates import Merge, refuse_infinite
+from cugraph_ws.graph.edges import refuse_repeated
+from cugraph_ws.graph.framed import Framed
+from cugraph_ws.graph.report import GraphReport
+from cugraph_ws.runtime.communicator import Communicator, total
+from cugraph_ws.runtime.device import as_host, device
 
 if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs
+    from cugraph_ws.backends.cuda.graph import DeviceGraph
 
 __all__ = ["EXAMPLES", "GraphView"]
 
 Array = npt.NDArray[Any]
 
-EXAMPLES = 4  # number of example vertices
+EXAMPLES = 4  # number of example vertices of a rank
+DEGREES = ("degrees",)  # the name of degrees among cached sums; no column's
 
 
-class GraphView:
-    """The reading part of `Graph`."""
+class GraphView(Framed[FrameT]):
+    """What every graph can be asked; `Graph` and `ShardGraph` are its kinds.
 
-    _arcs: Arcs | DeviceArcs | None
-    _vertices: Vertices
-    _carried: list[str]
-    _extremes: dict[tuple[str, bool], tuple[Any, int]]  # cached, since every run needs them
-    # Cached sums of columns by name, direction, and whether on the device, since every run needs
-    # them. Degrees have the name "", and as float64 None.
-    _sums: dict[tuple[str | None, bool, bool], Any]
+    What is marked as collective is asked by all ranks, in the same order.
+
+    Parameters
+    ----------
+    comm : Communicator
+        The ranks that hold the graph.
+    cuts : ndarray of int64, shape (comm.size + 1,)
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
+    kind, vertices, names, directed
+        See `Framed`.
+    carried : sequence of str
+        The edge columns that the graph keeps.
+    weight : str, optional
+        Which of them is the weight.
+
+    Attributes
+    ----------
+    comm, cuts, weight, directed
+        As given.
+    low, owned : int
+        Number of the first owned vertex, and how many are owned.
+    ghosts : list of (int, int)
+        For each rank, the range of positions of its vertices that are ghosts here.
+    learned : dict
+        Further results that are kept, the same on all ranks.
+    whole : bool
+        Whether this is a whole graph.  False for any shard, even a single rank's, since its
+        checkpoints differ.
+    """
+
+    whole: ClassVar[bool]
+    low: int
+    owned: int
+    ghosts: list[tuple[int, int]]
+
+    def __init__(
+        self,
+        comm: Communicator,
+        cuts: npt.NDArray[np.int64],
+        kind: FrameKind,
+        vertices: Any,
+        names: tuple[list[str], list[str]],
+        carried: Sequence[str],
+        *,
+        weight: str | None,
+        directed: bool,
+    ) -> None:
+        super().__init__(kind, vertices, names, directed=directed)
+        self.comm, self.cuts = comm, cuts
+        self.low, high = cuts[comm.rank : comm.rank + 2].tolist()
+        self.owned = high - self.low
+        self.weight = weight
+        self._carried = list(carried)
+        self._arcs: Arcs | DeviceArcs | None = None
+        self._edges = 0
+        self._duplicates: int | None = None  # counted when first read
+        self._self_loops: int | None = None
+        self._lock = RLock()
+        # Cached, since every run needs them: extremes of edge columns, by name and whether the
+        # least, and sums of columns, by name, direction, and whether on the device.
+        self._extremes: dict[tuple[str, bool], tuple[Any, Any]] = {}
+        self._sums: dict[tuple[Any, bool, bool], Any] = {}
+        self.learned: dict[str, Any] = {}
+
+    # -------------------------------------------- what differs between a whole graph and a shard
+
+    @property
+    @abstractmethod
+    def boundaries(self) -> list[Array]:
+        """For each rank, the owned positions that it holds as ghosts, in that rank's order."""
+
+    @property
+    @abstractmethod
+    def positions(self) -> npt.NDArray[np.int64]:
+        """Vertex number at each position."""
+
+    @property
+    @abstractmethod
+    def csc(self) -> Adjacency:
+        """In-neighbours of owned vertices, as positions, on the host; made when first read."""
+
+    @property
+    @abstractmethod
+    def csr(self) -> Adjacency:
+        """Owned out-neighbours of all positions, on the host; made when first read."""
+
+    @abstractmethod
+    def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
+        """Return the rows as the CUDA engine reads them; made when first needed, then kept.
+
+        Returns
+        -------
+        graph : DeviceGraph
+            Rows of owned vertices, by falling in-degree; ghosts have no rows.
+        numbers : device array, shape (length,)
+            Vertex number at each position of this layout.
+        boundaries : list of device array
+            As `boundaries`, in positions of this layout.
+        """
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes in use now, on this rank."""
+
+    @abstractmethod
+    def _find_extreme(self, name: str, *, least: bool) -> tuple[Any, Any]:
+        """Return an edge column's least or greatest value, and an edge; there are edges."""
+
+    @abstractmethod
+    def _ends(self, arc: int) -> Sequence[int]:
+        """Return the vertex numbers of the ends of one of this rank's arcs."""
+
+    @abstractmethod
+    def _over_all_arcs(self, own: Any, *, incoming: bool) -> Any:
+        """Return sums over all arcs, by position, given those over this rank's arcs; collective."""
+
+    @abstractmethod
+    def _count_isolated(self) -> int:
+        """Count the owned vertices without any edge; collective."""
+
+    def _merge_arcs(self, arcs: Arcs, policy: Merge, repeated: npt.NDArray[np.bool_]) -> None:
+        """Merge parallel arcs; collective."""
+        arcs.merge(policy, repeated)
+
+    # ---------------------------------------------------------------------------------- geometry
+
+    @property
+    def length(self) -> int:
+        """Length of an array by position: owned vertices and ghosts."""
+        return self.ghosts[-1][1]
+
+    @property
+    def number_of_vertices(self) -> int:
+        """Number of vertices of the whole graph, including isolated ones."""
+        self._open()
+        return int(self.cuts[-1])
+
+    @property
+    def number_of_edges(self) -> int:
+        """Number of edges kept; an undirected edge counts once."""
+        self._open()
+        return self._edges
 
     @property
     def number_of_arcs(self) -> int:
         """Number of arcs: an undirected edge is two, a self-loop one."""
-        arcs = self._open()
-        return arcs.csc.number_of_arcs if isinstance(arcs, Arcs) else arcs.number_of_arcs
+        return self.own_arcs
 
     @property
-    def length(self) -> int:
-        """Length of an array by vertex; on a shard, the number of owned vertices and ghosts."""
-        return self._numbered()
+    def own_arcs(self) -> int:
+        """Number of arcs into owned vertices."""
+        return int(self._open().number_of_arcs)
 
     @property
-    def owned(self) -> int:
-        """Number of owned entries in an array by vertex; they come first."""
-        return self._numbered()
-
-    # Further properties of a rank's part of a graph; a whole graph is the part of a single rank.
-
-    comm: Communicator = SingleRank()
-    low = 0
-    whole = True  # false for any shard, even a single rank's, since its checkpoints differ
+    def own_both_ways(self) -> int:
+        """Pairs of vertices with edges given in both directions whose larger number is owned."""
+        return int(self._open().both_ways)
 
     @property
-    def cuts(self) -> npt.NDArray[np.int64]:
-        """Rank r owns the vertices numbered from cuts[r] to cuts[r + 1]."""
-        return np.array([0, self._numbered()])
-
-    @property
-    def ghosts(self) -> list[tuple[int, int]]:
-        """For each rank, the range of positions of its vertices that are ghosts here."""
-        return [(self._numbered(), self._numbered())]
-
-    @property
-    def boundaries(self) -> list[Array]:
-        """For each rank, the owned positions that it holds as ghosts."""
-        return [np.empty(0, np.int64)]
-
-    @property
-    def positions(self) -> npt.NDArray[np.int64]:
-        """Vertex number at each position."""
-        return np.arange(self._numbered())
-
-    @property
-    def binds_on_device(self) -> bool:
-        """Whether arrays by vertex are made on the device if a run computes there."""
-        return True
-
-    def _numbered(self) -> int:
-        self._open()
-        return self._vertices.size
-
-    @property
-    def numbers_are_ids(self) -> bool:
-        """Whether the ids are the integers 0 … n-1, and so equal to the vertex numbers."""
-        self._open()
-        return bool(self._vertices.numbering.renumbered == "no")
+    def edge_attributes(self) -> tuple[str, ...]:
+        """Names of the edge columns that were kept, including the weight."""
+        return tuple(self._carried)
 
     @property
     def device_resident(self) -> bool:
@@ -104,30 +215,27 @@ class GraphView:
 
         Its results are made there, and `engine="auto"` computes there.
         """
-        return not isinstance(self._open(), Arcs)
+        return bool(self._open().on_device)
 
     @property
-    def csc(self) -> Adjacency:
-        """In-neighbours of every vertex, on the host; made when first read, then kept."""
-        return self._host().csc
+    def binds_on_device(self) -> bool:
+        """Whether arrays by vertex are made on the device if a run computes there."""
+        return self.whole or bool(self._open().on_device)
 
-    @property
-    def csr(self) -> Adjacency:
-        """Out-neighbours of every vertex, on the host; made when first read, then kept."""
-        return self._host().csr
+    # ---------------------------------------------------------------------------------- by vertex
 
     @property
     def in_degrees(self) -> npt.NDArray[np.int64]:
-        """Number of edges into every vertex, on the host; int64, shape (vertices,)."""
+        """Number of edges into every vertex, on the host; int64, shape (length,); collective."""
         return np.asarray(self.degrees(incoming=True))
 
     @property
     def out_degrees(self) -> npt.NDArray[np.int64]:
-        """Number of edges out of every vertex, on the host; int64, shape (vertices,)."""
+        """Number of edges out of every vertex, on the host; int64, shape (length,); collective."""
         return np.asarray(self.degrees(incoming=False))
 
     def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
-        """Return the number of edges into, or out of, every vertex.
+        """Return the number of edges into, or out of, every vertex; collective.
 
         Parameters
         ----------
@@ -137,23 +245,20 @@ class GraphView:
 
         Returns
         -------
-        array of int64, shape (vertices,)
-            By vertex number; read-only.  Made when first needed, then kept until `close()`.
+        array of int64, shape (length,)
+            By position; read-only.  Made when first needed, then kept until `close()`.
         """
         check_flag("incoming", incoming)
         return self._kept_sums(
-            "", incoming, lambda: self._counted(incoming=incoming), on_device=on_device
+            DEGREES, incoming, lambda: self._counted(incoming=incoming), on_device=on_device
         )
 
     def _counted(self, *, incoming: bool) -> Any:
-        """Count the edges into, or out of, every vertex, where the graph is."""
-        arcs = self._open()
-        if not isinstance(arcs, Arcs):
-            return arcs.degrees(incoming=incoming)
-        return arcs.csc.degrees if incoming else arcs.out_degrees
+        """Count the edges into, or out of, every position, where the graph is; collective."""
+        return self._over_all_arcs(self._open().degrees(incoming=incoming), incoming=incoming)
 
     def weight_sums(self, name: str | None, *, incoming: bool, on_device: bool = False) -> Any:
-        """Return the sum of an edge column over the edges into, or out of, every vertex.
+        """Return the sum of an edge column over the edges into, or out of, every vertex; collective.
 
         Parameters
         ----------
@@ -165,8 +270,8 @@ class GraphView:
 
         Returns
         -------
-        array of float64, shape (vertices,)
-            By vertex number; read-only.  Made when first needed, then kept until `close()`.
+        array of float64, shape (length,)
+            By position; read-only.  Made when first needed, then kept until `close()`.
 
         Raises
         ------
@@ -181,34 +286,121 @@ class GraphView:
         def add_up() -> Any:
             if name is None:
                 return self._counted(incoming=incoming).astype(np.float64)
-            sums: Any = arcs.weight_sums(name, incoming=incoming)
-            bad = arcs.first_infinite(sums)
-            if bad is not None:
-                raise InputError(
-                    f"column {name!r}: the weights at vertex {self.describe(bad)} add up to more than "
-                    "a float64 holds; scale the weights down"
-                )
+            own: Any = arcs.weight_sums(name, incoming=incoming)
+            sums = self._over_all_arcs(own, incoming=incoming)
+            self._refuse_infinite_sums(name, sums[: self.owned])
             return sums
 
         return self._kept_sums(name, incoming, add_up, on_device=on_device)
 
+    def _refuse_infinite_sums(self, name: str, own: Any) -> None:
+        """Raise InputError for the first vertex whose sum is not finite; collective."""
+        bad = self._open().first_infinite(own) if len(own) else None
+        first = None if bad is None else self.low + bad
+        shown = [one for one in self.comm.allgather(first) if one is not None]
+        if shown:
+            (vertex,) = self.describe_vertices([min(shown)])
+            raise InputError(
+                f"column {name!r}: the weights at vertex {vertex} add up to more than a float64 "
+                "holds; scale the weights down"
+            )
+
     def _kept_sums(
-        self, name: str | None, incoming: bool, make: Callable[[], Any], *, on_device: bool
+        self, name: Any, incoming: bool, make: Callable[[], Any], *, on_device: bool
     ) -> Any:
-        """Return an array by vertex that depends on the graph alone.
+        """Return an array by position that depends on the graph alone.
 
         It is made where the graph is, and copied to where it is wanted; both are kept.
         """
-        made_on_device = not isinstance(self._open(), Arcs)
-        own, wanted = (name, incoming, made_on_device), (name, incoming, on_device)
+        own, wanted = (name, incoming, self._open().on_device), (name, incoming, on_device)
         if own not in self._sums:
             self._sums[own] = make()
         if wanted not in self._sums:
-            self._sums[wanted] = _placed(self._sums[own], on_device)
+            array, here = self._sums[own], device()
+            self._sums[wanted] = here.xp.asarray(array) if on_device else here.to_host(array)
         return self._sums[wanted]
 
-    def least_edge_value(self, name: str) -> tuple[Any, int] | None:
-        """Return the smallest value of an edge column, and an edge that has it.
+    def vertex_sum(self, values: Any) -> Any:
+        """Return the sum over all vertices of an array by position; collective.
+
+        Parameters
+        ----------
+        values : array, shape (length,)
+
+        Returns
+        -------
+        scalar
+        """
+        return self._over_ranks(values[: self.owned].sum(), np.sum)
+
+    def vertex_max(self, values: Any) -> Any:
+        """Return the maximum over all vertices of an array by position; collective.
+
+        Parameters
+        ----------
+        values : array of float64, shape (length,)
+            Numbers of 0 or more.
+
+        Returns
+        -------
+        scalar
+            0.0 if there are no vertices.
+        """
+        return self._over_ranks(
+            values[: self.owned].max() if self.owned else np.float64(0.0), np.max
+        )
+
+    def _over_ranks(self, own: Any, combine: Callable[[Any], Any]) -> Any:
+        """Combine a scalar of each rank; collective."""
+        if self.whole:
+            return own
+        return combine(
+            self.comm.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
+        )
+
+    def examples(self, *columns: Any) -> list[Any]:
+        """Return the entries of a few vertices of every rank in arrays by position; collective.
+
+        Parameters
+        ----------
+        *columns : array, each of shape (length,), or with one entry that holds for all
+            Arrays with one entry are returned unchanged.
+
+        Returns
+        -------
+        list of ndarray
+            On the host; those by position have equal lengths.
+        """
+        places = list(range(0, self.owned, max(1, self.owned // EXAMPLES)))
+        by_vertex = [len(column) == self.length for column in columns]
+        shown = [
+            as_host(column[places] if each else column)
+            for column, each in zip(columns, by_vertex, strict=True)
+        ]
+        came = self.comm.alltoall([shown] * self.comm.size)
+        return [
+            np.concatenate([box[which] for box in came]) if each else shown[which]
+            for which, each in enumerate(by_vertex)
+        ]
+
+    def any_rank(self, truth: bool) -> bool:
+        """Tell whether a condition holds on any rank; collective.
+
+        Parameters
+        ----------
+        truth : bool
+            Whether it holds here.
+
+        Returns
+        -------
+        bool
+        """
+        return any(self.comm.allgather(bool(truth)))
+
+    # -------------------------------------------------------------------------------- edge columns
+
+    def least_edge_value(self, name: str) -> tuple[Any, Any] | None:
+        """Return the smallest value of an edge column, and an edge that has it; collective.
 
         Parameters
         ----------
@@ -218,7 +410,7 @@ class GraphView:
         Returns
         -------
         value : NumPy scalar
-        arc : int
+        edge : int, or sequence of int
             For `describe_edge`.  Without any edge, None is returned instead of both.
 
         Raises
@@ -228,36 +420,32 @@ class GraphView:
         """
         return self._extreme(name, least=True)
 
-    def greatest_edge_value(self, name: str) -> tuple[Any, int] | None:
-        """Return the greatest value of an edge column, and an edge; see `least_edge_value`.
-
-        Parameters
-        ----------
-        name : str
-            The weight, or one of `attributes`.
-
-        Returns
-        -------
-        value : NumPy scalar
-        arc : int
-            For `describe_edge`.  Without any edge, None is returned instead of both.
-        """
+    def greatest_edge_value(self, name: str) -> tuple[Any, Any] | None:
+        """Return the greatest value of an edge column, and an edge; see `least_edge_value`."""
         return self._extreme(name, least=False)
 
-    def describe_edge(self, arc: int) -> str:
-        """Return the ids of an edge's ends as text, for errors: 'a' to 'b'.
+    def describe_edge(self, edge: int | Sequence[int]) -> str:
+        """Return the ids of an edge's ends as text, for errors: 'a' to 'b'; collective.
 
         Parameters
         ----------
-        arc : int
-            From `least_edge_value`.
+        edge : int, or sequence of int
+            From `least_edge_value`: an arc of a whole graph, or the vertex numbers of the ends.
 
         Returns
         -------
         str
         """
-        source, destination = self._open().ends(arc)
-        return f"{self.describe(source)} to {self.describe(destination)}"
+        ends = self._ends(edge) if isinstance(edge, int) else edge
+        return " to ".join(self.describe_vertices(ends))
+
+    def _extreme(self, name: str, *, least: bool) -> tuple[Any, Any] | None:
+        self._check_carried(name)
+        if not self.number_of_arcs:
+            return None
+        if (name, least) not in self._extremes:
+            self._extremes[name, least] = self._find_extreme(name, least=least)
+        return self._extremes[name, least]
 
     def edge_dtype(self, name: str) -> np.dtype[Any]:
         """Return the dtype of an edge column.
@@ -278,9 +466,7 @@ class GraphView:
             If the graph did not keep such a column.
         """
         self._check_carried(name)
-        arcs = self._open()
-        values: Any = arcs.values(name, "csc") if isinstance(arcs, Arcs) else arcs.values(name)
-        dtype: np.dtype[Any] = np.dtype(values.dtype)
+        dtype: np.dtype[Any] = np.dtype(self._open().values(name, "csc").dtype)
         return dtype
 
     def edge_values(self, name: str, order: Order = "csc") -> Array:
@@ -306,215 +492,6 @@ class GraphView:
         self._check_carried(name)
         return self._host().values(name, order)
 
-    def number(self, value: Any, argument: str) -> int:
-        """Return the number of a vertex.
-
-        Parameters
-        ----------
-        value : object
-            An id; a tuple for an id of several columns.
-        argument : str
-            The caller's name for it, for errors.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        InputError
-            If it is not a vertex of the graph.
-        """
-        self._open()
-        return self._vertices.number(value, argument)
-
-    def numbers(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
-        """Return the numbers of vertices.
-
-        Parameters
-        ----------
-        values : sequence, array, Series or frame
-            Ids; tuples or a frame for ids of several columns.  They are looked up where the graph
-            is.
-        argument : str
-            The caller's name for it, for errors.
-        on_device : bool
-            Whether to return a device array.
-
-        Returns
-        -------
-        array of int64
-
-        Raises
-        ------
-        InputError
-            If one is not a vertex of the graph.
-        """
-        self._open()
-        return self._vertices.numbers(values, argument, on_device=on_device)
-
-    def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
-        """Return a mask of the given vertices.
-
-        Parameters
-        ----------
-        values, argument, on_device
-            See `numbers`.
-
-        Returns
-        -------
-        array of bool, shape (length,)
-        """
-        self._open()
-        marks = array_module(on_device).zeros(self.length, dtype=np.bool_)
-        found = self._vertices.find(values, argument)
-        mark(marks, found if on_device else as_host(found))
-        return marks
-
-    def vertex_sum(self, values: Any) -> Any:
-        """Return the sum over all vertices of an array by vertex.
-
-        Parameters
-        ----------
-        values : array, shape (length,)
-
-        Returns
-        -------
-        scalar
-        """
-        return values.sum()
-
-    def vertex_max(self, values: Any) -> Any:
-        """Return the maximum over all vertices of an array by vertex.
-
-        Parameters
-        ----------
-        values : array of float64, shape (length,)
-            Numbers of 0 or more.
-
-        Returns
-        -------
-        scalar
-            0.0 if there are no vertices.
-        """
-        return values.max() if len(values) else np.float64(0.0)
-
-    def examples(self, *columns: Any) -> list[Any]:
-        """Return the entries of a few vertices in arrays by vertex.
-
-        Parameters
-        ----------
-        *columns : array, each of shape (length,), or with one entry that holds for all
-            Arrays with one entry are returned unchanged.
-
-        Returns
-        -------
-        list of ndarray
-            On the host; those by vertex have equal lengths.
-        """
-        places = list(range(0, self.length, max(1, self.length // EXAMPLES)))
-        return [
-            as_host(column[places] if len(column) == self.length else column) for column in columns
-        ]
-
-    def any_rank(self, truth: bool) -> bool:
-        """Tell whether a condition holds on any rank; collective.
-
-        Parameters
-        ----------
-        truth : bool
-            Whether it holds here.
-
-        Returns
-        -------
-        bool
-        """
-        return truth
-
-    def describe(self, number: int) -> str:
-        """Return the id of a vertex as text, for errors.
-
-        Parameters
-        ----------
-        number : int
-            A vertex number.
-
-        Returns
-        -------
-        str
-        """
-        self._open()
-        return self._vertices.describe(number)
-
-    def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
-        """Return the ids of vertices as text for errors; collective, with the same vertices.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-
-        Returns
-        -------
-        list of str
-        """
-        return [self.describe(number) for number in numbers]
-
-    def vertex_values(
-        self,
-        data: Any,
-        argument: str,
-        dtype: npt.DTypeLike,
-        default: float | None = None,
-        column: str | None = None,
-        *,
-        on_device: bool = False,
-    ) -> tuple[Any, Any]:
-        """Return values that are given for vertices, by vertex number.
-
-        Parameters
-        ----------
-        data : frame, dict, number or str
-            A frame of ids and one column of values, a mapping from ids to values, one number for
-            all vertices, or the name of a vertex attribute given in `vertices=`.
-        argument : str
-            The caller's name for it, for errors.
-        dtype : dtype
-        default : number, optional
-            Value of vertices that are not given; without a default, all must be given.
-        column : str, optional
-            Column of the frame with the values, if there are several.
-        on_device : bool
-            Whether to return device arrays.
-
-        Returns
-        -------
-        values : array of `dtype`, shape (vertices,)
-        given : array of bool, shape (vertices,)
-            Which vertices were given a value.
-
-        Raises
-        ------
-        InputError
-            If a vertex is unknown, repeated or, without a default, missing; or if a value is null,
-            NaN, not numeric, or does not fit the dtype.
-        """
-        self._open()
-        if default is not None and not (
-            is_number(default) or isinstance(default, (bool, np.bool_))
-        ):
-            raise InputError(f"{argument}: default={shown(default)} must be a number, or None")
-        if column is not None:
-            check_word("column", column)
-        return self._vertices.values(data, argument, dtype, default, column, on_device=on_device)
-
-    def _extreme(self, name: str, *, least: bool) -> tuple[Any, int] | None:
-        self._check_carried(name)
-        if not self.number_of_arcs:
-            return None
-        if (name, least) not in self._extremes:
-            self._extremes[name, least] = self._open().extreme(name, least=least)
-        return self._extremes[name, least]
-
     def _check_carried(self, name: str) -> None:
         if not isinstance(name, (str, int)) or name not in self._carried:
             raise InputError(
@@ -523,20 +500,67 @@ class GraphView:
                 f"Graph(weight=...) or Graph(attributes=[...])"
             )
 
-    def _open(self) -> Arcs | DeviceArcs:
-        """Return the arcs of a graph that is not closed."""
+    # ------------------------------------------------------------------------------- the build
+
+    @property
+    def report(self) -> GraphReport:
+        """Report on the build; the first read builds the CSC to count edges; collective."""
+        arcs, comm = self._open(), self.comm
+        if self._self_loops is None:
+            self._self_loops = total(comm, arcs.count_loops())
+        if self._duplicates is None:
+            self._duplicates = total(comm, arcs.count_repeated())
+        return GraphReport(
+            vertices=self.number_of_vertices,
+            edges=self._edges,
+            isolated=total(comm, self._count_isolated()),
+            duplicates=self._duplicates,
+            self_loops=self._self_loops,
+            renumbered=self._vertices.numbering.renumbered,
+            bytes=total(comm, self.nbytes),
+            both_ways=total(comm, self.own_both_ways),
+            layouts=self._layouts(),
+        )
+
+    def _layouts(self) -> dict[str, int]:
+        """Return the bytes of each layout that is held now, by name; a rank's are not counted."""
+        return {}
+
+    def _merge(self, policy: Any) -> None:
+        """Apply a policy on parallel edges of a graph on the host; collective."""
+        arcs = self._host()
+        repeated = arcs.repeated()
+        surplus = self._duplicates = total(self.comm, arcs.count(repeated))
+        if surplus and policy == "error":
+            first = int(np.argmax(repeated)) if repeated.any() else None
+            refuse_repeated(surplus, self._first_of_ranks(first, repeated)[1])
+        if surplus:
+            self._merge_arcs(arcs, policy, repeated)
+            self._edges -= surplus
+        if surplus and policy in ("sum", "mean") and self.weight is not None:
+            values = arcs.values(self.weight, "csc")
+            value, edge = self._first_of_ranks(arcs.first_infinite(values), values)
+            if edge:  # not in the frame, so the merge produced it
+                refuse_infinite(policy, self.weight, value, edge)
+
+    def _first_of_ranks(self, arc: int | None, values: Array) -> tuple[Any, str]:
+        """Return the value and the ends of an arc that a rank found, None and "" if none did.
+
+        It is the same on all ranks: that of the lowest one.  Collective.
+        """
+        own = None if arc is None else [values[arc].item(), *self._ends(arc)]
+        for one in self.comm.allgather(own):
+            if one is not None:
+                return one[0], self.describe_edge(one[1:])
+        return None, ""
+
+    def _open(self) -> Any:
+        """Return the arcs, `Arcs` or `DeviceArcs`, of a graph that is not closed."""
         if self._arcs is None:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
         return self._arcs
 
     def _host(self) -> Arcs:
         """Return the arcs on the host."""
-        arcs = self._open()
-        return arcs if isinstance(arcs, Arcs) else arcs.host()
-
-
-def _placed(array: Any, on_device: bool) -> Any:
-    """Return an array on the device, or on the host."""
-    from cugraph_ws.runtime.device import device
-
-    return device().xp.asarray(array) if on_device else device().to_host(array)
+        arcs: Arcs = self._open().host()
+        return arcs

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import InputError
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import array_module, as_host, module_of
 
@@ -40,7 +41,6 @@ class Halo:
         For each rank, the range of positions of its vertices here.
     cuts : ndarray of int64, shape (comm.size + 1,)
         Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
-
     """
 
     def __init__(
@@ -62,6 +62,27 @@ class Halo:
         self._held, self._all = held, [*held, *after]
         self._kind = np.int32 if self._all[-1] < NARROW else np.int64
         self._sent = 0  # bytes since the last call of `totals`
+
+    @classmethod
+    def of(
+        cls, graph: GraphView, boundaries: Sequence[Array] | None = None, *, on_device: bool = False
+    ) -> Halo:
+        """Return the halo of a graph, or of a rank's shard of one.
+
+        Parameters
+        ----------
+        graph : GraphView
+        boundaries : sequence of array of int, optional
+            In other positions than the graph's own, which are on the host.
+        on_device : bool
+            Whether arrays by position are on the GPU.
+
+        Returns
+        -------
+        Halo
+        """
+        held = graph.boundaries if boundaries is None else boundaries
+        return cls(graph.comm, held, graph.ghosts, graph.cuts, on_device=on_device)
 
     @cached_property
     def ends(self) -> Array:
@@ -205,6 +226,11 @@ class Halo:
 
     # --------------------------------------------------------------------- any vertices
 
+    def owners(self, numbers: Array) -> Array:
+        """Return the rank of each vertex's owner, given vertex numbers; not collective."""
+        xp = module_of(numbers)
+        return xp.searchsorted(xp.asarray(self._cuts), numbers, side="right") - 1
+
     def send_to_owners(self, numbers: Array, *columns: Array) -> list[Array]:
         """Send rows to the owners of vertices.
 
@@ -222,8 +248,7 @@ class Halo:
         """
         if self.alone:
             return [numbers, *columns]
-        xp = module_of(numbers)
-        owners = xp.searchsorted(xp.asarray(self._cuts), numbers, side="right") - 1
+        xp, owners = module_of(numbers), self.owners(numbers)
         order = xp.argsort(owners, kind="stable")
         ranks = xp.arange(self.comm.size + 1)
         cuts = as_host(xp.searchsorted(owners[order], ranks)).tolist()

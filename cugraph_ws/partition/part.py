@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.graph.arcs import Order
-from cugraph_ws.partition.halo import Halo
-from cugraph_ws.partition.symmetrise import symmetrised
-from cugraph_ws.runtime.device import array_module
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.halo import Halo, Range
+from cugraph_ws.runtime.device import array_module, module_of
 
-__all__ = ["Part", "all_neighbours"]
+__all__ = ["Part", "find_places"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -27,14 +27,18 @@ class Part:
 
     Parameters
     ----------
-    graph : Graph
+    graph : GraphView
         A graph, or a rank's shard of one.
     on_device : bool
         Whether the loop computes on the GPU.
+    laid_out : (DeviceGraph, device array, list of device array), optional
+        Symmetrised rows, in place of the graph's own; see `GraphView.laid_out`.
+    ghosts : list of (int, int), optional
+        Their ghosts.
 
     Attributes
     ----------
-    graph : Graph
+    graph : GraphView
         Gives ids and columns; some of its methods are collective.
     xp : module
         NumPy or CuPy.
@@ -43,6 +47,8 @@ class Part:
     ghosts : list of (int, int)
         For each rank, the range of positions of its vertices.
     halo : Halo
+    directed : bool
+        Whether neighbours of a vertex may be missing in its row of the CSC.
     whole : bool
         Whether the graph is not a shard.  Shards write checkpoints in parts, even on a single rank.
     order : array of int, or slice
@@ -51,15 +57,24 @@ class Part:
         Rows on the device, by position.
     """
 
-    def __init__(self, graph: Any, *, on_device: bool) -> None:
+    def __init__(
+        self,
+        graph: GraphView,
+        *,
+        on_device: bool,
+        laid_out: tuple[Any, Array, list[Array]] | None = None,
+        ghosts: list[Range] | None = None,
+    ) -> None:
         self.graph, self.on_device = graph, on_device
         self.xp = array_module(on_device)
-        self.owned, self.low, self.size = graph.owned, graph.low, graph.length
-        self.ghosts, self.whole = graph.ghosts, graph.whole
+        self.owned, self.low, self.whole = graph.owned, graph.low, graph.whole
+        self.directed = graph.directed and laid_out is None
+        self.ghosts = graph.ghosts if ghosts is None else ghosts
+        self.size = self.ghosts[-1][1]
         self.order: Any = slice(0, self.owned)
         self.laid: Any = None
         if on_device:
-            self.laid, self.numbers, boundaries = graph.laid_out()
+            self.laid, self.numbers, boundaries = laid_out or graph.laid_out()
             self.order = self.laid.positions[: self.owned]
         else:
             boundaries = graph.boundaries
@@ -121,23 +136,11 @@ class Part:
         """
         if self.numbers_are_positions or not self.size:
             return numbers
-        xp = self.xp
-        owned = (numbers >= self.low) & (numbers < self.low + self.owned)
-        places = xp.where(owned, numbers - self.low, 0)
-        if self.on_device and self.owned:
-            places = xp.take(self.order, places)
-        # Indices among the ghosts' ascending numbers; on the host, positions less `owned`.
-        outside = self._outside
-        if len(outside):
-            ghosts = xp.searchsorted(outside, numbers.astype(outside.dtype))
-            known = outside[xp.minimum(ghosts, len(outside) - 1)] == numbers
-            strange = ghosts + self.owned
-            if self.on_device:
-                strange = xp.take(self.laid.positions, xp.minimum(strange, self.size - 1))
-            strange = xp.where(known, strange, self.size)
-        else:
-            strange = xp.full(len(numbers), self.size, places.dtype)
-        return xp.where(numbers < 0, numbers, xp.where(owned, places, strange))
+        xp, places = self.xp, find_places(numbers, self.low, self.owned, self._outside)
+        strange = places < 0
+        if self.on_device:
+            places = xp.take(self.laid.positions, xp.maximum(places, 0))
+        return xp.where(numbers < 0, numbers, xp.where(strange, self.size, places))
 
     @cached_property
     def _outside(self) -> Array:
@@ -218,19 +221,26 @@ class Part:
         return column
 
 
-def all_neighbours(graph: Any, *, on_device: bool) -> Part:
-    """Return a part with all neighbours of owned vertices in its rows; collective.
+def find_places(numbers: Array, low: int, owned: int, outside: Array) -> Array:
+    """Return where vertices are among owned vertices and ghosts, each in the order of their numbers.
 
     Parameters
     ----------
-    graph : Graph
-        A whole graph, whose CSC and CSR have all neighbours between them, or a rank's shard.
-    on_device : bool
+    numbers : array of int
+    low, owned : int
+        Number of the first owned vertex, and how many are owned.
+    outside : array of int
+        The ghosts' numbers, ascending.
 
     Returns
     -------
-    Part
+    array of int
+        −1 for vertices that are neither owned nor ghosts.
     """
-    if graph.comm.size > 1 and graph.directed:
-        graph = symmetrised(graph, on_device=on_device)
-    return Part(graph, on_device=on_device)
+    xp, places = module_of(numbers), numbers - low
+    owns = (places >= 0) & (places < owned)
+    if not len(outside):
+        return xp.where(owns, places, -1)
+    found = xp.searchsorted(outside, numbers.astype(outside.dtype))
+    known = outside[xp.minimum(found, len(outside) - 1)] == numbers
+    return xp.where(owns, places, xp.where(known, found + owned, -1))

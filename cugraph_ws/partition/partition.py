@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.graph.graph import Adjacency, Graph
+from cugraph_ws.graph.adjacency import Adjacency
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.range_offsets import VERTEX_WORK
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["Partition", "edge_arrays", "split"]
+__all__ = ["Partition", "partition_of", "split"]
 
 Array = npt.NDArray[Any]
 
@@ -72,13 +73,13 @@ class Partition:
         return self._edges[order]
 
 
-def split(graph: Graph, bound: BoundProgram, parts: int) -> list[Partition]:
+def split(graph: GraphView, bound: BoundProgram, parts: int) -> list[Partition]:
     """Split a graph into ranges of vertices of about equal work.
 
     Parameters
     ----------
-    graph : Graph
-        The graph.
+    graph : GraphView
+        The whole graph.
     bound : BoundProgram
         The program that will run on it.
     parts : int
@@ -90,7 +91,7 @@ def split(graph: Graph, bound: BoundProgram, parts: int) -> list[Partition]:
         The partitions, in the order of their vertices.
     """
     if parts == 1:
-        return [_whole(graph, bound)]
+        return [partition_of(graph, bound)]
     offsets = graph.csc.offsets
     work = offsets + VERTEX_WORK * np.arange(len(offsets))
     goals = work[-1] * np.arange(1, parts) // parts
@@ -103,36 +104,36 @@ def split(graph: Graph, bound: BoundProgram, parts: int) -> list[Partition]:
     return partitions
 
 
-def _whole(graph: Graph, bound: BoundProgram) -> Partition:
-    n = graph.number_of_vertices
-    return Partition(
-        vertices=n,
-        owned=n,
-        numbers=np.arange(n, dtype=np.int64),
-        constants=bound.constants,
-        csc=graph.csc,
-        csr=graph.csr,
-        boundaries=[np.empty(0, np.int64)],
-        ghosts=[(n, n)],
-        _edges={order: edge_arrays(graph, bound, order) for order in ("csc", "csr")},
-    )
-
-
-def edge_arrays(
-    graph: Graph, bound: BoundProgram, order: Literal["csc", "csr"]
-) -> tuple[Array, ...]:
-    """Return a program's edge attributes; one replaced by a constant is an empty array.
+def partition_of(graph: GraphView, bound: BoundProgram) -> Partition:
+    """Return a whole graph, or a rank's shard of one, as a program's partition.
 
     Parameters
     ----------
-    graph : Graph
+    graph : GraphView
     bound : BoundProgram
-    order : {"csc", "csr"}
+        The program; its constants are by the graph's positions.
 
     Returns
     -------
-    tuple of ndarray, each of shape (arcs,) or (0,)
+    Partition
     """
+    return Partition(
+        vertices=graph.number_of_vertices,
+        owned=graph.owned,
+        numbers=graph.positions,
+        constants=bound.constants,
+        csc=graph.csc,
+        csr=graph.csr,
+        boundaries=graph.boundaries,
+        ghosts=graph.ghosts,
+        _edges={order: _edge_arrays(graph, bound, order) for order in ("csc", "csr")},
+    )
+
+
+def _edge_arrays(
+    graph: GraphView, bound: BoundProgram, order: Literal["csc", "csr"]
+) -> tuple[Array, ...]:
+    """Return a program's edge attributes; one replaced by a constant is an empty array."""
     return tuple(
         np.empty(0, kind)
         if column is None
@@ -141,7 +142,9 @@ def edge_arrays(
     )
 
 
-def _cut(graph: Graph, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: int) -> Partition:
+def _cut(
+    graph: GraphView, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: int
+) -> Partition:
     """Make one partition; `split` sets its boundaries when all partitions exist."""
     low, high = int(cuts[place]), int(cuts[place + 1])
     csc = graph.csc
@@ -158,7 +161,7 @@ def _cut(graph: Graph, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: 
     out_offsets = np.zeros(len(numbers) + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=len(numbers)), out=out_offsets[1:])
     edges = tuple(
-        column[arcs] if len(column) else column for column in edge_arrays(graph, bound, "csc")
+        column[arcs] if len(column) else column for column in _edge_arrays(graph, bound, "csc")
     )
     bounds = (np.searchsorted(outside, cuts) + high - low).tolist()
     return Partition(

@@ -1,38 +1,48 @@
-"""Shards in which the rows of owned vertices hold all of their neighbours, on hosts and on GPUs."""
+"""Parts in which the rows of owned vertices hold all of their neighbours, on hosts and on GPUs."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from cugraph_ws.partition.halo import Halo
+from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.dispatch import provider
 
-__all__ = ["symmetrised"]
+__all__ = ["all_neighbours"]
 
 
-def symmetrised(shard: ShardGraph, *, on_device: bool) -> ShardGraph:
-    """Return a shard in which the rows of owned vertices hold all of their neighbours; collective.
+def all_neighbours(graph: Any, *, on_device: bool) -> Part:
+    """Return a part with all neighbours of owned vertices in its rows; collective.
 
     Parameters
     ----------
-    shard : ShardGraph
-        Of a directed graph.
+    graph : GraphView
+        A whole graph, whose CSC and CSR have all neighbours between them, or a rank's shard.
     on_device : bool
-        Whether the rows are needed on the GPU.
 
     Returns
     -------
-    ShardGraph
-        Undirected, without edge columns.  It has each arc and its reverse, which may be parallel to
-        others.  On a GPU it has only its geometry and `laid_out`.
+    Part
+        Of a directed shard: without edge columns, with each arc and its reverse, which may be
+        parallel to others.
     """
+    if graph.comm.size == 1 or not graph.directed:
+        return Part(graph, on_device=on_device)
     if on_device:
-        made: ShardGraph = provider("symmetrised rows").SymmetrisedRows(shard)
-        return made
+        part: Part = provider("symmetrised rows").symmetrised(Part(graph, on_device=True))
+        return part
+    return Part(_symmetrised(graph), on_device=False)
+
+
+def _symmetrised(shard: ShardGraph) -> ShardGraph:
+    """Return a shard on the host with each arc and its reverse; collective."""
     rows = shard.csc
     sources = shard.positions[rows.indices]
     destinations = np.repeat(shard.positions[: shard.owned], rows.degrees)
-    back, ahead = shard.halo_for(sources).send_to_owners(sources, destinations)
+    back, ahead = Halo.of(shard).send_to_owners(sources, destinations)
     return ShardGraph(
         shard.comm,
         shard.cuts,

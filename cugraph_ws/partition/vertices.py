@@ -21,6 +21,7 @@ from cugraph_ws.frames.values import cast_numbers
 from cugraph_ws.graph.vertices import Vertices, id_columns, value_column
 from cugraph_ws.partition import id_encoding as wire
 from cugraph_ws.partition.agreement import in_order
+from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import Distinct, settle
 from cugraph_ws.partition.known_vertices import Directory
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts
@@ -271,14 +272,11 @@ class ShardVertices(Vertices):
         )
         shard = self._shard()
         sent = np.concatenate([np.empty(0, np.dtype(dtype)), *converted])
-        owners = shard.owners(rows)
-        order = np.argsort(owners, kind="stable")
-        cuts = np.searchsorted(owners[order], np.arange(self._comm.size + 1))
-        held = [order[first:last] for first, last in pairwise(cuts.tolist())]
-        for numbers, one in self._comm.alltoall([[rows[which], sent[which]] for which in held]):
-            values[numbers - shard.low] = one
-            given[numbers - shard.low] = True
-        shard.halo_for(values, given).update(values, given)
+        halo = Halo.of(shard)
+        numbers, came = halo.send_to_owners(rows, sent)
+        values[numbers - shard.low] = came
+        given[numbers - shard.low] = True
+        halo.update(values, given)
 
     def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
         """Set the default for vertices without a value, or refuse them; collective."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import is_number
 from cugraph_ws.errors import InputError, ProgramError
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, why_not_monotone
 from cugraph_ws.program.codegen import INFINITY, Types
 from cugraph_ws.program.declarations import (
@@ -101,7 +101,7 @@ class BoundProgram:
 
 def bind(
     program: VertexProgram,
-    graph: Graph,
+    graph: GraphView,
     arguments: Mapping[str, Any],
     *,
     on_device: bool = False,
@@ -113,7 +113,7 @@ def bind(
     ----------
     program : VertexProgram
         The program.
-    graph : Graph
+    graph : GraphView
         The graph.
     arguments : mapping
         The arguments of `run()` for the declared parameters, vertex values and vertex sets.
@@ -201,7 +201,7 @@ def bind(
     return BoundProgram(program, types, columns, constants, values, order_free, prepares)
 
 
-def _check_vertex_numbers(program: VertexProgram, graph: Graph) -> None:
+def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
     """Refuse a column of vertex numbers that would be read as ids."""
     if graph.numbers_are_ids:
         return
@@ -275,7 +275,7 @@ def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> Non
 
 
 def _edges(
-    program: VertexProgram, graph: Graph
+    program: VertexProgram, graph: GraphView
 ) -> tuple[tuple[str | None, ...], tuple[str, ...], tuple[float | None, ...]]:
     """Find the graph's attribute for each declared one: of the same name, or the only weight."""
     columns: list[str | None] = []
@@ -310,7 +310,7 @@ def _edges(
 
 def _check_edges(
     program: VertexProgram,
-    graph: Graph,
+    graph: GraphView,
     columns: tuple[str | None, ...],
     state: tuple[str, ...],
 ) -> None:
@@ -387,7 +387,7 @@ def _constant(
     program: VertexProgram,
     name: str,
     declared: Constant | VertexValue | Distribution | VertexSet,
-    graph: Graph,
+    graph: GraphView,
     weight: str | None,
     arguments: Mapping[str, Any],
     *,
@@ -442,7 +442,7 @@ def _constant(
     return _shares(xp, name, graph, values) if isinstance(declared, Distribution) else values
 
 
-def _own(graph: Graph, given: Any) -> Any:
+def _own(graph: GraphView, given: Any) -> Any:
     """Return a vertex constant without ghosts' entries; anything else as it is."""
     by_vertex = getattr(given, "shape", None) == (graph.length,)
     return given[: graph.owned] if by_vertex else given
@@ -461,7 +461,7 @@ def _argument(name: str, declared: Any) -> str:
     return getattr(declared, "argument", None) or name
 
 
-def _shares(xp: Any, name: str, graph: Graph, values: Any) -> Any:
+def _shares(xp: Any, name: str, graph: GraphView, values: Any) -> Any:
     """Scale the values of a distribution to sum 1."""
     if not xp.isfinite(values).all() or (values < 0).any():
         bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
@@ -482,7 +482,7 @@ def _as_ids(given: Any) -> Any:
     return given
 
 
-def _graph_constant(source: str, graph: Graph, weight: str | None, *, on_device: bool) -> Any:
+def _graph_constant(source: str, graph: GraphView, weight: str | None, *, on_device: bool) -> Any:
     incoming = source.startswith("in_")
     if source.endswith("_degree"):
         return graph.degrees(incoming=incoming, on_device=on_device)
@@ -493,7 +493,7 @@ def _parameter(
     program: VertexProgram,
     name: str,
     declared: Parameter | VertexParameter,
-    graph: Graph,
+    graph: GraphView,
     arguments: Mapping[str, Any],
 ) -> Any:
     if isinstance(declared, VertexParameter):

@@ -30,7 +30,7 @@ PROVIDERS = {
     # runs of vertex programs: `set_up`
     "cpu runs": "cugraph_ws.backends.cpu.setup",
     "cuda runs": "cugraph_ws.backends.cuda.setup",
-    # a rank's rows of all neighbours on the device: `SymmetrisedRows`
+    # a rank's rows of all neighbours on the device: `symmetrised`
     "symmetrised rows": "cugraph_ws.backends.cuda.symmetrised_rows",
     # graphs on a cluster: `ClusterGraph`
     "graphs of dask": "cugraph_ws.dask.graph",

@@ -643,7 +643,7 @@ def test_rows_come_to_their_owners_in_the_order_of_the_senders():
     def work(comm: ThreadCommunicator) -> list[list[int]]:
         shard = share(graph, comm, [0, 4, 4, 10])
         numbers = np.array([9, 0, 4, 3])
-        halo = shard.halo_for(numbers)
+        halo = shard.halo
         return [one.tolist() for one in halo.send_to_owners(numbers, numbers * 10 + comm.rank)]
 
     with build(SHAPES["short path"]) as graph:

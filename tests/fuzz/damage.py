@@ -9,6 +9,7 @@ A case is known by its seed and number: `--only 17` runs number 17 alone and sho
 - forged: checkpoints with a digest that is right, of arrays and facts that no run has.  Refused, or an
   answer: what is in range cannot be told from what a run wrote.
 - cache: entries of the cache of compiled code, those of GPU kernels among them.  Always the same answer.
+- loops: the same with functions that compile in a moment, for many cases.
 - inputs: files of edges.  Refused by the library's own error, or read as something else.
 """
 
@@ -47,7 +48,7 @@ import cugraph_ws as ws
 
 OUTCOMES = ("refused", "same", "different", "wrong", "raw error", "signal", "hang")
 BAD = ("wrong", "raw error", "signal", "hang")
-LIMITS = {"checkpoints": 30.0, "forged": 30.0, "cache": 120.0, "inputs": 30.0}
+LIMITS = {"checkpoints": 30.0, "forged": 30.0, "cache": 120.0, "inputs": 30.0, "loops": 30.0}
 MEMORY = 8 << 30  # bytes of address space beside what a case begins with
 
 LETTERS = list(b'0123456789,.;-+eE \t\n\r#%"NaN')
@@ -359,11 +360,36 @@ if __name__ == "__main__":
     sys.stdout.buffer.write(answer())
 """
 
+LOOPS = """
+import sys
+import numpy as np
+from cugraph_ws.kernels.cpu.jit import jit
 
-def prepare_cache(folder: Path) -> dict[str, Any]:
+@jit
+def shifted(numbers, by):
+    return numbers + by
+
+@jit
+def scaled(number, by):
+    return number * by
+
+@jit
+def least(a, b):
+    return min(a, b)
+
+def answer():
+    found = shifted(3, 4), shifted(3, 0.5), scaled(2.5, 3), least(7, 2)
+    return np.array(found).tobytes()
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(answer())
+"""
+
+
+def prepare_cache(folder: Path, text: str = PROGRAM) -> dict[str, Any]:
     """Fill a cache in another process: this one must not have compiled anything."""
-    script, cache = folder / "least_label.py", folder / "cache"
-    script.write_text(PROGRAM, encoding="utf-8")
+    script, cache = folder / "compiled_script.py", folder / "cache"
+    script.write_text(text, encoding="utf-8")
     environment = {
         **os.environ,
         "CUGRAPH_WS_CACHE_DIR": str(cache),
@@ -415,9 +441,9 @@ def damaged_cache(
     os.environ["CUGRAPH_WS_CACHE_DIR"] = str(cache)
     numba.config.CACHE_DIR = str(cache / "numba")
     sys.path.insert(0, str(prepared["folder"]))
-    import least_label
+    import compiled_script
 
-    found = least_label.answer()
+    found = compiled_script.answer()
     _, binary = load_binary("again")
     good = binary.code == bytes(range(256)) * 8 and binary.threads == 256
     return ("same" if found == prepared["expected"] and good else "wrong"), ", ".join(kinds)
@@ -490,6 +516,7 @@ KINDS: dict[str, tuple[Callable[[Path], Any], Callable[..., tuple[str, str]]]] =
     "forged": (prepare_checkpoints, forged_checkpoint),
     "cache": (prepare_cache, damaged_cache),
     "inputs": (prepare_inputs, damaged_input),
+    "loops": (partial(prepare_cache, text=LOOPS), damaged_cache),
 }
 
 

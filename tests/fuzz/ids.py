@@ -428,7 +428,7 @@ class Case:
         if self.library == "cudf":
             import cudf
 
-            return cudf.DataFrame.from_pandas(frame)
+            return cudf.DataFrame(frame)
         return frame
 
     def graph(self):

@@ -365,7 +365,7 @@ def asked(shard, data, dtype, default=None, column=None):
     values, given = shard.vertex_values(data, "prior", dtype, default, column)
     assert len(values) == len(given) == shard.length
     for one in (values, given):
-        known = shard.halo_for(one).fetch(one[: shard.owned], shard.positions)
+        known = shard.halo.fetch(one[: shard.owned], shard.positions)
         np.testing.assert_array_equal(one, known)
     return values[: shard.owned], given[: shard.owned]
 

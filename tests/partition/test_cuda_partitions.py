@@ -29,8 +29,8 @@ import cugraph_ws as ws
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.partition import (
     device_partition,
+    graph_partition,
     partition_of_arrays,
-    whole_partition,
 )
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.partition.local_exchange import LocalExchange
@@ -354,7 +354,7 @@ COUNTS = (0, 1, 31, 32, 33, 65, 130)
 def kernels_of(device, program, given, **options):
     with graph_of(SHAPES["two components"]) as graph:
         bound = bind(program, graph, given)
-        return CudaExecutor(bound, whole_partition(graph.on_device(), bound), **options)._kernels
+        return CudaExecutor(bound, graph_partition(graph, bound), **options)._kernels
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -584,7 +584,7 @@ def test_what_cannot_be_run_is_refused(options, told):
 def test_one_partition_exchanges_nothing():
     with graph_of(SHAPES["path"]) as graph, emulated():
         bound = bind(Hops, graph, {"start": 0})
-        executor = CudaExecutor(bound, whole_partition(graph.on_device(), bound))
+        executor = CudaExecutor(bound, graph_partition(graph, bound))
         assert LocalExchange([])._deliver([executor]) == (0, 0)
 
 

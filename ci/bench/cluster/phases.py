@@ -47,7 +47,6 @@ WATCHED = {
     "dask.nccl": ("NcclCommunicator._exchange",),
     "dask.heartbeat": ("Heartbeat.are_free",),
     "partition.shard": ("ShardGraph.vertex_frame",),
-    "backends.cuda.shard": ("DeviceShard.vertex_frame",),
     "algorithms.components": tuple(f"WeaklyConnectedComponents.{one}" for one in ("start", "step")),
     "partition.local_exchange": ("Exchange.grow_trees",),
     "backends.cuda.exchange": ("DeviceRankExchange.grow_trees",),

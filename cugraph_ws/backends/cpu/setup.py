@@ -11,7 +11,7 @@ from cugraph_ws.contract import Setup
 from cugraph_ws.errors import InputError
 from cugraph_ws.partition.exchange import RankExchange
 from cugraph_ws.partition.local_exchange import LocalExchange
-from cugraph_ws.partition.partition import split
+from cugraph_ws.partition.partition import partition_of, split
 from cugraph_ws.program.binding import BoundProgram
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def set_up(
         parts = split(graph, bound, options.partitions)
         exchange = LocalExchange(parts, method=options.exchange, dense=dense)
     else:
-        parts = [graph.partition(bound)]
+        parts = [partition_of(graph, bound)]
         exchange = RankExchange(graph, method=options.exchange, dense=dense)
     executors = [
         CpuExecutor(

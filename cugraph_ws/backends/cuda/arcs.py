@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import RLock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cugraph_ws.backends.cuda.columns import first_true
-from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.graph import DeviceGraph, Order
 from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.graph.adjacency import Adjacency
@@ -34,6 +34,8 @@ class DeviceArcs:
     carried : sequence of str
         Names of the edge columns that it keeps.
     """
+
+    on_device: ClassVar[bool] = True
 
     def __init__(self, graph: DeviceGraph, carried: Sequence[str]) -> None:
         self.graph = graph
@@ -75,7 +77,8 @@ class DeviceArcs:
                     for name in self._carried
                 }
                 csc = Adjacency(offsets, here.to_host(columns))
-                self._host = Arcs.of_csc(csc, values, directed=not self.graph.undirected)
+                directed = not self.graph.undirected
+                self._host = Arcs.of_csc(csc, values, directed=directed, mirrored=self._mirrored)
             return self._host
 
     def ordered(self) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
@@ -99,9 +102,9 @@ class DeviceArcs:
         """Return the vertex number at each of the graph's own positions."""
         return self.graph.numbers
 
-    def values(self, name: str) -> DeviceArray:
-        """Return an edge column in the order of the graph's own CSC."""
-        return self.graph.values(name, "csc")
+    def values(self, name: str, order: Order) -> DeviceArray:
+        """Return an edge column in the order of the graph's own CSC or CSR."""
+        return self.graph.values(name, order)
 
     def degrees(self, *, incoming: bool) -> DeviceArray:
         """Return the number of arcs into or out of every vertex, by number."""
@@ -122,7 +125,7 @@ class DeviceArcs:
         return first_true(bad) if _count(bad) else None
 
     def listed(
-        self, keep: Any, among: Any
+        self, names: Sequence[str], keep: Any, among: Any
     ) -> tuple[DeviceArray, DeviceArray, dict[str, DeviceArray]]:
         """List edges; see `Graph.edge_frame`.
 
@@ -131,7 +134,7 @@ class DeviceArcs:
         sources, destinations : device arrays
             Vertex numbers.
         values : dict of str to device array
-            The carried columns.
+            The edge columns.
         """
         xp = device().xp
         destinations, sources, order = self.ordered()
@@ -147,7 +150,7 @@ class DeviceArcs:
                 kept = kept & mark
             which = xp.flatnonzero(kept)
             destinations, sources, order = destinations[which], sources[which], order[which]
-        return sources, destinations, {name: self.values(name)[order] for name in self._carried}
+        return sources, destinations, {name: self.values(name, "csc")[order] for name in names}
 
     def count_loops(self) -> int:
         """Count the edges from a vertex to itself."""
@@ -185,7 +188,7 @@ class DeviceArcs:
 
     def extreme(self, name: str, *, least: bool) -> tuple[float, int]:
         """Return the least or greatest value of an edge column, and an arc that has it."""
-        values = self.values(name)
+        values = self.values(name, "csc")
         (arc,) = read_scalars(values.argmin() if least else values.argmax())
         return device().to_host(values[arc : arc + 1])[0], int(arc)
 

@@ -20,16 +20,15 @@ from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import device
 
 if TYPE_CHECKING:
+    from cugraph_ws.graph.view import GraphView
     from cugraph_ws.partition.partition import Partition
-    from cugraph_ws.partition.shard import ShardGraph
 
 __all__ = [
     "DevicePartition",
     "device_partition",
+    "graph_partition",
     "laid_out",
     "partition_of_arrays",
-    "shard_partition",
-    "whole_partition",
 ]
 
 DeviceArray = Any  # CuPy's or NumPy's
@@ -157,27 +156,37 @@ class DevicePartition:
         return self.inside(column) if len(column) == self.size else column
 
 
-def whole_partition(graph: DeviceGraph, bound: BoundProgram) -> DevicePartition:
-    """Return a whole graph as a program's only partition.
+def graph_partition(graph: GraphView, bound: BoundProgram) -> DevicePartition:
+    """Return a whole graph, or a rank's shard of one, as a program's partition.
 
     Parameters
     ----------
-    graph : DeviceGraph
+    graph : GraphView
+        Its rows are laid out on the device once, and kept there.
     bound : BoundProgram
-        The program; its constants are by vertex number.
+        The program; its constants are by the graph's positions.
 
     Returns
     -------
     DevicePartition
         Edge attributes are copied to the device when first requested.
+
+    Raises
+    ------
+    GraphMemoryError
+        If it would not fit on the GPU; raised before anything is copied.
     """
-    xp = device().xp
-    n = graph.size
+    laid, numbers, boundaries = graph.laid_out()
     return DevicePartition(
-        graph, vertices=n, owned=n, numbers=graph.numbers, constants=bound.constants,
-        edges=_attributes(graph, bound),
-        boundaries=[xp.empty(0, graph.numbers.dtype)], ghosts=[(n, n)],
-    )  # fmt: skip
+        laid,
+        vertices=graph.number_of_vertices,
+        owned=graph.owned,
+        numbers=numbers,
+        constants=bound.constants,
+        edges=_attributes(laid, bound),
+        boundaries=boundaries,
+        ghosts=graph.ghosts,
+    )
 
 
 def device_partition(partition: Partition) -> DevicePartition:
@@ -274,38 +283,6 @@ def partition_of_arrays(
         edges=by_arc,
         boundaries=[xp.take(graph.positions, xp.asarray(one)) for one in boundaries],
         ghosts=[(int(first), int(last)) for first, last in ghosts],
-    )
-
-
-def shard_partition(shard: ShardGraph, bound: BoundProgram) -> DevicePartition:
-    """Return a rank's shard of a graph as a program's partition.
-
-    Parameters
-    ----------
-    shard : ShardGraph
-        Its rows are laid out on the device once, and kept there.
-    bound : BoundProgram
-        The program; its constants are by the shard's positions.
-
-    Returns
-    -------
-    DevicePartition
-
-    Raises
-    ------
-    GraphMemoryError
-        If it would not fit on the GPU; raised before anything is copied.
-    """
-    graph, numbers, boundaries = shard.laid_out()
-    return DevicePartition(
-        graph,
-        vertices=shard.number_of_vertices,
-        owned=shard.owned,
-        numbers=numbers,
-        constants=bound.constants,
-        edges=_attributes(graph, bound),
-        boundaries=boundaries,
-        ghosts=shard.ghosts,
     )
 
 

@@ -194,8 +194,8 @@ class CudaPlan:
             raise gathers_only(bound, direction)
         if in_place is not None and (not in_place or why_not_swapped(bound) is not None):
             raise InputError(
-                f"in_place={in_place}: a push on the GPU goes by the program where it writes; leave "
-                "direction= out"
+                f"direction='push': in_place={in_place} is not possible, since on the GPU the program "
+                "alone decides where a push writes; use 'auto', or leave in_place out"
             )
         if scheduled:
             raise InputError(

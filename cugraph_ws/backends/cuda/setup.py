@@ -10,8 +10,7 @@ from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
 from cugraph_ws.backends.cuda.partition import (
     DevicePartition,
     device_partition,
-    shard_partition,
-    whole_partition,
+    graph_partition,
 )
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
@@ -78,10 +77,8 @@ def set_up(
             f"filter={options.filter!r}: {bound.program.name} has no frontier that is listed; leave it out"
         )
     parts = []
-    if not graph.whole:
-        held = [shard_partition(graph, bound)]
-    elif whole:
-        held = [whole_partition(graph.on_device(), bound)]
+    if whole or not graph.whole:
+        held = [graph_partition(graph, bound)]
     else:
         parts = split(graph, bound, options.partitions)
         held = [device_partition(part) for part in parts]

@@ -17,7 +17,7 @@ from cugraph_ws.frames.base import FrameKind
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.runtime.communicator import Communicator, total
+from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import as_host, device
 
 __all__ = ["DeviceShard"]
@@ -26,7 +26,7 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 
 class DeviceShard(ShardGraph):
-    """A rank's shard of a graph; see `ShardGraph` for its methods.
+    """A rank's shard of a graph; see `GraphView` for its methods.
 
     Rows are laid out on the device, by falling in-degree.  Arrays are copied to the host when first
     requested there.
@@ -78,15 +78,16 @@ class DeviceShard(ShardGraph):
         loops: int | None = None,
     ) -> None:
         carried = list(graph.edge_attributes)
-        self._settle_in(comm, cuts, None, kind, names, carried, weight, directed)
+        self._settle_in(
+            comm, cuts, kind, vertices, names, carried, weight=weight, directed=directed
+        )
+        self._vertices.settle(self)
         self._self_loops = loops
         self._edges, self._all_arcs = number_of_edges, number_of_arcs
         self._find_ghosts(bounds)
         self._held = held
         self._arcs = ShardArcs(graph, carried, self._below, self.owned, mirrored=not directed)
         self._numbers = numbers  # by position in the shard
-        self._vertices = vertices
-        self._vertices.settle(self)
         self._laid = graph, device().xp.take(numbers, graph.numbers), sent
 
     # ------------------------------------------------------------------------------ geometry
@@ -117,18 +118,8 @@ class DeviceShard(ShardGraph):
         held = sum(int(one.nbytes) for one in geometry)
         return self._arcs.nbytes + int(self._vertices.nbytes) + held + orders
 
-    @property
-    def own_arcs(self) -> int:
-        """Number of arcs into owned vertices."""
-        return self._arcs.number_of_arcs
-
-    @property
-    def binds_on_device(self) -> bool:
-        """Whether arrays by vertex are made on the device if a run computes there."""
-        return True
-
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
-        """Return the shard as the CUDA engine reads it; see `ShardGraph.laid_out`."""
+        """Return the shard as the CUDA engine reads it; see `GraphView.laid_out`."""
         return self._laid
 
     def numbers_of(self, places: DeviceArray) -> DeviceArray:
@@ -175,43 +166,30 @@ class DeviceShard(ShardGraph):
         given = xp.asarray(np.asarray(numbers, np.int64))
         return as_host(self.places_of(given)).astype(np.int64, copy=False)
 
-    def halo_for(self, *columns: Any) -> Halo:
-        """Return the halo of columns by position; see `ShardGraph.halo_for`."""
-        on_device = all(isinstance(column, device().xp.ndarray) for column in columns)
-        held = self._held if on_device else self.boundaries
-        return Halo(self.comm, held, self.ghosts, self.cuts, on_device=on_device)
+    @property
+    def halo(self) -> Halo:
+        """The halo of device arrays by the shard's positions."""
+        return Halo.of(self, self._held, on_device=True)
 
     # ------------------------------------------------------------------------------- queries
 
-    def _own_degrees(self, *, incoming: bool) -> DeviceArray:
-        return self._arcs.degrees(incoming=incoming).astype(np.int64, copy=False)
+    def _sums_by_position(self, own: DeviceArray) -> DeviceArray:
+        return own
 
-    def _own_sums(self, name: str, *, incoming: bool) -> DeviceArray:
-        return self._arcs.weight_sums(name, incoming=incoming)
-
-    def _own_extreme(self, name: str, *, least: bool) -> list[Any] | None:
-        """Return the least or greatest value of this rank's arcs, and that arc's vertex numbers."""
-        if not self.own_arcs:
-            return None
-        value, arc = self._arcs.extreme(name, least=least)
+    def _ends(self, arc: int) -> Sequence[int]:
         places = device().xp.asarray(self._arcs.ends(arc))
-        return [np.asarray(value).item(), *as_host(self.numbers_of(places)).tolist()]
-
-    def _count_repeated(self) -> int:
-        """Count repeated edges: all but the first between two vertices.  Collective."""
-        return total(self.comm, self._arcs.count_repeated())
+        ends: list[int] = as_host(self.numbers_of(places)).tolist()
+        return ends
 
     # ------------------------------------------------------------------------------- results
 
-    def vertex_frame(self, columns: Mapping[str, Any]) -> Any:
-        """Return a sorted frame of the owned vertices; see `ShardGraph.vertex_frame`.  Collective."""
-        self._open()
-        return self._kind.make(self._beside(self._vertices.own_columns(), columns))
+    def _own_ids(self) -> Mapping[str, Any]:
+        return dict(self._vertices.own_columns())
 
     def edges_among(self, marks: Any) -> Any:
         """Return the edges into owned vertices whose ends are both marked.  Collective.
 
-        See `Graph.edges_among`.  Only the kept edges are sorted, on the device.
+        See `GraphView.edges_among`.  Only the kept edges are sorted, on the device.
         """
         xp, part = device().xp, Part(self, on_device=True)
         numbers, csc, spread = part.numbers, part.csc, part.spread(marks)

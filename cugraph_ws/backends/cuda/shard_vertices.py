@@ -148,7 +148,7 @@ class DeviceShardVertices(ShardVertices):
         del came
         if not all(comm.allgather(taken)):
             return None
-        shard.halo_for(values, given).update(values, given)
+        shard.halo.update(values, given)
         return values, given
 
     def _fill_buffers(

@@ -31,8 +31,8 @@ class Rounds:
     """
 
     def __init__(self, part: Part, key: int) -> None:
-        csc, csr = part.csc, part.csr if part.graph.directed else part.csc
-        more = csr.indices if part.graph.directed else csr.indices[:0]
+        csc, csr = part.csc, part.csr if part.directed else part.csc
+        more = csr.indices if part.directed else csr.indices[:0]
         numbers = None if part.numbers_are_positions else part.numbers
         self._head = (csc.offsets, csc.indices, csr.offsets, more), numbers
         self._key = key

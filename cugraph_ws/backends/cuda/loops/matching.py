@@ -30,8 +30,8 @@ class Rounds:
 
     def __init__(self, part: Part, key: int) -> None:
         self._part, self._key = part, key
-        self._pieces = 2 if part.graph.directed else 1
-        self._adjacency = *part.csc, *(part.csr if part.graph.directed else part.csc)
+        self._pieces = 2 if part.directed else 1
+        self._adjacency = *part.csc, *(part.csr if part.directed else part.csc)
         xp = part.xp
         self._spare = xp.empty(part.owned, part.index)
         self._counts = xp.zeros(2, np.int64)

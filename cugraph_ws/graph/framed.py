@@ -1,0 +1,384 @@
+"""`Framed`: what a graph reads from frames, and what it gives back as frames.
+
+Ids and values of vertices come in, by the caller's ids; vertex and edge frames of the caller's kind
+go out.  On a rank's shard these are collective: all ranks call them, in the same order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.arguments import check_word, is_number, shown
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import FrameKind, VertexNumbers, is_frame, open_frame
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.vertices import Vertices, id_columns
+from cugraph_ws.runtime.device import array_module, as_host, mark
+
+__all__ = ["Framed", "ResultColumn"]
+
+ResultColumn = Any  # an array on the host or the device, VertexNumbers, Masked or list of str
+
+
+class Framed(ABC, Generic[FrameT]):
+    """The ids of a graph's vertices, and its frames; the lower half of `GraphView`.
+
+    Parameters
+    ----------
+    kind : FrameKind
+        The kind of result frames.
+    vertices : Vertices
+        Converts ids to numbers and back.
+    names : pair of list of str
+        The id columns of sources and of destinations.
+    directed : bool
+    """
+
+    _vertices: Vertices
+
+    def __init__(
+        self, kind: FrameKind, vertices: Any, names: tuple[list[str], list[str]], *, directed: bool
+    ) -> None:
+        self.directed = directed
+        self._kind = kind
+        self._vertices = vertices
+        self._source_names, self._destination_names = names
+
+    # What differs between a whole graph and a shard of one:
+
+    @abstractmethod
+    def _open(self) -> Any:
+        """Return the arcs; raise InputError if the graph is closed."""
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Length of an array by vertex; on a shard, the number of owned vertices and ghosts."""
+
+    @abstractmethod
+    def _own_ids(self) -> Mapping[str, Any]:
+        """Return the ids of owned vertices as result columns."""
+
+    @abstractmethod
+    def _places_here(self, numbers: Any) -> Any:
+        """Return the positions of those among the given vertices that have one on this rank."""
+
+    @abstractmethod
+    def _listed(self, keep: Any, among: Any) -> tuple[Any, Any, Mapping[str, Any]]:
+        """List edges of this rank: numbers of sources and destinations, and edge columns."""
+
+    # ------------------------------------------------------------------------------ ids come in
+
+    @property
+    def numbers_are_ids(self) -> bool:
+        """Whether the ids are the integers 0 … n-1, and so equal to the vertex numbers."""
+        self._open()
+        return bool(self._vertices.numbering.renumbered == "no")
+
+    def number(self, value: Any, argument: str) -> int:
+        """Return the number of a vertex.
+
+        Parameters
+        ----------
+        value : object
+            An id; a tuple for an id of several columns.
+        argument : str
+            The caller's name for it, for errors.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InputError
+            If it is not a vertex of the graph.
+        """
+        self._open()
+        return self._vertices.number(value, argument)
+
+    def numbers(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
+        """Return the numbers of vertices.
+
+        Parameters
+        ----------
+        values : sequence, array, Series or frame
+            Ids; tuples or a frame for ids of several columns.  They are looked up where the graph
+            is.
+        argument : str
+            The caller's name for it, for errors.
+        on_device : bool
+            Whether to return a device array.
+
+        Returns
+        -------
+        array of int64
+
+        Raises
+        ------
+        InputError
+            If one is not a vertex of the graph.
+        """
+        self._open()
+        return self._vertices.numbers(values, argument, on_device=on_device)
+
+    def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
+        """Return a mask of the given vertices, by position; collective.
+
+        Parameters
+        ----------
+        values, argument, on_device
+            See `numbers`.
+
+        Returns
+        -------
+        array of bool, shape (length,)
+        """
+        self._open()
+        marks = array_module(on_device).zeros(self.length, dtype=np.bool_)
+        places = self._places_here(self._vertices.find(values, argument))
+        mark(marks, places if on_device else as_host(places))
+        return marks
+
+    def describe(self, place: int) -> str:
+        """Return the id of an owned vertex as text, for errors.
+
+        Parameters
+        ----------
+        place : int
+            Its position; in a whole graph, its vertex number.
+
+        Returns
+        -------
+        str
+        """
+        self._open()
+        return self._vertices.describe_own(place)
+
+    def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
+        """Return the ids of vertices as text for errors; collective, with the same vertices.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+
+        Returns
+        -------
+        list of str
+        """
+        return [self._vertices.describe(number) for number in numbers]
+
+    def vertex_values(
+        self,
+        data: Any,
+        argument: str,
+        dtype: npt.DTypeLike,
+        default: float | None = None,
+        column: str | None = None,
+        *,
+        on_device: bool = False,
+    ) -> tuple[Any, Any]:
+        """Return values that are given for vertices, by position; collective.
+
+        Parameters
+        ----------
+        data : frame, dict, number or str
+            A frame of ids and one column of values, a mapping from ids to values, one number for
+            all vertices, or the name of a vertex attribute given in `vertices=`.
+        argument : str
+            The caller's name for it, for errors.
+        dtype : dtype
+        default : number, optional
+            Value of vertices that are not given; without a default, all must be given.
+        column : str, optional
+            Column of the frame with the values, if there are several.
+        on_device : bool
+            Whether to return device arrays.
+
+        Returns
+        -------
+        values : array of `dtype`, shape (length,)
+        given : array of bool, shape (length,)
+            Which vertices were given a value.
+
+        Raises
+        ------
+        InputError
+            If a vertex is unknown, repeated or, without a default, missing; or if a value is null,
+            NaN, not numeric, or does not fit the dtype.
+        """
+        self._open()
+        if default is not None and not (
+            is_number(default) or isinstance(default, (bool, np.bool_))
+        ):
+            raise InputError(f"{argument}: default={shown(default)} must be a number, or None")
+        if column is not None:
+            check_word("column", column)
+        return self._vertices.values(data, argument, dtype, default, column, on_device=on_device)
+
+    def value_columns(
+        self, data: Any, argument: str, *, on_device: bool = False
+    ) -> list[str] | None:
+        """Return the names of the columns of a vertex frame that are not ids; collective.
+
+        Parameters
+        ----------
+        data : frame, or anything else
+        argument : str
+            The caller's name for it, for errors.
+        on_device : bool
+            Whether the frame is read on the device.
+
+        Returns
+        -------
+        list of str, or None
+            None if it is not a frame.
+
+        Raises
+        ------
+        InputError
+            If the frame has no columns of ids.
+        """
+        if not is_frame(data):
+            return None
+        return self._beside_ids(open_frame(data, argument, on_device=on_device))
+
+    def _beside_ids(self, frame: Any) -> list[str]:
+        """Return the names of a frame's columns that are not ids."""
+        ids = id_columns(frame, self._source_names)
+        return [name for name in frame.names if name not in ids]
+
+    def check_outputs(self, outputs: Mapping[str, bool]) -> None:
+        """Refuse columns of a vertex frame that would overwrite the ids, or one another.
+
+        Parameters
+        ----------
+        outputs : mapping of str to bool
+            For each column besides the ids, whether it holds vertices.  For ids of several columns,
+            such a column becomes several, for example `predecessor_a` and `predecessor_b`.
+
+        Raises
+        ------
+        InputError
+            Names the column and the remedy.
+        """
+        self._open()
+        self._vertices.check_outputs(outputs)
+
+    # ---------------------------------------------------------------------------- frames go out
+
+    def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> FrameT:
+        """Return a frame of the owned vertices, of the caller's kind, sorted; collective.
+
+        Parameters
+        ----------
+        columns : mapping of str to array, VertexNumbers, Masked or list of str
+            Each of shape (owned,); arrays on the host or the device.
+
+        Returns
+        -------
+        DataFrame or Table
+            The ids in `vertex` (or, for ids of several columns, under the source columns' names),
+            then the columns.
+        """
+        self._open()
+        ids = self._own_ids()
+        self.check_outputs({name: isinstance(one, VertexNumbers) for name, one in columns.items()})
+        return cast(FrameT, self._kind.make({**ids, **self._decoded(columns)}))
+
+    def frame_like(self, columns: Mapping[str, ResultColumn]) -> FrameT:
+        """Return a frame of the caller's kind.
+
+        Parameters
+        ----------
+        columns : mapping of str to array, VertexNumbers, Masked or list of str
+            Columns of equal length; arrays on the host or the device.
+
+        Returns
+        -------
+        DataFrame or Table
+        """
+        self._open()
+        return cast(FrameT, self._kind.make(self._decoded(columns)))
+
+    def edge_frame(self, keep: Any = None, *, among: Any = None) -> FrameT:
+        """Return edges into owned vertices as a frame, under their original names; collective.
+
+        Parameters
+        ----------
+        keep : array of bool, shape (arcs,), optional
+            Arcs of this rank's CSC to keep; all if not given.  An undirected edge is kept if its
+            arc from the vertex with the smaller id is.
+        among : array of bool, shape (length,), optional
+            By position; an edge is kept only if both of its ends are among them.
+
+        Returns
+        -------
+        DataFrame or Table
+            Ordered by destination, then source; an undirected edge once, with the smaller id as
+            source.
+        """
+        self.check_edge_names()
+        return self._frame_of_edges(*self._listed(keep, among))
+
+    @abstractmethod
+    def edges_among(self, marks: Any) -> Any:
+        """Return the edges into owned vertices between marked ones, as a frame; collective.
+
+        Parameters
+        ----------
+        marks : array of bool, shape (owned,)
+            By vertex number; on the host or the device.
+
+        Returns
+        -------
+        DataFrame or Table
+            See `edge_frame`.
+        """
+
+    def check_edge_names(self) -> None:
+        """Refuse to make an edge frame in which one end's column would overwrite the other's.
+
+        Raises
+        ------
+        InputError
+            If the graph is undirected, so that either end may come first, and the ids of sources
+            and destinations use the same column for different parts.
+        """
+        if self.directed:
+            return
+        ends = zip(self._source_names, self._destination_names, strict=True)
+        for source, destination in ends:
+            if source != destination and source in self._destination_names:
+                raise InputError(
+                    f"column {source!r} is one part of the sources' ids and another of the "
+                    f"destinations', and an undirected edge may come back turned around; give either "
+                    f"end columns of its own"
+                )
+
+    def _frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> FrameT:
+        """Return a frame of edges, given their ends as vertex numbers and the edge columns."""
+        columns: dict[str, Any] = {}
+        for names, numbers in (
+            (self._source_names, sources),
+            (self._destination_names, destinations),
+        ):
+            parts = self._vertices.columns(None, VertexNumbers(numbers))
+            columns.update(zip(names, parts.values(), strict=True))
+        for name, array in values.items():
+            columns.setdefault(name, array)
+        return cast(FrameT, self._kind.make(columns))
+
+    def _decoded(self, columns: Mapping[str, ResultColumn]) -> dict[str, Any]:
+        decoded: dict[str, Any] = {}
+        for name, column in columns.items():
+            if isinstance(column, VertexNumbers):
+                decoded.update(self._vertices.columns(name, column))
+            else:
+                decoded[name] = column
+        return decoded
