@@ -68,7 +68,10 @@ class KernelModule(Protocol):
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
         shared: int = 0,
     ) -> Prepared:  # fmt: skip
-        """Return an object that launches a kernel repeatedly with the same arguments."""
+        """Return an object that launches a kernel repeatedly with the same arguments.
+
+        Blocks have fewer threads than `block` if the kernel needs too many registers.
+        """
 
     def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
         """Return an object that launches a cooperative kernel: all blocks run at once.
@@ -223,7 +226,8 @@ class _Kernels:
         shared: int = 0,
     ) -> Prepared:  # fmt: skip
         given = marshal(arguments)
-        function = self._load(name, given.kinds)[0] if grid else None
+        function, threads = self._load(name, given.kinds) if grid else (None, 0)
+        block = min(block, threads or block)
         if function is not None and shared:
             function.allow_shared(shared)
         return _Launch(

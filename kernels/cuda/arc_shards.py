@@ -31,10 +31,18 @@ from cugraph_ws.kernels.cuda.interface import (
     take_source,
     with_sums,
 )
-from cugraph_ws.kernels.cuda.layout import GROUP, GROUP_BITS, NO_PLACE, NUMBER, STOP
+from cugraph_ws.kernels.cuda.layout import (
+    GROUP,
+    GROUP_BITS,
+    NO_PLACE,
+    NUMBER,
+    SHARD_BLOCK,
+    STOP,
+)
 from cugraph_ws.kernels.cuda.primitives import (
     block,
     blocks,
+    bounded,
     inline,
     kernel,
     lane,
@@ -49,6 +57,7 @@ __all__ = ["fill_slots", "finish_shards", "gather_shards"]
 
 
 @kernel
+@bounded(SHARD_BLOCK)
 def fill_slots(
     tasks: Any, mapper: Any, sources: Any, width: Any, size: Any, slots: Any, state: Any,
     constants: Any, outbox: Any, control: Any,
@@ -191,6 +200,7 @@ def fold_cut(
 
 
 @kernel
+@bounded(SHARD_BLOCK)
 def gather_shards(
     shape: Any, shards: Any, slots: Any, parts: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
     constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
@@ -262,6 +272,7 @@ def gather_shards(
 
 
 @kernel
+@bounded(SHARD_BLOCK)
 def finish_shards(
     shape: Any, cuts: Any, parts: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
     constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,

@@ -504,6 +504,11 @@ def test_the_current_gpu(fake_driver, compiles):
     assert here.shared_memory == 223 << 10
     assert fake_driver.launched.pop()[6] == 223 << 10
     assert fake_driver.allowed == [(8, 223 << 10)]
+    ((key, (function, _)),) = module._loaded.items()
+    module._loaded[key] = function, 32  # as if a thread took so many registers
+    module.launch("least_of_runs", 3, 64, *given)
+    assert fake_driver.launched.pop()[3] == 32
+    module._loaded[key] = function, 0
     for items, blocks in ((1, 1), (1 << 40, 8 * 132)):
         module.prepare_together("least_of_runs", items, 256, *given)()
         first, *_, last = fake_driver.launched[-1]
